@@ -6,6 +6,7 @@ explanation's parts from a mapping in place of a DataFrame. All else that we use
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["explainer_base", "explanation_base", "part_count", "selector_of"]
+__all__ = ["explainer_base", "explanation_base", "part_count", "selector_of", "shows_inline"]
 
 
 def explainer_base() -> Any:
@@ -46,6 +47,15 @@ def selector_of(table: pd.DataFrame) -> Any:
 def part_count(selector: Any) -> int:
     """Return how many parts an explanation's list has, in either form."""
     return len(selector["data"] if isinstance(selector, dict) else selector)
+
+
+def shows_inline() -> bool:
+    """Return whether ``interpret.show`` draws into cards of a fixed height."""
+    interactive = sys.modules.get("interpret.visual._interactive")
+    outer = None if interactive is None else interactive.get_visualize_provider()
+    # The provider that interpret chooses by itself holds the one that draws.
+    providers = (outer, getattr(outer, "provider", None))
+    return any(type(provider).__name__ == "InlineProvider" for provider in providers)
 
 
 @lru_cache

@@ -26,6 +26,9 @@ settings.register_profile(
 settings.register_profile("fast", settings.get_profile("default"), max_examples=15)
 settings.load_profile("default")
 
+# Tests write no autosave files; those of such files choose folders of their own.
+os.environ["INTERPRET_DP_AUTOSAVE"] = "off"
+
 # Of whole fits, replays or further processes in nearly every test: three quarters of the minutes.
 _LENGTHY = (
     *("audit", "cli", "contract"),

@@ -18,7 +18,8 @@ from interpret_dp.accounting.gaussian import delta_of_mu, detection_power
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.accounting.registry import registry_record, registry_yaml
 
-__all__ = ["DEFAULT_ASSUMPTIONS", "UNDECLARED_ASSUMPTIONS", "Guarantee", "ReleaseShare"]
+__all__ = ["DEFAULT_ASSUMPTIONS", "FALSE_ALARMS", "UNDECLARED_ASSUMPTIONS", "Guarantee"]
+__all__ += ["ReleaseShare", "detection_text"]
 
 DEFAULT_ASSUMPTIONS = (
     "the curator who runs the fit is trusted with the rows",
@@ -40,9 +41,11 @@ UNDECLARED_ASSUMPTIONS = (
 )
 """The same where something was left undeclared."""
 
+FALSE_ALARMS = 0.05
+"""Share of absent persons whom the attacker of our plain sentences is ready to accuse."""
+
 _FORMAT = "interpret_dp.guarantee"
 _VERSION = 1
-_FALSE_ALARMS = 0.05
 _RELATIVE_TOLERANCE = 1e-9
 
 _PAIRS_OF_TABLES = {
@@ -53,10 +56,41 @@ _NUMBER_OF_ROWS = {
     "add_or_remove_one": "The number of rows is protected.",
     "replace_one": "The number of rows is not protected.",
 }
-_DETECTED = {
-    "add_or_remove_one": "that a given {who} is in the table",
-    "replace_one": "which of two given contents a {who} has in the table",
+# Whom somebody accuses wrongly, and whom he then spots: of people, and of rows.
+_SUSPECTS = {
+    "add_or_remove_one": (
+        ("people who are not in the data", "a person who is in the data"),
+        ("rows that are not in the data", "a row that is in the data"),
+    ),
+    "replace_one": (
+        ("people with one of two contents", "a person with the other"),
+        ("rows with one of two contents", "a row with the other"),
+    ),
 }
+
+
+def detection_text(probability: str, *, relation: str, of_rows: bool, seen: str = "") -> str:
+    """Return what somebody can find out who wants to find a person, in odds.
+
+    Parameters
+    ----------
+    probability : str
+        Of finding a person, in percent.
+    relation : {"add_or_remove_one", "replace_one"}
+        Relation of neighbouring tables.
+    of_rows : bool
+        Whether one row is protected, and not all rows of a person.
+    seen : str
+        Everything that he sees.
+    """
+    alarms = f"{100 * FALSE_ALARMS:g}"
+    innocent, guilty = _SUSPECTS[relation][of_rows]
+    who = f"wrongly accuses {alarms} of 100 {innocent}"
+    who = f"who sees everything {seen}, and {who}," if seen else f"who {who}"
+    return (
+        f"Someone {who} would spot {guilty} with probability at most {probability}; guessing gives "
+        f"{alarms} %."
+    )
 
 
 @dataclass(frozen=True)
@@ -215,17 +249,13 @@ class Guarantee:
         )
         if self.delta > 0:
             text += f", plus {ceil_text(self.delta)}"
-        pair = self.pair
+        parts, pair = [f"{text}."], self.pair
         if pair is not None:
-            power = ceil_text(100.0 * detection_power(pair.mu, _FALSE_ALARMS, pair.delta))
-            # The first half of the sentence has said which rows are a person's.
-            who = "person (one row)" if self.unit == Neighbourhood().unit_text else "person"
-            detected = _DETECTED[self.neighboring].format(who=who)
-            text += (
-                f"; at {100 * _FALSE_ALARMS:g} % false alarms an attacker detects {detected} with "
-                f"probability at most {power} %"
-            )
-        return f"{text}. {self.scope}" if self.scope else f"{text}."
+            power = 100.0 * detection_power(pair.mu, FALSE_ALARMS, pair.delta)
+            of_rows = self.unit == Neighbourhood().unit_text
+            probability = f"{ceil_text(power, digits=2)} %"
+            parts.append(detection_text(probability, relation=self.neighboring, of_rows=of_rows))
+        return " ".join([*parts, self.scope] if self.scope else parts)
 
     @property
     def brief(self) -> str:

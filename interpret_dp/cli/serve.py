@@ -39,6 +39,7 @@ def serve(explanations: Any, *, port: int | None, no_browser: bool) -> None:
     import interpret
     from interpret.provider import DashProvider
 
+    from interpret_dp.editor.autosave import autosaves
     from interpret_dp.ui.dash.app.guard import GuardedServer
 
     port = _claim_port(port)
@@ -62,6 +63,8 @@ def serve(explanations: Any, *, port: int | None, no_browser: bool) -> None:
         threading.Event().wait()
     except KeyboardInterrupt:
         say("\nStopped.")
+        for autosave in autosaves():
+            say_item("Edits", f"kept in {autosave.path}; the next show of this model offers them")
     finally:
         signal.signal(signal.SIGTERM, previous)
 

@@ -42,15 +42,22 @@ _statements_option = click.option(
     is_flag=True,
     help="print the promise, what it assumes and what is public, and do not serve anything",
 )
+@click.option("--no-autosave", is_flag=True, help="keep no file of edits, and offer none")
 @console.page_options
 def show(
-    model_file: str, ledger: PrivacyLedger | None, html: str | None, text: bool, **page: Any
+    model_file: str,
+    ledger: PrivacyLedger | None,
+    html: str | None,
+    text: bool,
+    no_autosave: bool,
+    **page: Any,
 ) -> None:
     """Show a model in interpret's dashboard, as HTML, or its promise as text.
 
     MODEL is a file that `interpret-dp fit` or a model's save() wrote. This shows its shape
     functions or filters, and their cost. With --ledger the log is checked against the head that
-    the model carries. Looking costs nothing.
+    the model carries. Looking costs nothing. Edits are kept as they are made, beside MODEL, and
+    offered by the next show.
     """
     from interpret_dp.cli.fit import say_account
     from interpret_dp.explanation import PrivacySpend
@@ -90,7 +97,10 @@ def show(
 
     name = model.guarantee_.dataset or "model"
     shown = "shape functions" if isinstance(released, AdditiveModel) else "filters"
-    serve(model.explain_global(name=f"{name}: {shown}"), **page)
+    explanation = model.explain_global(name=f"{name}: {shown}")
+    if no_autosave and isinstance(released, AdditiveModel):
+        explanation.edit_session.autosave.stop()
+    serve(explanation, **page)
 
 
 @console.command("registry model.json --statements about.toml --output record.yaml")

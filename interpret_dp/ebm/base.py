@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import json
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -44,6 +45,7 @@ from interpret_dp.fitting.tags import estimator_tags, with_substitutes
 from interpret_dp.released import AdditiveModel
 from interpret_dp.released.background import public_generator
 from interpret_dp.released.lookup import lookup_tables
+from interpret_dp.released.origin import file_of, note_file
 from interpret_dp.released.summary import warn_after_fit
 from interpret_dp.schema import Schema, canonical_frame
 from interpret_dp.schema.containers import is_dask
@@ -424,15 +426,23 @@ class PrivateEBM(ShowsGuarantee):
     def to_released(self) -> AdditiveModel:
         """Return the model as it is now, edits by interpret's methods included."""
         check_is_fitted(self, "has_fitted_")
-        return current_model(self)
+        model = current_model(self)
+        note_file(model, file_of(self.released_))
+        return model
 
-    def edit(self, author: str | None = None) -> EditSession:
+    def edit(self, author: str | None = None, *, autosave: bool = True) -> EditSession:
         """Open an editing session over the model as it is now; editing costs no privacy.
+
+        A UserWarning names edits that an earlier session left in a file;
+        ``session.autosave.take()`` brings them back.
 
         Parameters
         ----------
         author : str, default=None
             Who is written into the history; the login name if None.
+        autosave : bool, default=True
+            Whether edits are kept in a file as they are made, once a dashboard or a notebook editor
+            shows the session. See :class:`interpret_dp.editor.Autosave`.
 
         Returns
         -------
@@ -442,11 +452,22 @@ class PrivateEBM(ShowsGuarantee):
         """
         from interpret_dp.editor import EditSession
 
-        model = self.to_released()
         ledger = self.ledger  # type: ignore[attr-defined]
-        return EditSession(
-            model, lambda released: type(self).from_released(released, ledger), author=author
+        session = EditSession(
+            self.to_released(),
+            lambda released: type(self).from_released(released, ledger),
+            author=author,
+            autosave=autosave,
         )
+        for earlier in session.autosave.earlier:
+            if not earlier.problem:
+                warnings.warn(
+                    f"An earlier session left {earlier}. session.autosave.take() takes them, "
+                    "session.autosave.discard() deletes them.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+        return session
 
     def remove_features(self, features: Any) -> Self:
         """Remove features from the fitted model, and every term that uses one of them.
@@ -483,6 +504,7 @@ class PrivateEBM(ShowsGuarantee):
             If the file cannot be written; one that is there then stays as it is.
         """
         write_sealed(path, self.to_released().to_dict(), indent=1)
+        note_file(self.released_, path)
 
     def to_tables(self) -> dict[str, pd.DataFrame]:
         """Return one lookup table a term, and one with the intercept and the link.

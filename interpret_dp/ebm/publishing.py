@@ -104,6 +104,7 @@ def fitted_model(
         intercept=trained.intercept,
         classes=target.levels if isinstance(target, Categorical) else None,
         has_log_link=link_of(request.task.objective) == "log",
+        target=request.target_name,
         n_rows=trained.n_rows,
         noise_scale_binning=trained.count_noise,
         noise_scale_boosting=trained.update_noise,
@@ -153,6 +154,11 @@ def current_model(estimator: Any) -> AdditiveModel:
             if is_as_fitted
             else {"covariance": None}
         )
+        before = original.released or (None if is_as_fitted else original)
+        if before is not None:
+            moved = np.zeros(len(base.intercept)) if original.moved is None else original.moved
+            before = replace(before, feature=feature, partner=partner)
+            known |= {"released": before, "moved": moved}
         terms.append(AdditiveTerm(feature, scores, weights, partner=partner, **known))
     return replace(
         base,

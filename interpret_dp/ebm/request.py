@@ -37,6 +37,7 @@ from interpret_dp.fitting.partitioned import (
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.release import ReleasePlan, ReleaseRequest
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
+from interpret_dp.schema.containers import name_of_column
 from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredContinuous
 from interpret_dp.schema.kinds import kind_of, kinds_of
 from interpret_dp.schema.partial import partial_schema_from_arguments
@@ -65,6 +66,8 @@ class FitRequest(ReleaseRequest):
         What is to be found out first.
     config : TrainerConfig
     n_threads : int
+    target_name : str or None
+        Name of the target's column, which is public as names of columns are.
     """
 
     rows: PrivateRows
@@ -73,6 +76,7 @@ class FitRequest(ReleaseRequest):
     declaring: DeclaringTask
     config: TrainerConfig
     n_threads: int
+    target_name: str | None
 
     def promise(self) -> Guarantee:
         """Return the guarantee, before it is charged: bill and promise must agree."""
@@ -181,6 +185,7 @@ def open_request(
         ledger=ledger,
         dataset=dataset,
         n_threads=thread_count(estimator.n_jobs),
+        target_name=name_of_column(y),
     )
     warn_of_gaps(declaring, request.plan, neighbourhood)
     return request

@@ -6,15 +6,19 @@ Everything here works on released numbers alone and never sees a row; the one ex
 
 from __future__ import annotations
 
+from interpret_dp.editor.autosave import Autosave, EarlierEdits
 from interpret_dp.editor.bins import TermView
 from interpret_dp.editor.operations import Operation, Preview
 from interpret_dp.editor.recipes import KINDS
+from interpret_dp.editor.repairs import Suggestion
 from interpret_dp.editor.session import EditSession
-from interpret_dp.editor.verdict import Bump, Suggestion, Verdict
+from interpret_dp.editor.verdict import Bump, Verdict
 
 __all__ = [
     "KINDS",
+    "Autosave",
     "Bump",
+    "EarlierEdits",
     "EditSession",
     "Operation",
     "Preview",

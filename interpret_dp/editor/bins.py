@@ -62,9 +62,11 @@ class TermView:
     weights : ndarray of float64, shape (n_codes,)
         Released number of rows per bin.
     original, last, current : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
-        Scores of the base model, before the latest edit, and now.
-    band : Band or None
-        Ends of the 95 % band of ``original``; None where the noise is not known.
+        Scores as they were released, before the latest edit, and now. Of a model that was edited by
+        an older version, ``original`` are those of the loaded model.
+    band, current_band : Band or None
+        Ends of the 95 % bands of ``original`` and ``current``; None where the noise is not known,
+        as after an edit that is not linear.
     version : int
         Version of the session that this shows.
     """
@@ -80,11 +82,12 @@ class TermView:
     last: FloatArray
     current: FloatArray
     band: Band | None
+    current_band: Band | None
     version: int
 
     @property
     def is_edited(self) -> bool:
-        """Whether any score differs from the base model's."""
+        """Whether any score differs from the released one."""
         return not np.array_equal(self.original, self.current)
 
 

@@ -15,18 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._documents import SEAL, check_keys, open_document, reading_parts
+from interpret_dp._validate import check_int
 from interpret_dp.editor.operations import Operation, recorded
 from interpret_dp.editor.state import (
     RESET,
+    RESTORE,
     State,
     Step,
     find_term,
     operation_in_words,
-    plan_operation,
+    whole_term,
 )
 from interpret_dp.released import AdditiveModel, EditRecord
 
-__all__ = ["steps_of", "write_document"]
+__all__ = ["base_digest", "edits_of", "steps_of", "write_document"]
 
 FloatArray = NDArray[np.float64]
 
@@ -52,13 +54,38 @@ def write_document(base: AdditiveModel, steps: Sequence[Step]) -> dict[str, Any]
                 "moved": step.state.moved[index].tolist(),
             }
         )
-    return {"format": _FORMAT, "version": _VERSION, "base": _digest(base), "edits": edits}
+    return {"format": _FORMAT, "version": _VERSION, "base": base_digest(base), "edits": edits}
 
 
 @lru_cache(maxsize=8)
-def _digest(base: AdditiveModel) -> str:
+def base_digest(base: AdditiveModel) -> str:
     """Return the digest; a model is immutable, and a large one takes a while to hash."""
     return base.digest
+
+
+def edits_of(document: Any, base: AdditiveModel) -> list[Any]:
+    """Return the entries of a document of a model, not replayed.
+
+    Raises
+    ------
+    ValueError
+        If it is of another format or version, was changed since it was sealed, belongs to another
+        model, or holds no list of edits.
+    """
+    keys, writer = ("base", "edits"), "session.save(path)"
+    content = open_document(
+        "session file", document, _FORMAT, (_VERSION,), keys, (SEAL,), writer=writer
+    )
+    if content["base"] != base_digest(base):
+        raise ValueError(
+            f"The session was made on the model {_short(content['base'])}; this model is "
+            f"{_short(base_digest(base))}. Load it with the estimator that edit() was called on, "
+            "or with the same model read from its own file."
+        )
+    edits = content["edits"]
+    if not isinstance(edits, list):
+        raise ValueError("The session file is damaged: edits must be a list.")
+    return edits
 
 
 def steps_of(document: Any, base: AdditiveModel, start: State) -> list[Step]:
@@ -67,30 +94,14 @@ def steps_of(document: Any, base: AdditiveModel, start: State) -> list[Step]:
     Raises
     ------
     ValueError
-        If it is of another format or version, was changed since it was sealed, belongs to another
-        model, or is damaged.
+        For any reason of :func:`edits_of`, or if an edit is damaged.
     """
-    keys, writer = ("base", "edits"), "session.save(path)"
-    content = open_document(
-        "session file", document, _FORMAT, (_VERSION,), keys, (SEAL,), writer=writer
-    )
-    if content["base"] != _digest(base):
-        raise ValueError(
-            f"The session was made on the model {_short(content['base'])}; this model is "
-            f"{_short(_digest(base))}. Load it with the estimator that edit() was called on, or "
-            "with the same model read from its own file."
-        )
-    edits = content["edits"]
-    if not isinstance(edits, list):
-        raise ValueError("The session file is damaged: edits must be a list.")
     steps: list[Step] = []
-    state = start
-    for number, entry in enumerate(edits, start=1):
+    for number, entry in enumerate(edits_of(document, base), start=1):
         mend = "Restore the file, or make the edits again."
         with reading_parts(f"Edit {number} of the session file", mend):
-            step = _replay(base, state, entry)
+            step = _replay(base, [start, *(step.state for step in steps)], entry)
         steps.append(step)
-        state = step.state
     return steps
 
 
@@ -98,11 +109,15 @@ def _short(digest: Any) -> str:
     return f"{digest[:12]}..." if isinstance(digest, str) else repr(digest)
 
 
-def _replay(base: AdditiveModel, state: State, entry: Any) -> Step:
+def _replay(base: AdditiveModel, states: Sequence[State], entry: Any) -> Step:
     check_keys("it", entry, _KEYS)
-    operation = _operation(base, state, entry)
-    after = state.after(base, operation)
+    state = states[-1]
+    operation = _operation(base, states, entry)
     index = find_term(base, operation.term)
+    if operation.kind == RESTORE:
+        after = state.with_term_of(states[operation.parameters["entry"]], index)
+    else:
+        after = state.after(base, operation)
     # An effect that was removed leaves zeros, whose rounding errors are those of the scores before.
     results = state.terms[index].scores, after.terms[index].scores, after.moved[index]
     largest = max(float(np.abs(numbers).max()) for numbers in results)
@@ -124,15 +139,20 @@ _KEYS = (
 )
 
 
-def _operation(base: AdditiveModel, state: State, entry: Mapping[str, Any]) -> Operation:
+def _operation(base: AdditiveModel, states: Sequence[State], entry: Mapping[str, Any]) -> Operation:
     if not isinstance(entry["term"], str):
         raise TypeError(f"term is {entry['term']!r}; it must be a name")
-    if entry["kind"] != RESET:
-        return recorded(base, find_term(base, entry["term"]), entry)
-    reset = plan_operation(base, state, RESET, entry["term"], {})
-    if any(entry[name] != value for name, value in reset.to_dict().items()):
-        raise ValueError("a reset is of a whole term and has no parameters")
-    return reset
+    kind, index, parameters = entry["kind"], find_term(base, entry["term"]), {}
+    if kind not in (RESET, RESTORE):
+        return recorded(base, index, entry)
+    if kind == RESTORE:
+        check_keys("parameters of restore", entry["parameters"], ("entry",))
+        number = entry["parameters"]["entry"]
+        parameters["entry"] = check_int("entry", number, low=0, high=len(states) - 1)
+    operation = whole_term(base, kind, index, **parameters)
+    if any(entry[name] != value for name, value in operation.to_dict().items()):
+        raise ValueError(f"a {kind} is of a whole term, with no other parameters")
+    return operation
 
 
 def _agreeing(name: str, given: Any, replayed: FloatArray, largest: float) -> FloatArray:

@@ -6,13 +6,23 @@ import dataclasses
 import getpass
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Unpack
 
+from interpret_dp._validate import check_int
 from interpret_dp.editor.bins import Selection
 from interpret_dp.editor.operations import Operation
-from interpret_dp.editor.state import RESET, State, Step, operation_in_words, plan_operation
+from interpret_dp.editor.state import (
+    RESET,
+    RESTORE,
+    State,
+    Step,
+    find_term,
+    operation_in_words,
+    plan_operation,
+    whole_term,
+)
 from interpret_dp.released import AdditiveModel, EditRecord
 
 __all__ = ["EditHistory"]
@@ -20,6 +30,9 @@ __all__ = ["EditHistory"]
 
 class EditHistory:
     """The done and the undone edits over an immutable base model, behind one lock.
+
+    A committed edit is never erased: an edit that is made while some are undone follows them, and
+    entries in between take them back.
 
     Each operation returns the record that it wrote into the history, or None if nothing changed.
     """
@@ -72,11 +85,88 @@ class EditHistory:
             if after.same_scores(state):
                 return None
             step = Step(operation, self._record(operation), after)
+            self._end_undoing()
             self._steps.append(step)
-            self._undone.clear()
             self._version += 1
         self._notify()
         return step.record
+
+    def _end_undoing(self) -> None:
+        """Forget undone edits; committed ones stay, followed by entries that take them back."""
+        n_done = len(self._steps)
+        self._keep_committed()
+        self._restore(n_done, range(len(self._base.terms)))
+
+    def _keep_committed(self) -> None:
+        """Put undone edits back up to the last committed one, and forget the others."""
+        undone = list(reversed(self._undone))
+        self._undone.clear()
+        while undone and not undone[-1].record.why:
+            undone.pop()
+        self._steps += undone
+
+    def _restore(self, entry: int, indices: Iterable[int]) -> list[EditRecord]:
+        """Append an entry for each of these terms that differs from what it was at an entry."""
+        records, target = [], self._state_at(entry)
+        for index in indices:
+            after = self._state.with_term_of(target, index)
+            if not after.same_scores(self._state):
+                operation = whole_term(self._base, RESTORE, index, entry=entry)
+                self._steps.append(Step(operation, self._record(operation), after))
+                records.append(self._steps[-1].record)
+        return records
+
+    def _state_at(self, entry: int) -> State:
+        """Return the state after so many edits, those that were undone included."""
+        steps = [*self._steps, *reversed(self._undone)]
+        entry = check_int("entry", entry, low=0, high=len(steps))
+        return steps[entry - 1].state if entry else self._start
+
+    def go_back(self, entry: int, term: str | int | None = None) -> tuple[EditRecord, ...]:
+        """Bring the model, or one term of it, back to what it was after so many edits.
+
+        The history goes on: each term that changes gets an entry of its own, which can be undone.
+        An entry that was undone is redone instead, with all before it.
+
+        Parameters
+        ----------
+        entry : int
+            Number of an edit of this session, counted from 1, oldest first, undone ones last; 0 is
+            the model before all of them.
+        term : str or int, default=None
+            Name or number of the only term to bring back; all terms by default.
+
+        Returns
+        -------
+        tuple of EditRecord
+            The new entries, or those that were redone; empty if nothing changed.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such entry or term.
+        """
+        with self._lock:
+            self._state_at(entry)
+            chosen = range(len(self._base.terms))
+            if term is not None:
+                chosen = range(index := find_term(self._base, term), index + 1)
+            n_done = len(self._steps)
+            if entry > n_done and term is None:
+                redone = [self._undone.pop() for _ in range(entry - n_done)]
+                self._steps += redone
+                records = [step.record for step in redone]
+            else:
+                if self._state.same_scores(self._state_at(entry)):
+                    return ()
+                if term is None:
+                    self._keep_committed()
+                else:
+                    self._end_undoing()
+                records = self._restore(entry, chosen)
+            self._version += 1
+        self._notify()
+        return tuple(records)
 
     def _record(self, operation: Operation) -> EditRecord:
         return EditRecord(
@@ -416,9 +506,9 @@ class EditHistory:
         return self._perform("remove_effect", term, selection)
 
     def reset(self, term: str | int) -> EditRecord | None:
-        """Give a term back its original scores, and the intercept what the term had moved into it.
+        """Give a term back its released scores, and the intercept what the term had moved into it.
 
-        An edit like any other: it can be undone.
+        Edits that the model was loaded with go, too. An edit like any other: it can be undone.
 
         Parameters
         ----------

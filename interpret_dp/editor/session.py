@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._documents import read_json, write_sealed
-from interpret_dp.editor.bins import TermView, bin_edges, bin_positions, code_labels
-from interpret_dp.editor.document import steps_of, write_document
+from interpret_dp.editor.autosave import Autosave
+from interpret_dp.editor.bins import (
+    TermView,
+    bin_edges,
+    bin_positions,
+    code_labels,
+    select_codes,
+)
+from interpret_dp.editor.document import base_digest, steps_of, write_document
 from interpret_dp.editor.history import EditHistory
 from interpret_dp.editor.operations import Preview
+from interpret_dp.editor.repairs import Suggestion, suggest_repairs
 from interpret_dp.editor.state import find_term, plan_operation
 from interpret_dp.editor.tables import changes_table, metrics_table
-from interpret_dp.editor.verdict import ALPHA, Suggestion, Verdict, judge, suggest_repairs
-from interpret_dp.released import AdditiveModel, EditRecord, FeaturePair
+from interpret_dp.editor.verdict import ALPHA, Verdict, judge
+from interpret_dp.released import AdditiveModel, AdditiveTerm, Band, EditRecord, FeaturePair
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +44,7 @@ FloatArray = NDArray[np.float64]
 class Editable(Protocol):
     """A model that opens a session over itself."""
 
-    def edit(self, author: str | None = None) -> EditSession:
+    def edit(self, author: str | None = None, *, autosave: bool = True) -> EditSession:
         """Return a new session."""
 
 
@@ -57,6 +67,9 @@ class EditSession(EditHistory):
         Makes a fitted estimator of a released model. ``estimator.edit()`` hands it in.
     author : str, default=None
         Who is written into the history; the login name if None.
+    autosave : bool, default=True
+        Whether edits are kept in a file as they are made, once a dashboard or a notebook editor
+        shows the session.
 
     Raises
     ------
@@ -83,9 +96,11 @@ class EditSession(EditHistory):
         build: Callable[[AdditiveModel], Any],
         *,
         author: str | None = None,
+        autosave: bool = True,
     ) -> None:
         super().__init__(base, author)
         self._build = build
+        self._has_autosave = autosave
         self._shown: NotebookEditor | None = None
 
     def __repr__(self) -> str:
@@ -122,18 +137,26 @@ class EditSession(EditHistory):
         """
         return self._build(self.released)
 
-    def view(self, term: str | int) -> TermView:
+    def view(self, term: str | int, *, entry: int | None = None) -> TermView:
         """Return all that a drawing of one term needs, as of one moment.
 
         Parameters
         ----------
         term : str or int
             Its name or number.
+        entry : int, default=None
+            Number of an edit, as :meth:`go_back` counts: ``last`` then holds the scores after it.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such term or entry.
         """
         with self._lock:
             index = find_term(self._base, term)
-            original = self._base.terms[index]
+            original, current = self._base.terms[index].as_released, self._state.terms[index]
             feature = self._base.subject(original)
+            last = self._state_before_last if entry is None else self._state_at(entry)
             curve = None if isinstance(feature, FeaturePair) else feature
             return TermView(
                 name=feature.name,
@@ -144,9 +167,10 @@ class EditSession(EditHistory):
                 positions=np.zeros(0) if curve is None else bin_positions(curve),
                 weights=original.weights,
                 original=original.scores,
-                last=self._state_before_last.terms[index].scores,
-                current=self._state.terms[index].scores,
-                band=original.band(),
+                last=last.terms[index].scores,
+                current=current.scores,
+                band=_band(original),
+                current_band=_band(current),
                 version=self._version,
             )
 
@@ -248,6 +272,11 @@ class EditSession(EditHistory):
 
     # ----------------------------------------------------------------------------------- files
 
+    @functools.cached_property
+    def autosave(self) -> Autosave:
+        """The file that keeps the edits as they are made, and the edits of earlier sessions."""
+        return Autosave(self, self._has_autosave)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the session as plain JSON values, with no row; :meth:`from_dict` reads them."""
         with self._lock:
@@ -300,7 +329,8 @@ class EditSession(EditHistory):
                 f"model is of type {type(model).__name__}; it must be the fitted estimator that "
                 "the session was made from. interpret_dp.load_model(path) reads one from its file."
             )
-        session = model.edit(author=author)
+        session = model.edit(author=author, autosave=False)
+        session._has_autosave = True
         session._steps = steps_of(document, session._base, session._start)
         return session
 
@@ -375,11 +405,13 @@ class EditSession(EditHistory):
         *,
         class_label: Any = None,
         alpha: float = ALPHA,
+        **selection: Any,
     ) -> Verdict:
         """Test whether the noise of the mechanism explains a term's departure from a shape.
 
-        About the original curve: edits do not count. See :func:`interpret_dp.editor.verdict.judge`
-        for the test and what it does not take into account.
+        About the released curve: edits do not count, those of a loaded model included. See
+        :func:`interpret_dp.editor.verdict.judge` for the test and what it does not take into
+        account.
 
         Parameters
         ----------
@@ -390,17 +422,32 @@ class EditSession(EditHistory):
             The class whose curve is meant; needed if there are more than two.
         alpha : float, default=0.05
             Departures with a p-value of at most this are called signal.
+        between, levels, bins
+            The part that is judged, as in :meth:`preview`; all of the curve by default. P-values
+            hold for any part, chosen before or after looking at the curve.
 
         Raises
         ------
-        ValueError
+        TypeError, ValueError
             If the term's noise covariance is not known, the bins have no order, or an argument is
-            out of range.
+            unknown or out of range.
         """
-        return judge(self._base, find_term(self._base, term), shape, class_label, alpha)
+        index = find_term(self._base, term)
+        codes = self._codes(index, **selection) if selection else None
+        return judge(self._base, index, shape, class_label, alpha, codes)
+
+    def _codes(
+        self, index: int, *, between: Any = None, levels: Any = None, bins: Any = None
+    ) -> tuple[int, ...]:
+        subject = self._base.subject(self._base.terms[index])
+        return select_codes(subject, between=between, levels=levels, bins=bins)
 
     def suggest_repairs(
-        self, monotone: Mapping[str, str], alpha: float = ALPHA
+        self,
+        monotone: Mapping[str, str],
+        alpha: float = ALPHA,
+        *,
+        bins: Sequence[int] | None = None,
     ) -> tuple[Suggestion, ...]:
         """List terms whose bumps against declared directions could be noise.
 
@@ -410,6 +457,8 @@ class EditSession(EditHistory):
             Direction that the user knows for a term, such as ``{"age": "+"}``.
         alpha : float, default=0.05
             Bumps with a larger p-value are taken as noise.
+        bins : sequence of int, default=None
+            The bins of one term that may be repaired; all by default.
 
         Returns
         -------
@@ -418,7 +467,7 @@ class EditSession(EditHistory):
             keeps its direction.
         """
         with self._lock:
-            return suggest_repairs(self._base, self._state, monotone, alpha)
+            return suggest_repairs(self._base, self._state, monotone, alpha, bins)
 
     def apply(self, suggestions: Iterable[Suggestion]) -> tuple[EditRecord, ...]:
         """Make the suggested terms monotone; each is one pending edit.
@@ -483,6 +532,12 @@ def _is_same_edit(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
     return earlier["why"] in ("", later["why"]) and {**earlier, "why": ""} == {**later, "why": ""}
 
 
+@lru_cache(maxsize=64)
+def _band(term: AdditiveTerm) -> Band | None:
+    """Return the band of a term; terms are immutable, so it is computed once."""
+    return term.band()
+
+
 _lock = threading.Lock()
 _sessions: weakref.WeakValueDictionary[str, EditSession] = weakref.WeakValueDictionary()
 
@@ -499,7 +554,7 @@ def shared_session(base: AdditiveModel, build: Callable[[AdditiveModel], Any]) -
     build : callable
         Makes a fitted estimator of a released model; used by whoever comes first.
     """
-    identity = base.digest
+    identity = base_digest(base)
     with _lock:
         session = _sessions.get(identity)
         if session is None:

@@ -15,12 +15,13 @@ from interpret_dp._validate import did_you_mean
 from interpret_dp.editor.operations import Operation, edited_term, operation_text, plan
 from interpret_dp.released import AdditiveModel, AdditiveTerm, EditRecord
 
-__all__ = ["RESET", "State", "Step", "as_in_file", "find_term", "operation_in_words"]
-__all__ += ["plan_operation"]
+__all__ = ["RESET", "RESTORE", "State", "Step", "as_in_file", "find_term", "is_release_known"]
+__all__ += ["operation_in_words", "plan_operation", "whole_term"]
 
 FloatArray = NDArray[np.float64]
 
-RESET = "reset"
+RESET, RESTORE = "reset", "restore"
+"""Kinds of whole terms: back to the release, and back to an earlier entry of the history."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +56,25 @@ class State:
         """Return the released model of this state."""
         if not records:
             return base
+        edited = {record.term for record in records}
         return dataclasses.replace(
             base,
-            terms=self.terms,
+            terms=tuple(
+                self._with_released(base, index) if name in edited else self.terms[index]
+                for index, name in enumerate(base.term_names)
+            ),
             intercept=self.intercept(base),
             edits=(*base.edits, *records),
         )
+
+    def _with_released(self, base: AdditiveModel, index: int) -> AdditiveTerm:
+        """Return a term beside what it was before all edits, those of the base included."""
+        before, moved = base.terms[index], self.moved[index]
+        if not is_release_known(before):
+            return self.terms[index]
+        if before.moved is not None:
+            moved = before.moved + moved
+        return dataclasses.replace(self.terms[index], released=before.as_released, moved=moved)
 
     def same_scores(self, other: State) -> bool:
         """Return whether both predict alike, bit for bit."""
@@ -74,7 +88,9 @@ class State:
         index = base.term_names.index(operation.term)
         term = self.terms[index]
         if operation.kind == RESET:
-            return self._with(index, base.terms[index], np.zeros(self.moved.shape[1]))
+            moved = base.terms[index].moved
+            back = np.zeros(self.moved.shape[1]) if moved is None else -moved
+            return self._with(index, base.terms[index].as_released, back)
         if term is base.terms[index]:
             term = as_in_file(base, index)
         moved = self.moved[index]
@@ -92,6 +108,10 @@ class State:
                 "numbers."
             )
         return after
+
+    def with_term_of(self, other: State, index: int) -> State:
+        """Return this state with one term as another state has it."""
+        return self._with(index, other.terms[index], other.moved[index])
 
     def with_result(self, base: AdditiveModel, name: str, scores: Any, moved: Any) -> State:
         """Return this state with the given scores of one term: those that a file recorded."""
@@ -124,10 +144,15 @@ def as_in_file(base: AdditiveModel, index: int) -> AdditiveTerm:
     A file rounds the covariance of the noise. Edits start from the rounded one, so that they give
     the same model, bit for bit, on the model as fitted and on the one that was read back.
     """
-    if base.terms[index].covariance is None:
+    if base.terms[index].as_released.covariance is None:
         return base.terms[index]
     document = dataclasses.replace(base, terms=(base.terms[index],)).to_dict()
     return AdditiveModel.from_dict(document).terms[0]
+
+
+def is_release_known(term: AdditiveTerm) -> bool:
+    """Return whether a term holds its released scores; edited ones of older files do not."""
+    return term.released is not None or not term.is_edited
 
 
 def find_term(model: AdditiveModel, term: Any) -> int:
@@ -163,16 +188,26 @@ def plan_operation(
         return plan(current, kind, index, arguments)
     if arguments:
         raise TypeError(f"reset has no argument {next(iter(arguments))!r}; it takes a whole term.")
+    return whole_term(base, RESET, index)
+
+
+def whole_term(base: AdditiveModel, kind: str, index: int, **parameters: Any) -> Operation:
+    """Return an operation on all bins and classes of a term."""
     feature = base.subject(base.terms[index])
-    return Operation(
-        RESET, feature.name, tuple(range(feature.n_codes)), tuple(range(len(base.intercept)))
-    )
+    bins, classes = tuple(range(feature.n_codes)), tuple(range(len(base.intercept)))
+    return Operation(kind, feature.name, bins, classes, parameters)
 
 
 def operation_in_words(base: AdditiveModel, operation: Operation) -> str:
     """Return an operation in words, such as "made increasing between 40 and 60"."""
     if operation.kind == RESET:
-        return "reset to the original"
+        is_known = is_release_known(base.terms[find_term(base, operation.term)])
+        return f"reset to the scores {'of the release' if is_known else 'of the loaded model'}"
+    if operation.kind == RESTORE:
+        entry = operation.parameters["entry"]
+        # A reader of the model counts the edits that it was loaded with, too.
+        number = len(base.edits) + entry
+        return f"set back to edit {number}" if entry else "set back to before these edits"
     feature = base.subject(base.terms[find_term(base, operation.term)])
     labels = base.classes if base.classes is not None and len(base.intercept) > 1 else ()
     return operation_text(feature, operation, labels)

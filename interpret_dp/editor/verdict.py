@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -31,13 +31,12 @@ from numpy.typing import NDArray
 
 from interpret_dp._figures import enumerated
 from interpret_dp._validate import check_choice, check_real
-from interpret_dp.editor.bins import between_text, code_labels, label_index, range_ends
-from interpret_dp.editor.state import State, as_in_file, find_term
+from interpret_dp.editor.bins import between_text, code_labels, codes_text, label_index, range_ends
+from interpret_dp.editor.state import as_in_file
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.released.isotonic import isotonic, positive_weights
 
-__all__ = ["ALPHA", "N_SIMULATIONS", "SHAPES", "Bump", "Suggestion", "Verdict", "judge"]
-__all__ += ["suggest_repairs"]
+__all__ = ["ALPHA", "N_SIMULATIONS", "SHAPES", "Bump", "Verdict", "judge"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -137,7 +136,14 @@ class Verdict:
         return dataclasses.asdict(self) | {"within_noise": self.within_noise}
 
 
-def judge(model: AdditiveModel, index: int, shape: str, class_label: Any, alpha: float) -> Verdict:
+def judge(
+    model: AdditiveModel,
+    index: int,
+    shape: str,
+    class_label: Any,
+    alpha: float,
+    codes: Sequence[int] | None = None,
+) -> Verdict:
     """Test one term of a released model; see the module's text for the test.
 
     Parameters
@@ -151,16 +157,19 @@ def judge(model: AdditiveModel, index: int, shape: str, class_label: Any, alpha:
         Needed if there are more than two classes.
     alpha : float
         Level, above 0 and below 1.
+    codes : sequence of int, default=None
+        Bins or cells that are judged; all by default. P-values count all windows of the curve
+        even so: they hold for a selection that was chosen by looking at it.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range, the term's noise covariance is not known, or its bins have
-        no order and another shape than "flat" is asked for.
+        If an argument is out of range, the term's noise covariance is not known, its bins have no
+        order and another shape than "flat" is asked for, or ``codes`` holds no regular bin.
     """
     check_choice("shape", shape, SHAPES)
     alpha = check_real("alpha", alpha, low=0.0, high=1.0, low_open=True, high_open=True)
-    term = as_in_file(model, index)
+    term = as_in_file(model, index).as_released
     feature = model.subject(term)
     if isinstance(feature, FeaturePair) and shape != "flat":
         raise ValueError(
@@ -174,17 +183,27 @@ def judge(model: AdditiveModel, index: int, shape: str, class_label: Any, alpha:
         )
     if term.covariance is None:
         raise ValueError(
-            f"The covariance of the noise in {feature.name!r} is not known: the term was edited or "
-            "fitted with monotone_constraints, or has too many bins for it to be kept. Open the "
-            "session on the model as it was fitted, or fit it without constraints or with fewer "
-            "bins."
+            f"The covariance of the noise in {feature.name!r} is not known: the term was fitted "
+            "with monotone_constraints, edited by an older version, or has too many bins for it to "
+            "be kept. Open the session on the model as it was fitted, or fit it without "
+            "constraints or with fewer bins."
         )
     column = _column(model, class_label)
+    regular = (
+        feature.regular if isinstance(feature, FeaturePair) else range(1, len(term.scores) - 1)
+    )
+    chosen = [code for code in regular if codes is None or code in codes]
+    if not chosen:
+        raise ValueError(
+            f"The selection of {feature.name!r} holds missing and unseen values alone, which "
+            "cannot be judged. Select values, or nothing for the whole curve."
+        )
+    where = "" if len(chosen) == len(regular) else f" {codes_text(feature, chosen)}"
     if isinstance(feature, FeaturePair):
-        return _tested_pair(feature, term, alpha)
+        return _tested_pair(feature, term, alpha, chosen if where else None, where)
     curve = _tested_curve(term, column, feature.kind != "nominal")
     shapes = ("increasing", "decreasing") if shape == "monotone" else (shape,)
-    verdicts = [_tested(feature, class_label, curve, each, alpha) for each in shapes]
+    verdicts = [_tested(feature, class_label, curve, each, alpha, chosen, where) for each in shapes]
     verdict = max(verdicts, key=lambda verdict: verdict.p_value)
     if term.too_few_rows[1:-1].all():
         text = f"Every bin of {feature.name!r} has too few rows to be learned: its curve is zero."
@@ -308,19 +327,32 @@ def _windows(weights: FloatArray, covariance: FloatArray, width: int) -> _Window
 
 
 def _tested(
-    feature: AdditiveFeature, class_label: Any, curve: _TestedCurve, shape: str, alpha: float
+    feature: AdditiveFeature,
+    class_label: Any,
+    curve: _TestedCurve,
+    shape: str,
+    alpha: float,
+    codes: Sequence[int],
+    where: str,
 ) -> Verdict:
     falls, deviations, starts, ends = curve.pairs()
+    chosen = np.isin(np.arange(1, len(curve.scores) + 1), codes)
+    # Levels without an order are compared with one another, wherever they stand.
+    runs = [np.flatnonzero(chosen)] if feature.kind == "nominal" else _runs(chosen)
     if shape == "flat":
         departures, null = np.abs(falls), curve.swings
-        blocks = [(0, len(curve.scores) - 1)] if np.ptp(curve.scores) > 0 else []
+        blocks = [(run[0], run[-1]) for run in runs if np.ptp(curve.scores[run]) > 0]
     else:
         departures, null = (falls if shape == "increasing" else -falls), curve.falls
-        fitted = isotonic(curve.scores, curve.weights, increasing=shape == "increasing")
-        blocks = _changed_runs(curve.scores, fitted)
+        blocks = []
+        for run in runs:
+            scores = curve.scores[run]
+            fitted = isotonic(scores, curve.weights[run], increasing=shape == "increasing")
+            blocks += [(run[0] + a, run[0] + b) for a, b in _changed_runs(scores, fitted)]
+    is_chosen = chosen[starts] & chosen[ends]
     bumps = []
     for first, last in blocks:
-        inside = np.flatnonzero((starts >= first) & (ends <= last))
+        inside = np.flatnonzero((starts >= first) & (ends <= last) & is_chosen)
         best = inside[np.argmax(departures[inside] / deviations[inside])]
         clearest = departures[best] / deviations[best]
         p_value = float((1 + np.count_nonzero(null >= clearest)) / (1 + N_SIMULATIONS))
@@ -330,7 +362,7 @@ def _tested(
             word,
             alpha,
             place=place,
-            bins=tuple(range(first + 1, last + 2)),
+            bins=tuple(code for code in codes if first < code <= last + 1),
             start=low,
             end=high,
             size=float(departures[best]),
@@ -338,15 +370,28 @@ def _tested(
             p_value=p_value,
         )
         bumps.append(bump)
-    return _verdict(feature.name, class_label, shape, alpha, bumps)
+    of_class = "" if class_label is None else f" for class {class_label!r}"
+    text = _sentence(f"the released curve of {feature.name!r}{of_class}{where}", shape, bumps)
+    return _verdict(feature.name, class_label, shape, alpha, bumps, text)
 
 
-def _tested_pair(pair: FeaturePair, term: AdditiveTerm, alpha: float) -> Verdict:
+def _runs(chosen: NDArray[np.bool_]) -> list[IntArray]:
+    """Return the runs of bins that stand side by side."""
+    places = np.flatnonzero(chosen)
+    return np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+
+
+def _tested_pair(
+    pair: FeaturePair, term: AdditiveTerm, alpha: float, chosen: Sequence[int] | None, where: str
+) -> Verdict:
     """Test whether noise explains every cell of a heat map; a bump is a cell that it does not."""
     codes, deviations, p_values = _tested_cells(term)
+    if chosen is not None:
+        inside = np.isin(codes, chosen)
+        codes, deviations, p_values = codes[inside], deviations[inside], p_values[inside]
     labels = code_labels(pair)
     order = np.argsort(p_values, kind="stable")
-    chosen = [at for at in order if p_values[at] <= alpha] or list(order[:1])
+    shown = [at for at in order if p_values[at] <= alpha] or list(order[:1])
     bumps = [
         _bump(
             "effect",
@@ -359,9 +404,10 @@ def _tested_pair(pair: FeaturePair, term: AdditiveTerm, alpha: float) -> Verdict
             deviation=float(deviations[at]),
             p_value=float(p_values[at]),
         )
-        for at in chosen
+        for at in shown
     ]
-    return _verdict(pair.name, None, "flat", alpha, bumps, "heat map")
+    text = _cells_sentence(f"the released heat map of {pair.name!r}{where}", bumps)
+    return _verdict(pair.name, None, "flat", alpha, bumps, text)
 
 
 def _bump(word: str, alpha: float, *, p_value: float, place: str, **figures: Any) -> Bump:
@@ -372,10 +418,9 @@ def _bump(word: str, alpha: float, *, p_value: float, place: str, **figures: Any
 
 
 def _verdict(
-    name: str, label: Any, shape: str, alpha: float, bumps: list[Bump], subject: str = "curve"
+    name: str, label: Any, shape: str, alpha: float, bumps: list[Bump], text: str
 ) -> Verdict:
     p_value = min((bump.p_value for bump in bumps), default=1.0)
-    text = _sentence(name, label, shape, bumps, subject)
     return Verdict(name, label, shape, alpha, p_value, tuple(bumps), text)
 
 
@@ -397,110 +442,37 @@ def _place(feature: AdditiveFeature, start: int, end: int) -> tuple[str, str, st
     return low, high, between_text(low, high)
 
 
-def _sentence(name: str, class_label: Any, shape: str, bumps: list[Bump], subject: str) -> str:
-    whose = repr(name) if class_label is None else f"{name!r} for class {class_label!r}"
-    if not bumps:
-        return f"{whose} is {shape} as it was released."
-    p_value = min(bump.p_value for bump in bumps)
+def _clear_ones(bumps: list[Bump]) -> tuple[int, str]:
+    """Return how many bumps are more than noise, and which in words."""
     clear = sorted((b for b in bumps if not b.within_noise), key=lambda bump: bump.p_value)
     places = [f"{bump.place} (p = {bump.p_value:.2g})" for bump in clear[:_MAX_BUMPS_IN_TEXT]]
     if len(clear) > len(places):
         places.append(f"{len(clear) - len(places)} more")
-    are_clear = f"{'is' if len(clear) == 1 else 'are'} more than noise: {enumerated(places)}."
-    if subject == "heat map":
-        if not clear:
-            return f"Every cell of {whose} could be noise (p = {p_value:.2g})."
-        return f"{len(clear)} cell{'s' * (len(clear) > 1)} of {whose} {are_clear}"
+    verb = "is" if len(clear) == 1 else "are"
+    return len(clear), f"{verb} more than noise: {enumerated(places)}."
+
+
+def _cells_sentence(whose: str, bumps: list[Bump]) -> str:
+    n_clear, are_clear = _clear_ones(bumps)
+    if n_clear:
+        return f"{n_clear} cell{'s' * (n_clear > 1)} of {whose} {are_clear}"
+    p_value = min((bump.p_value for bump in bumps), default=1.0)
+    return f"Every cell of {whose} could be noise (p = {p_value:.2g})."
+
+
+def _sentence(whose: str, shape: str, bumps: list[Bump]) -> str:
+    if not bumps:
+        return f"{whose[0].upper()}{whose[1:]} is {shape}."
+    n_clear, are_clear = _clear_ones(bumps)
     article = "an increasing" if shape == "increasing" else f"a {shape}"
     count = f"{len(bumps)} {_DEPARTURES[shape]}{'s' * (len(bumps) > 1)}"
     text = f"Against {article} curve, {whose} has {count}"
-    if clear:
-        which = "which" if len(bumps) == 1 else f"of which {len(clear)}"
+    if n_clear:
+        which = "which" if len(bumps) == 1 else f"of which {n_clear}"
         return f"{text}, {which} {are_clear}"
     which = "which" if len(bumps) == 1 else "all of which"
+    p_value = min(bump.p_value for bump in bumps)
     return f"{text}, {which} could be noise (p = {p_value:.2g})."
-
-
-# ------------------------------------------------------------------------------------- repairs
-
-_DIRECTIONS = {"+": True, "-": False}
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """One curve whose bumps noise explains.
-
-    Attributes
-    ----------
-    term : str
-        Name of the term.
-    class_label : object
-        The class whose curve it is; None unless there are more than two.
-    increasing : bool
-        Declared direction.
-    bins : tuple of int
-        Bins to repair: those of the bumps that noise explains, or all regular ones if it explains
-        every bump.
-    p_value : float
-        The smallest p-value among these bumps.
-    text : str
-        The verdict on the whole curve, in words.
-    """
-
-    term: str
-    class_label: Any
-    increasing: bool
-    bins: tuple[int, ...]
-    p_value: float
-    text: str
-
-
-def suggest_repairs(
-    base: AdditiveModel, state: State, monotone: Mapping[str, Any], alpha: float
-) -> tuple[Suggestion, ...]:
-    """Return a suggestion for each declared curve that noise bent; see the session's method."""
-    if not isinstance(monotone, Mapping):
-        raise TypeError(
-            f"monotone is {monotone!r}; it must be a mapping of terms to directions, such as "
-            '{"age": "+"}.'
-        )
-    suggestions = []
-    for name, declared in monotone.items():
-        index = find_term(base, name)
-        directions = declared if isinstance(declared, Mapping) else {None: declared}
-        for class_label, sign in directions.items():
-            if not isinstance(sign, str) or sign not in _DIRECTIONS:
-                raise ValueError(
-                    f"monotone[{name!r}] is {sign!r}; it must be '+' (increasing) or '-' "
-                    "(decreasing), or a mapping of class labels to these."
-                )
-            suggestion = _suggestion(base, state, index, class_label, _DIRECTIONS[sign], alpha)
-            suggestions += [] if suggestion is None else [suggestion]
-    return tuple(suggestions)
-
-
-def _suggestion(
-    base: AdditiveModel, state: State, index: int, class_label: Any, increasing: bool, alpha: float
-) -> Suggestion | None:
-    shape = "increasing" if increasing else "decreasing"
-    verdict = judge(base, index, shape, class_label, alpha)
-    noisy = [bump for bump in verdict.bumps if bump.within_noise]
-    if not noisy:
-        return None
-    term = state.terms[index]
-    bins = tuple(sorted(code for bump in noisy for code in bump.bins))
-    if verdict.within_noise:
-        # The same result, and a plainer history.
-        bins = tuple(range(1, len(term.scores) - 1))
-    column = 0
-    if class_label is not None and base.classes is not None:
-        column = base.classes.index(class_label)
-    now = term.scores.reshape(len(term.scores), -1)[list(bins), column]
-    weights = term.weights[list(bins)]
-    if np.array_equal(isotonic(now, weights, increasing=increasing), now):
-        return None
-    p_value = min(bump.p_value for bump in noisy)
-    return Suggestion(verdict.term, class_label, increasing, bins, p_value, verdict.text)
 
 
 # ----------------------------------------------------------------------------- simulated noise
@@ -531,6 +503,7 @@ def _simulated_noise(covariance: FloatArray) -> FloatArray:
     return noise
 
 
+@lru_cache(maxsize=16)
 def _tested_cells(term: AdditiveTerm) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return index, deviation and p-value of each cell of a heat map that noise was added to.
 

@@ -11,11 +11,10 @@ from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import detection_power
-from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, REPLACE_ONE
+from interpret_dp.accounting.guarantee import FALSE_ALARMS
 
 __all__ = [
     "BACKGROUND",
-    "FALSE_ALARMS",
     "OF_SEVERAL_ROWS",
     "ORIGINS",
     "SURROGATE",
@@ -23,13 +22,9 @@ __all__ = [
     "BudgetState",
     "QueryBudget",
     "RowSpend",
-    "detection_text",
     "source_of",
     "spent_shares",
 ]
-
-FALSE_ALARMS = 0.05
-"""Share of absent persons whom the attacker of our plain sentences is ready to accuse."""
 
 OF_SEVERAL_ROWS = "A person who has several rows is protected less: k rows count k times in mu."
 """The sentence wherever the promise is about rows."""
@@ -50,40 +45,6 @@ _SOURCES = {
     "post-processed": "from the released history",
 }
 _FROM_ONE_RELEASE = {SURROGATE: "from the surrogate", BACKGROUND: "from the background"}
-
-# Whom somebody accuses wrongly, and whom he then spots: of people, and of rows.
-_SUSPECTS = {
-    ADD_OR_REMOVE_ONE: (
-        ("people who are not in the data", "a person who is in the data"),
-        ("rows that are not in the data", "a row that is in the data"),
-    ),
-    REPLACE_ONE: (
-        ("people with one of two contents", "a person with the other"),
-        ("rows with one of two contents", "a row with the other"),
-    ),
-}
-
-
-def detection_text(seen: str, probability: str, *, relation: str, of_rows: bool) -> str:
-    """Return what somebody can find out who wants to find a person, in odds.
-
-    Parameters
-    ----------
-    seen : str
-        Everything that he sees.
-    probability : str
-        Of finding a person, in percent.
-    relation : {"add_or_remove_one", "replace_one"}
-        Relation of neighbouring tables.
-    of_rows : bool
-        Whether one row is protected, and not all rows of a person.
-    """
-    alarms = f"{100 * FALSE_ALARMS:g}"
-    innocent, guilty = _SUSPECTS[relation][of_rows]
-    return (
-        f"Someone who sees everything {seen}, and wrongly accuses {alarms} of 100 {innocent}, "
-        f"would spot {guilty} with probability at most {probability}; guessing gives {alarms} %."
-    )
 
 
 def spent_shares(

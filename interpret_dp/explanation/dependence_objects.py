@@ -16,7 +16,8 @@ from interpret_dp.explanation.objects import PrivateExplanation, private_explana
 from interpret_dp.explanation.plots.axes import bin_texts
 from interpret_dp.explanation.plots.bars import importance_bars, term_importance
 from interpret_dp.explanation.plots.parts import COLORS, add_heading, literal, place_legend
-from interpret_dp.explanation.plots.shape import FADED, scale_menu, shape_figure
+from interpret_dp.explanation.plots.shape import FADED, shape_figure
+from interpret_dp.explanation.plots.term import scale_menu
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, AdditiveTerm
 from interpret_dp.released.background import Background
@@ -236,7 +237,7 @@ def _column_figure(
     """
     feature = model.features[model.terms[index].feature]
     lines = {f"row {number}": scores for number, scores in enumerate(single_rows)}
-    figure = shape_figure(model, model.terms[index], previews=lines)
+    figure = shape_figure(model, model.terms[index], previews=lines, has_link=False)
     for trace in figure.data:
         for text, meaning in _OF_DEPENDENCE.items():
             trace.name = (trace.name or "").replace(text, meaning)

@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from interpret_dp._interpret import explanation_base, part_count, selector_of
+from interpret_dp._interpret import explanation_base, part_count, selector_of, shows_inline
 from interpret_dp.explanation.draws import decision_shares, top_shares
 from interpret_dp.explanation.markup import to_html
 from interpret_dp.explanation.panel import privacy_panel
 from interpret_dp.explanation.plots import draw_figure
 from interpret_dp.explanation.plots.bars import (
     overview_figure,
-    prediction_figure,
     term_importance,
 )
 from interpret_dp.explanation.plots.heat import contributions_figure
-from interpret_dp.explanation.plots.shape import term_figure
+from interpret_dp.explanation.plots.parts import fit_card
+from interpret_dp.explanation.plots.prediction import prediction_figure
+from interpret_dp.explanation.plots.term import term_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveFeature, AdditiveModel, FeaturePair
 from interpret_dp.released.summary import term_sentence
@@ -130,6 +131,8 @@ class PrivateExplanation:
         if view is not None:
             return view
         figure = self.figure(key)
+        if shows_inline():
+            fit_card(figure)
         return figure if title is None else figure.update_layout(title_text=title)
 
     def __repr__(self) -> str:
@@ -265,6 +268,11 @@ class PrivateEBMExplanation(PrivateExplanation):
         if _SESSION not in vars(self):
             vars(self)[_SESSION] = self._open_session(self.model)
         return vars(self)[_SESSION]
+
+    @property
+    def has_edit_session(self) -> bool:
+        """Whether :attr:`edit_session` was asked for before: opening it hashes the model."""
+        return _SESSION in vars(self)
 
     def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
         """Return the plain figure of a part: None is the overview, a number a term or a row."""

@@ -6,12 +6,14 @@ it as HTML, interpret's dashboard as components of Dash.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from interpret_dp._figures import ceil_text, floor_text, left_for_selections, selections_text
-from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, detection_text, source_of
+from interpret_dp.accounting.guarantee import detection_text
+from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
+from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, source_of
 from interpret_dp.explanation.markup import Element, element
 from interpret_dp.released.edits import edits_text
 
@@ -27,6 +29,10 @@ __all__ = [
 # Wong's palette: distinct to the colour-blind, and in grey.
 _MODEL, _OTHERS, _LEFT = "#0072b2", "#e69f00", "#e4e9ee"
 _HELD, _VOID = "#0072b2", "#d55e00"
+
+# People of whom guessing spots, the release spots, and nobody spots: distinct without colour.
+_GUESSED, _SPOTTED, _UNSEEN = "\N{BLACK CIRCLE}", "\N{FISHEYE}", "\N{WHITE CIRCLE}"
+_STRONG, _FAINT = "#a34700", "#556471"
 
 # Shares below are rounding errors of sums.
 _NOTHING = 1e-9
@@ -91,10 +97,8 @@ def shares_text(of_mu: float, of_delta: float) -> str:
     )
 
 
-def privacy_panel(
-    document: Mapping[str, Any], *, boxed: bool = True, unfolded: bool = False
-) -> Element:
-    """Return the panel of one explanation.
+def privacy_panel(document: Mapping[str, Any], *, boxed: bool = True) -> Element:
+    """Return the panel of one explanation: a plain block, and all figures in a fold.
 
     Parameters
     ----------
@@ -102,22 +106,28 @@ def privacy_panel(
         ``explanation.privacy.to_dict()``.
     boxed : bool
         Draw a frame, whose edge shows at a glance whether anything is promised.
-    unfolded : bool
-        Show the assumptions from the start.
     """
     guarantee = document["guarantee"]
     voided = guarantee["tests_only"]
     frame = _FRAME.format(edge=_VOID if voided else _HELD) if boxed else ""
+    figures = [] if voided else [_tiles(document)]
+    if document["budget"] is not None and not voided:
+        figures += [_budget(document), _totals(document)]
+    details = element(
+        "div",
+        *figures,
+        _sources_table(document),
+        element("div", document["sentence"], style="margin: 6px 0"),
+        _assumptions(guarantee["assumptions"]),
+        _record(document),
+    )
     return element(
         "div",
         _head(document),
-        None if voided else _tiles(document),
-        _sources_table(document),
-        None if voided or document["budget"] is None else _budget(document),
+        None if voided else _costs(document),
         _meaning(document),
-        element("div", document["sentence"], style="margin: 6px 0"),
-        _assumptions(guarantee["assumptions"], unfolded=unfolded),
-        _record(document),
+        _as_of(document),
+        _folded("All figures: costs, budget, promise, assumptions", details),
         style=frame + _TEXT,
         css_class="interpret-dp-privacy",
     )
@@ -127,24 +137,16 @@ def meaning_text(document: Mapping[str, Any]) -> str:
     """Return what the figures mean, in the terms of somebody who wants to find a person."""
     if document["guarantee"]["tests_only"]:
         return "What does this mean? Nothing is protected: the noise can be reproduced."
-    detection = document["detection"]
     seen = f"that the {document['subject']} published"
     if document["subject"] == "explainer":
         seen = "that the explainer may answer with its whole budget"
     guarantee = document["guarantee"]
     # A promise about rows must not be read as one about everybody who has some.
     of_rows = guarantee["unit"] == Neighbourhood().unit_text
-    probability = _percent(detection["model"])
+    probability = _percent(document["detection"]["model"])
     relation = guarantee["neighboring"]
-    odds = detection_text(seen, probability, relation=relation, of_rows=of_rows)
+    odds = detection_text(probability, relation=relation, of_rows=of_rows, seen=seen)
     text = f"What does this mean? {odds}"
-    budget = document["budget"]
-    if budget is not None:
-        text += (
-            f" With everything that was ever released about {budget['dataset']!r}: at most "
-            f"{_percent(budget['detection_spent'])}; once the whole budget is spent: at most "
-            f"{_percent(budget['detection_limit'])}."
-        )
     return f"{text} {OF_SEVERAL_ROWS}" if of_rows else text
 
 
@@ -204,7 +206,7 @@ def share_text(share: float, *, down: bool = False) -> str:
 
 
 def _percent(probability: float) -> str:
-    return f"{ceil_text(100.0 * probability)} %"
+    return f"{ceil_text(100.0 * probability, digits=2)} %"
 
 
 def _head(document: Mapping[str, Any]) -> Element:
@@ -229,6 +231,42 @@ def _head(document: Mapping[str, Any]) -> Element:
         element("div", title, badge, style="font-weight: 650; font-size: 15px"),
         element("div", words, style=_MUTED),
     )
+
+
+def _costs(document: Mapping[str, Any]) -> Element:
+    """Return the cost of the model, and what is left, in a line."""
+    guarantee, queries, budget = (document[name] for name in ("guarantee", "queries", "budget"))
+    subject = document["subject"]
+    figures = f"epsilon {ceil_text(guarantee['epsilon'])} at delta {ceil_text(guarantee['delta'])}"
+    words = f"The {subject} cost {figures}, paid once. "
+    if subject == "explainer":
+        words = f"All answers of the explainer together cost at most {figures}. "
+    room = None if budget is None else _room(budget, subject)
+    if queries is not None and queries["more_queries"] is not None:
+        more = queries["more_queries"]
+        room = f"Room for about {more:,} more quer{'y' if more == 1 else 'ies'}."
+    left = None if room is None else element("b", room)
+    return element("div", words, left, style="margin: 6px 0")
+
+
+def _room(budget: Mapping[str, Any], subject: str) -> str | None:
+    if budget["expired"]:
+        return f"The budget of data set {budget['dataset']!r} has expired."
+    more = budget["more_like_this"]
+    if more is None:
+        return None
+    return f"Left for data set {budget['dataset']!r}: room for {more:,} more like this {subject}."
+
+
+def _as_of(document: Mapping[str, Any]) -> Element | None:
+    """Return when the account's figures were read; None where there are none."""
+    budget, day = document["budget"], document["as_of"]
+    if budget is None or not day:
+        return None
+    count = budget["n_requests"]
+    requests = f"{count:,} request{'' if count == 1 else 's'}"
+    words = f"What is left is as of {day}, after {requests} on {budget['dataset']!r}."
+    return element("div", words, style=_MUTED, css_class="interpret-dp-as-of")
 
 
 def _tiles(document: Mapping[str, Any]) -> Element:
@@ -296,17 +334,9 @@ def _budget(document: Mapping[str, Any]) -> Element:
         words += (
             "Releases before its renewal, about people who have left, do not count against it. "
         )
-    more = budget["more_like_this"]
-    room = (
-        element("b", "The budget has expired.")
-        if budget["expired"]
-        else None
-        if more is None
-        else element("b", f"Room for {more:,} more like this {document['subject']}.")
-    )
     return element(
         "div",
-        element("div", words, room, style="margin-bottom: 4px"),
+        element("div", words, style="margin-bottom: 4px"),
         budget_bar(parts),
         element("div", shares_text(*budget["spent_shares"]), style=_MUTED),
         style="margin: 4px 0 8px",
@@ -322,12 +352,53 @@ def _meaning(document: Mapping[str, Any]) -> Element:
         "div",
         element("b", f"{lead}? "),
         rest,
+        None if document["guarantee"]["tests_only"] else _icons(document),
         style="margin: 6px 0",
         css_class="interpret-dp-meaning",
     )
 
 
-def _assumptions(clauses: Sequence[str], *, unfolded: bool) -> Element | None:
+def _icons(document: Mapping[str, Any]) -> Element:
+    """Return 100 people or rows: whom guessing spots, and whom the release adds."""
+    detection, guarantee = document["detection"], document["guarantee"]
+    guessed = round(100 * detection["false_alarms"])
+    spotted = min(100, max(guessed, math.ceil(100 * detection["model"])))
+    noun = "rows" if guarantee["unit"] == Neighbourhood().unit_text else "people"
+    where = "in the data" if guarantee["neighboring"] == ADD_OR_REMOVE_ONE else "with the other"
+    groups = (
+        (_GUESSED, guessed, "are spotted by guessing", _MODEL),
+        (_SPOTTED, spotted - guessed, "more at most", _STRONG),
+        (_UNSEEN, 100 - spotted, "are not spotted", _FAINT),
+    )
+    spans, place = [], 0
+    for icon, count, _, ink in groups:
+        # In tens, which can be counted, and between which a narrow page breaks the row.
+        tens = "".join(icon + " " * (k % 10 == 9) for k in range(place, place + count))
+        spans.append(element("span", tens, style=f"color: {ink}"))
+        place += count
+    row = element(
+        "div",
+        *spans,
+        style="letter-spacing: 1px; line-height: 1.25; margin: 4px 0 0",
+        role="img",
+        title=f"Of 100 {noun} {where} at most {spotted} are spotted",
+    )
+    words = ", ".join(f"{icon} {count} {words}" for icon, count, words, _ in groups)
+    return element("div", row, element("div", f"Of 100 {noun} {where}: {words}.", style=_MUTED))
+
+
+def _totals(document: Mapping[str, Any]) -> Element:
+    """Return what somebody finds out from everything that was released, or may ever be."""
+    budget = document["budget"]
+    words = (
+        f"With everything that was ever released about {budget['dataset']!r}, the probability is "
+        f"at most {_percent(budget['detection_spent'])}; once the whole budget is spent, at most "
+        f"{_percent(budget['detection_limit'])}."
+    )
+    return element("div", words, style="margin: 6px 0")
+
+
+def _assumptions(clauses: Sequence[str]) -> Element | None:
     if not clauses:
         return None
     listed = element(
@@ -335,8 +406,6 @@ def _assumptions(clauses: Sequence[str], *, unfolded: bool) -> Element | None:
         *(element("li", clause) for clause in clauses),
         style="margin: 4px 0 4px; padding-left: 22px; list-style: disc outside",
     )
-    if unfolded:
-        return element("div", "This assumes that", listed, style="margin: 6px 0")
     return _folded(f"What the promise assumes ({len(clauses)})", listed)
 
 

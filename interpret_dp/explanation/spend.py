@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._figures import ceil_text, floor_text
 from interpret_dp._validate import check_choice, check_int
 from interpret_dp.accounting.gaussian import detection_power
-from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.accounting.guarantee import FALSE_ALARMS, Guarantee
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.explanation.budget import (
-    FALSE_ALARMS,
     ORIGINS,
     Account,
     BudgetState,
@@ -71,6 +71,8 @@ class PrivacySpend:
         In words: which ledger, or why there is none.
     account : Account or None
         The ledger itself, where the figures can be read again.
+    as_of : str
+        Date (UTC) at which the account's figures were read; empty if they were not.
 
     Examples
     --------
@@ -92,6 +94,7 @@ class PrivacySpend:
     budget: BudgetState | None = None
     ledger: str = "no ledger at hand"
     account: Account | None = field(default=None, repr=False, compare=False)
+    as_of: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check what the caller chose."""
@@ -272,6 +275,7 @@ class PrivacySpend:
             "budget": budget,
             "detection": {"false_alarms": FALSE_ALARMS, "model": self.detection},
             "ledger": self.ledger,
+            "as_of": self.as_of,
             "line": self.line,
             "sentence": self.guarantee.sentence,
             "guarantee": self.guarantee.to_dict(),
@@ -336,4 +340,5 @@ class PrivacySpend:
             total_epsilon=spent.ever.epsilon_at(self.delta),
             remaining_epsilon=remaining,
             budget=state,
+            as_of=datetime.now(UTC).date().isoformat(),
         )

@@ -9,6 +9,7 @@ from interpret_dp._documents import read_json
 from interpret_dp.ebm.estimators import from_document
 from interpret_dp.released.background import BACKGROUND_FORMAT
 from interpret_dp.released.locally_linear import MAPS_FORMAT, LocallyLinearModel
+from interpret_dp.released.origin import note_file
 
 if TYPE_CHECKING:
     from interpret_dp.ebm.estimators import (
@@ -69,4 +70,6 @@ def load_model(
         return DPLocallyLinearClassifier.from_released(
             LocallyLinearModel.from_dict(document), ledger
         )
-    return from_document(document, ledger)
+    estimator = from_document(document, ledger)
+    note_file(estimator.released_, path)
+    return estimator

@@ -27,6 +27,7 @@ from interpret_dp.released.terms import (
     term_document,
 )
 from interpret_dp.schema import Schema
+from interpret_dp.schema.declarations import check_text
 
 __all__ = ["AdditiveModel"]
 
@@ -42,6 +43,8 @@ _KEYS = (
 )
 _TERM_KEYS = ("feature", "scores", "weights", "covariance")
 _LINKS = ("identity", "log")  # that a file may name
+# Labels that say no more than that the target holds.
+_AFFIRMATIVE = ("yes", "true", "1")
 #: Of files with pairs or a log link, which older versions of the package must not read.
 _EXTENDED_VERSION = 2
 
@@ -77,6 +80,8 @@ class AdditiveModel:
         What a person changed after the fit, oldest first; empty for a model as fitted.
     has_log_link : bool
         Whether a regression's scores are logarithms of the target's unit.
+    target : str or None
+        Name of the target's column; None if it has none.
     """
 
     task: str
@@ -93,6 +98,7 @@ class AdditiveModel:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     edits: tuple[EditRecord, ...] = ()
     has_log_link: bool = False
+    target: str | None = None
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -129,21 +135,36 @@ class AdditiveModel:
         names = [self.subject(term).name for term in self.terms]
         if len(set(names)) < len(names):
             raise ValueError(f"The terms are named {names}; each needs its own name.")
+        if self.target is not None:
+            if not isinstance(self.target, str):
+                raise TypeError(f"target is {self.target!r}; it must be a name or None.")
+            check_text("The name of the target", self.target)
         for name in ("n_rows", "noise_scale_binning", "noise_scale_boosting"):
             object.__setattr__(self, name, float(frozen(getattr(self, name), (), name)))
-        object.__setattr__(self, "terms", tuple(self._with_count_noise(t) for t in self.terms))
         object.__setattr__(self, "edits", tuple(self.edits))
         for edit in self.edits:
             if not isinstance(edit, EditRecord):
                 raise TypeError(f"edits holds {edit!r}; each must be an EditRecord.")
+        edited = {edit.term for edit in self.edits}
+        terms = [
+            self._completed(term, name in edited)
+            for term, name in zip(self.terms, names, strict=True)
+        ]
+        object.__setattr__(self, "terms", tuple(terms))
 
     def __repr__(self) -> str:
         """Name what it is; the arrays are in its attributes."""
         return f"<AdditiveModel: {self.task} of {len(self.terms)} terms, {self.guarantee.brief}>"
 
-    def _with_count_noise(self, term: AdditiveTerm) -> AdditiveTerm:
+    def _completed(self, term: AdditiveTerm, has_edits: bool) -> AdditiveTerm:
+        """Return a term with what the model knows of it."""
+        released = None if term.released is None else self._completed(term.released, False)
+        if released is not None:
+            has_edits = not np.array_equal(term.scores, released.scores)
         noise = self.noise_scale_binning
-        return term if term.count_noise == noise else replace(term, count_noise=noise)
+        if (term.count_noise, term.is_edited, term.released) == (noise, has_edits, released):
+            return term
+        return replace(term, count_noise=noise, is_edited=has_edits, released=released)
 
     def subject(self, term: AdditiveTerm) -> AdditiveFeature | FeaturePair:
         """Return what a term is about: its feature, or its pair of features."""
@@ -163,6 +184,20 @@ class AdditiveModel:
         if self.classes is None:
             return "log" if self.has_log_link else "identity"
         return {1: "monoclassification", 2: "logit"}.get(len(self.classes), "mlogit")
+
+    @property
+    def outcome(self) -> str | None:
+        """What scores are about: the target, with the label whose log-odds they are if need be.
+
+        "readmitted" for the labels no and yes, "species = a" for others, the label alone where the
+        target has no name. None for a regression whose target has no name.
+        """
+        if self.classes is None or len(self.classes) > 2:
+            return self.target
+        label = str(self.classes[-1])
+        if self.target is None:
+            return label
+        return self.target if label.lower() in _AFFIRMATIVE else f"{self.target} = {label}"
 
     @property
     def digest(self) -> str:
@@ -192,6 +227,7 @@ class AdditiveModel:
             "classes": None if self.classes is None else list(self.classes),
             # Left out where older files have none.
             **({"link": "log"} if self.has_log_link else {}),
+            **({} if self.target is None else {"target": self.target}),
             "n_rows": self.n_rows,
             "noise_scale_binning": self.noise_scale_binning,
             "noise_scale_boosting": self.noise_scale_boosting,
@@ -220,7 +256,7 @@ class AdditiveModel:
             If the document is of another format or version, was changed since it was sealed,
             lacks a part or has one too many, or its parts do not fit together.
         """
-        versions, optional = (_VERSION, _EXTENDED_VERSION), (SEAL, "link", "edits")
+        versions, optional = (_VERSION, _EXTENDED_VERSION), (SEAL, "link", "target", "edits")
         content = open_document(
             "model file", document, _FORMAT, versions, _KEYS, optional, writer="model.save(path)"
         )
@@ -255,4 +291,5 @@ class AdditiveModel:
                 parameters=dict(content["parameters"]),
                 edits=tuple(EditRecord.from_dict(entry) for entry in content.get("edits", ())),
                 has_log_link=check_choice("link", content.get("link", "identity"), _LINKS) == "log",
+                target=content.get("target"),
             )

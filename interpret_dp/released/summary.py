@@ -270,6 +270,8 @@ def _column(
 def _note(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm) -> str:
     if emptiness := _emptiness_of_term(model, feature, term):
         return emptiness
+    if term.is_edited:
+        return "edited"
     n_bins, lacking = feature.n_codes - 2, int(term.too_few_rows[1:-1].sum())
     if n_bins == 1:
         return _ONE_BIN
@@ -501,6 +503,8 @@ def term_sentence(model: AdditiveModel, term: AdditiveTerm) -> str:
     band is above or below zero, the average over the rows.
     """
     subject = model.subject(term)
+    if term.is_edited:
+        return f"{subject.name!r} was edited, so its effect is not described."
     ratio = term.signal_to_noise
     band = term.band()
     if ratio is None or band is None:
@@ -534,9 +538,9 @@ def _signs(lower: FloatArray, upper: FloatArray, scores: FloatArray) -> NDArray[
 
 def _outputs(model: AdditiveModel) -> list[str]:
     if model.classes is None:
-        return ["The prediction is"]
+        return ["The prediction is" if model.outcome is None else f"Predicted {model.outcome!r} is"]
     if len(model.classes) <= 2:
-        return [f"The log-odds of {str(model.classes[-1])!r} are"]
+        return [f"The log-odds of {model.outcome!r} are"]
     return [f"The score of {str(label)!r} is" for label in model.classes]
 
 

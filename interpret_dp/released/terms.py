@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._documents import check_keys
 from interpret_dp._validate import check_real
 from interpret_dp.released.intervals import Band, assisted_interval
 from interpret_dp.schema import Categorical, Continuous, Integer, interpret_type, level_labels
@@ -36,9 +37,12 @@ _ROUNDING = 1e-9
 
 OPTIONAL_KEYS = (
     *("partner", "variances", "noisy_scores"),
-    *("posterior_mean", "posterior_covariance", "posterior_variances"),
+    *("posterior_mean", "posterior_covariance", "posterior_variances", "released"),
 )
 """Keys that a term's document may lack."""
+
+# Keys that a term and what it was before its edits have in common.
+_SHARED = ("feature", "partner", "weights")
 
 
 def frozen(
@@ -213,6 +217,14 @@ class AdditiveTerm:
     count_noise : float
         Standard deviation of the noise of a weight, in rows: that of the model, which fills it in.
         0 where no counts were released.
+    released : AdditiveTerm or None
+        The term as it was released, if its scores were edited since; files of older versions lack
+        it. An edited term that was reset keeps it.
+    moved : ndarray of float64, shape (n_scores,), or None
+        Of a term with ``released``: sum of the changes of its mean score that the edits took out
+        of the intercept.
+    is_edited : bool
+        Whether its scores are not the released ones. The model fills it in.
     """
 
     feature: int
@@ -226,6 +238,9 @@ class AdditiveTerm:
     posterior_covariance: FloatArray | None = None
     posterior_variances: FloatArray | None = None
     count_noise: float = 0.0
+    released: AdditiveTerm | None = None
+    moved: FloatArray | None = None
+    is_edited: bool = False
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check their shapes against one another."""
@@ -243,6 +258,20 @@ class AdditiveTerm:
             self._check_spread(f"{prefix}covariance", f"{prefix}variances", shape)
         if self._posterior_deviations is not None and self.posterior_mean is None:
             raise ValueError("A term has a posterior spread without posterior_mean; give both.")
+        self._check_released(shape)
+
+    def _check_released(self, shape: tuple[int, ...]) -> None:
+        """Freeze what the intercept gave, and check the term before its edits."""
+        if (self.released is None) != (self.moved is None):
+            raise ValueError("A term has only one of released and moved; give both.")
+        if self.released is None:
+            return
+        if self.released.scores.shape != shape or self.released.released is not None:
+            raise ValueError(
+                f"The released scores of an edited term must have shape {shape}, and no edits."
+            )
+        moved = frozen(self.moved, shape[1:] or (1,), "term moved")
+        object.__setattr__(self, "moved", moved)
 
     def _check_spread(self, full: str, diagonal: str, shape: tuple[int, ...]) -> None:
         """Freeze a covariance or the variances that stand for it, and check them."""
@@ -266,6 +295,11 @@ class AdditiveTerm:
     def features(self) -> tuple[int, ...]:
         """Indices of its features: one, or two."""
         return (self.feature,) if self.partner is None else (self.feature, self.partner)
+
+    @property
+    def as_released(self) -> AdditiveTerm:
+        """The term before its edits; itself if there are none, or they are not known."""
+        return self if self.released is None else self.released
 
     @property
     def noise_deviations(self) -> FloatArray | None:
@@ -414,7 +448,8 @@ class AdditiveTerm:
         The root of the mean squared score over that of the noise's variance, both means over the
         released rows (and the classes). For pure noise the expected square of this ratio is at most
         1, and a ratio of 2 or more has a probability of at most 4.6 %, however the noise is
-        correlated across bins. None where the noise is not known, or none was added.
+        correlated across bins. None where the noise is not known, or none was added, and of a term
+        that was edited: an edit would change the ratio, and adds no evidence.
 
         Notes
         -----
@@ -423,7 +458,7 @@ class AdditiveTerm:
         probabilities for Gaussian quadratic forms"). Denoising makes pure noise smaller still.
         """
         deviations = self.noise_deviations
-        if deviations is None:
+        if deviations is None or self.is_edited:
             return None
         noise = float((self.weights @ deviations**2).sum())
         return (
@@ -448,6 +483,7 @@ def term_document(term: AdditiveTerm) -> dict[str, Any]:
         "posterior_mean": _listed(term.posterior_mean),
         "posterior_covariance": _lower_triangle(term.posterior_covariance),
         "posterior_variances": _listed(term.posterior_variances),
+        "released": _released_document(term),
     }
     return {
         "feature": term.feature,
@@ -460,9 +496,26 @@ def term_document(term: AdditiveTerm) -> dict[str, Any]:
     }
 
 
+def _released_document(term: AdditiveTerm) -> dict[str, Any] | None:
+    """Return the term before its edits, without what the term itself says."""
+    if term.released is None or term.moved is None:
+        return None
+    document = term_document(term.released)
+    own = {key: value for key, value in document.items() if key not in _SHARED}
+    return {**own, "moved": term.moved.tolist()}
+
+
 def read_term(entry: Mapping[str, Any]) -> AdditiveTerm:
     """Rebuild a term of a document."""
     size = len(entry["scores"])
+    released, moved = None, None
+    if "released" in entry:
+        content = dict(entry["released"])
+        known = [key for key in OPTIONAL_KEYS if key not in (*_SHARED, "released")]
+        keys = ("scores", "covariance", "moved")
+        check_keys("released of the term", content, keys, optional=known)
+        moved = content.pop("moved")
+        released = read_term({**{key: entry[key] for key in _SHARED if key in entry}, **content})
     return AdditiveTerm(
         feature=int(entry["feature"]),
         partner=int(entry["partner"]) if "partner" in entry else None,
@@ -474,6 +527,8 @@ def read_term(entry: Mapping[str, Any]) -> AdditiveTerm:
         posterior_mean=entry.get("posterior_mean"),
         posterior_covariance=_full_square(entry.get("posterior_covariance"), size),
         posterior_variances=entry.get("posterior_variances"),
+        released=released,
+        moved=moved,
     )
 
 

@@ -28,6 +28,7 @@ from interpret_dp.schema.columns import (
     series_dtype,
     series_values,
 )
+from interpret_dp.schema.declarations import check_text
 
 __all__ = [
     "Source",
@@ -457,6 +458,22 @@ def open_target(y: Any, n_rows: int | None = None) -> Values:
             stacklevel=3,
         )
     return _checked_column("y", source, n_rows)
+
+
+def name_of_column(values: Any) -> str | None:
+    """Return the name of a Series, or of the only column of a table; None if it has none.
+
+    A name is public, as those of a table's columns are. What no file can hold is no name.
+    """
+    names = list(getattr(values, "columns", ()))
+    name = names[0] if len(names) == 1 else getattr(values, "name", None)
+    if not isinstance(name, str) or not name:
+        return None
+    try:
+        check_text("The name of the column", name)
+    except SchemaError:
+        return None
+    return name
 
 
 def open_column(role: str, values: Any, n_rows: int | None = None) -> Values:

@@ -6,23 +6,27 @@ actions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp.editor.bins import TermView, codes_text
+from interpret_dp._figures import enumerated
+from interpret_dp.editor.bins import TermView, codes_text, select_codes
 from interpret_dp.editor.recipes import KINDS
 from interpret_dp.explanation.plots.heat import CellPlaces
+from interpret_dp.explanation.plots.parts import row_noun
 from interpret_dp.released import EditRecord
 from interpret_dp.ui.figure import EditedTerm
 
 if TYPE_CHECKING:
     from interpret_dp.editor import EditSession
 
-__all__ = ["ACTIONS", "LEVEL_TOOLS", "NUMBER_TOOLS", "SESSION_BUTTONS", "SHAPE_TOOLS", "TOOLS"]
-__all__ += ["Outcome", "Request", "Tool", "counted", "disabled_buttons", "load", "perform"]
-__all__ += ["selection_text", "shapes_for", "suiting", "time_text", "whole_label"]
+__all__ = ["ACTIONS", "LEVEL_TOOLS", "MODEL_ACTIONS", "NUMBER_TOOLS", "SESSION_BUTTONS"]
+__all__ += ["SHAPE_TOOLS", "TOOLS", "Outcome", "Request", "Tool", "counted", "disabled_buttons"]
+__all__ += ["go_back", "load", "perform", "status_text", "typed_bins"]
+__all__ += ["selection_text", "shapes_for", "suiting", "time_text", "verdict_text", "whole_label"]
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ SESSION_BUTTONS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "undo": ("Undo", "Take the last edit back"),
         "redo": ("Redo", "Bring back the edit that was undone last"),
-        "reset": ("Reset term", "Back to the scores as they were released"),
+        "reset": ("Reset to released", "Back to the scores as they were released, as a new edit"),
         "commit": ("Commit", "Write the message on all edits that have none"),
         "cancel": ("Cancel", "Take back all edits that were not committed"),
     }
@@ -148,13 +152,16 @@ def shapes_for(kind_of_term: str) -> dict[str, str]:
     return {name: text for name, text in _SHAPES.items() if has_order or name == "flat"}
 
 
-def disabled_buttons(session: EditSession, view: TermView) -> dict[str, bool]:
-    """Return for each of ``SESSION_BUTTONS`` whether there is nothing that it could do."""
+def disabled_buttons(session: EditSession, view: TermView | None = None) -> dict[str, bool]:
+    """Return for each of ``SESSION_BUTTONS`` whether there is nothing that it could do.
+
+    ``view`` is of the term that would be reset.
+    """
     has_pending = bool(session.pending)
     return {
         "undo": not session.can_undo,
         "redo": not session.can_redo,
-        "reset": not view.is_edited,
+        "reset": view is None or not view.is_edited,
         "commit": not has_pending,
         "cancel": not has_pending,
     }
@@ -173,6 +180,26 @@ def time_text(record: EditRecord) -> str:
     return record.when.replace("T", " ").removesuffix("Z")[:16] + " UTC"
 
 
+def status_text(session: EditSession, term: str | None = None) -> str:
+    """Return the number of edits in words, those that the model was loaded with included.
+
+    Parameters
+    ----------
+    session : EditSession
+    term : str, default=None
+        Name of the only term that counts; all by default.
+    """
+    earlier, edits, pending = (
+        sum(term is None or record.term == term for record in records)
+        for records in (session.base.edits, session.history, session.pending)
+    )
+    texts = [f"{counted(earlier)} in the loaded model"] if earlier else []
+    if edits:
+        state = f"{pending} not committed" if pending else "all committed"
+        texts.append(f"{counted(edits)}, {state}")
+    return "; ".join(texts) or "no edits yet"
+
+
 def whole_label(term: EditedTerm) -> str:
     """Return the label of the button that selects everything."""
     if isinstance(term.places, CellPlaces):
@@ -180,23 +207,58 @@ def whole_label(term: EditedTerm) -> str:
     return "Whole curve" if term.places.n_steps else "All levels"
 
 
-def selection_text(term: EditedTerm, bins: tuple[int, ...]) -> str:
-    """Return a selection in words, such as "between 40 and 60 (4 bins, about 900 rows)".
+def typed_bins(
+    term: EditedTerm, low: Any = "", high: Any = "", levels: Sequence[Any] | None = None
+) -> list[int]:
+    """Return the bins that fields say: those that overlap a range, or the chosen levels.
 
-    The number of rows is that of the noisy counts, with three digits.
+    Parameters
+    ----------
+    term : EditedTerm
+    low, high : str or None
+        Ends of the range as they were typed; an empty one is open.
+    levels : sequence, default=None
+        Numbers of bins.
+
+    Raises
+    ------
+    ValueError
+        If an end is no number, or there is no bin in the range.
+    """
+    if term.view.edges is None:
+        return sorted(int(code) for code in levels or ())
+    ends = []
+    for name, typed, default in (("from", low, -math.inf), ("to", high, math.inf)):
+        text = str(typed or "").strip()
+        try:
+            ends.append(float(text) if text else default)
+        except ValueError:
+            raise ValueError(
+                f"'{name}' is {text!r}; it must be a number such as 40, or empty."
+            ) from None
+    return list(select_codes(term.session.base.features[_feature(term)], between=tuple(ends)))
+
+
+def _feature(term: EditedTerm) -> int:
+    return term.session.base.terms[term.index].feature
+
+
+def selection_text(term: EditedTerm, bins: tuple[int, ...]) -> str:
+    """Return a selection in words, such as "between 40 and 60 (about 900 patients, noisy count)".
+
+    The count has three digits. A single bin is given with its score.
     """
     released = term.session.base.terms[term.index]
     subject = term.session.base.subject(released)
-    is_heat_map = isinstance(term.places, CellPlaces)
-    n_rows = float(f"{released.weights[list(bins)].sum():.3g}")
-    rows = f"about {n_rows:,.0f} rows"
+    n_rows = float(f"{max(0.0, released.weights[list(bins)].sum()):.3g}")
+    rows = f"about {n_rows:,.0f} {row_noun(term.session.base)}, noisy count"
+    if len(bins) == 1 and term.view.current.ndim == 1:
+        rows += f"; score {term.view.current[bins[0]]:.4g}"
+    text = codes_text(subject, bins)
     if set(bins) == set(term.places.whole()):
-        noun = "cells" if is_heat_map else "levels"
+        noun = "cells" if isinstance(term.places, CellPlaces) else "levels"
         text = "the whole curve" if term.places.n_steps else f"all {len(bins)} {noun}"
-        return f"{text} ({rows})"
-    noun = "cell" if is_heat_map else "bin" if term.places.n_steps else "level"
-    text, count = codes_text(subject, bins), counted(len(bins), noun)
-    return f"{text} ({rows})" if count in text else f"{text} ({count}, {rows})"
+    return f"{text} ({rows})"
 
 
 # ------------------------------------------------------------------------------------ actions
@@ -258,7 +320,7 @@ def perform(term: EditedTerm, action: str, request: Request) -> Outcome:
     ----------
     term : EditedTerm
     action : str
-        A key of ``ACTIONS`` or of ``TOOLS``.
+        A key of ``TOOLS``, ``ACTIONS`` or ``MODEL_ACTIONS``.
     request : Request
 
     Raises
@@ -268,7 +330,19 @@ def perform(term: EditedTerm, action: str, request: Request) -> Outcome:
     """
     if action in TOOLS:
         return _edit(term, TOOLS[action], request)
+    if action in MODEL_ACTIONS:
+        return MODEL_ACTIONS[action](term.session, request)
     return ACTIONS[action](term, request)
+
+
+def go_back(session: EditSession, entry: int, term: int | None = None) -> Outcome:
+    """Bring the model, or one term, back to an entry of the history."""
+    records = session.go_back(entry, term)
+    if not records:
+        return Outcome("Nothing changed: it is like that already.", "note")
+    names = enumerated(list(dict.fromkeys(record.term for record in records)))
+    is_redone = records[-1] == session.history[entry - 1] if entry else False
+    return Outcome(f"{names}: {'redone' if is_redone else records[0].what}.")
 
 
 def load(session: EditSession, document: Mapping[str, Any]) -> Outcome:
@@ -342,13 +416,13 @@ def _edited(record: EditRecord | None) -> Outcome:
     return Outcome(f"{record.term}: {record.what}.")
 
 
-def _undo(term: EditedTerm, request: Request) -> Outcome:
-    record = term.session.undo()
+def _undo(session: EditSession, request: Request) -> Outcome:
+    record = session.undo()
     return Outcome(f"Undone: {record.term} {record.what}.")
 
 
-def _redo(term: EditedTerm, request: Request) -> Outcome:
-    record = term.session.redo()
+def _redo(session: EditSession, request: Request) -> Outcome:
+    record = session.redo()
     return Outcome(f"Redone: {record.term} {record.what}.")
 
 
@@ -356,18 +430,24 @@ def _reset(term: EditedTerm, request: Request) -> Outcome:
     return _edited(term.session.reset(term.index))
 
 
-def _commit(term: EditedTerm, request: Request) -> Outcome:
-    return Outcome(f"Committed {counted(term.session.commit(request.why))}.")
+def _commit(session: EditSession, request: Request) -> Outcome:
+    return Outcome(f"Committed {counted(session.commit(request.why))}.")
 
 
-def _cancel(term: EditedTerm, request: Request) -> Outcome:
-    return Outcome(f"Cancelled {counted(term.session.cancel())}; redo brings them back.")
+def _cancel(session: EditSession, request: Request) -> Outcome:
+    return Outcome(f"Cancelled {counted(session.cancel())}; redo brings them back.")
 
 
 def _test(term: EditedTerm, request: Request) -> Outcome:
+    return Outcome(verdict_text(term, request), "note")
+
+
+def verdict_text(term: EditedTerm, request: Request) -> str:
+    """Return the verdict on the selected part of the released curve; all of it without any."""
     label = _label(term, request)
-    verdict = term.session.verdict(term.index, request.shape, class_label=label)
-    return Outcome(verdict.text, "note")
+    part: dict[str, Any] = {"bins": request.bins} if request.bins else {}
+    verdict = term.session.verdict(term.index, request.shape, class_label=label, **part)
+    return f"{verdict.text}{' Edits are not judged.' * term.view.is_edited}"
 
 
 def _repair(term: EditedTerm, request: Request) -> Outcome:
@@ -378,7 +458,8 @@ def _repair(term: EditedTerm, request: Request) -> Outcome:
             "A repair needs the known direction of the curve: choose 'increasing' or 'decreasing'."
         )
     direction: Any = sign if label is None else {label: sign}
-    suggestions = session.suggest_repairs({session.terms[term.index]: direction})
+    directions = {session.terms[term.index]: direction}
+    suggestions = session.suggest_repairs(directions, bins=request.bins or None)
     if not suggestions:
         return Outcome(f"There is nothing to repair. {_test(term, request).text}", "note")
     session.apply(suggestions)
@@ -394,16 +475,17 @@ def _label(term: EditedTerm, request: Request) -> Any:
     return labels[request.column]
 
 
+MODEL_ACTIONS: Mapping[str, Callable[[EditSession, Request], Outcome]] = MappingProxyType(
+    {"undo": _undo, "redo": _redo, "commit": _commit, "cancel": _cancel}
+)
+"""Actions on the history of the model, by name."""
+
 ACTIONS: Mapping[str, Callable[[EditedTerm, Request], Outcome]] = MappingProxyType(
     {
-        "undo": _undo,
-        "redo": _redo,
         "reset": _reset,
-        "commit": _commit,
-        "cancel": _cancel,
         "verdict": _test,
         "repair": _repair,
         "drag": _drag,
     }
 )
-"""The other actions, by name; ``drag`` is the gesture."""
+"""The other actions on a term, by name; ``drag`` is the gesture."""

@@ -6,7 +6,7 @@ A pair of features is drawn as a heat map. Both are drawn from released figures 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,8 +18,14 @@ from interpret_dp.explanation.plots.axes import Places, term_places
 from interpret_dp.explanation.plots.heat import CellPlaces, heat_figure, heat_range
 from interpret_dp.explanation.plots.parts import COLORS, LEGEND_BELOW, literal, transparent
 from interpret_dp.explanation.plots.plausible import add_draws
-from interpret_dp.explanation.plots.shape import Curve, TermPlot, common_range, term_curves
-from interpret_dp.released import AdditiveModel
+from interpret_dp.explanation.plots.shape import (
+    Curve,
+    TermPlot,
+    common_range,
+    edit_note,
+    term_curves,
+)
+from interpret_dp.released import AdditiveModel, AdditiveTerm, Band
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -51,27 +57,43 @@ class EditedTerm:
         Number of the term.
     view : TermView
     places : Places or CellPlaces
+    entry : int or None
+        Entry of the history that is looked at.
     """
 
     session: EditSession
     index: int
     view: TermView
     places: Places | CellPlaces
+    entry: int | None = None
 
     @classmethod
-    def of(cls, session: EditSession, index: int, selected: Collection[int] = ()) -> Self:
+    def of(
+        cls,
+        session: EditSession,
+        index: int,
+        selected: Collection[int] = (),
+        entry: int | None = None,
+    ) -> Self:
         """Read a term off its session.
 
         The missing and the undeclared bin are drawn if they hold rows, were edited, or are
-        selected.
+        selected. ``entry`` is the entry of the history that is drawn beside the present scores;
+        by default the last but one.
         """
-        view, model = session.view(index), session.base
-        term = model.terms[index]
+        view, model = session.view(index, entry=entry), session.base
+        term = model.terms[index].as_released
         if term.partner is not None:
-            return cls(session, index, view, CellPlaces.of(model, term))
+            return cls(session, index, view, CellPlaces.of(model, term), entry)
         changed = (view.current != view.original).reshape(len(view.labels), -1).any(axis=1)
         also = {*np.flatnonzero(changed).tolist(), *selected}
-        return cls(session, index, view, term_places(model, term, also))
+        return cls(session, index, view, term_places(model, term, also), entry)
+
+    @property
+    def note(self) -> str:
+        """What the plot cannot show, in a sentence or two; empty if there is nothing."""
+        view = self.view
+        return edit_note(self.session.base.terms[self.index], view.current_band, view.band)
 
     def figure(
         self,
@@ -107,18 +129,25 @@ class EditedTerm:
             With the same traces after each edit of the same drawn bins.
         """
         if isinstance(self.places, CellPlaces):
-            return self._heat_map(selected, on_common_scale)
+            return self._heat_map(selected, on_common_scale, gestures)
         model, view, places = self.session.base, self.view, self.places
-        plot = TermPlot.of(model, model.terms[self.index], places)
+        term = _marked(model.terms[self.index].as_released, view.is_edited)
+        plot = TermPlot.of(model, term, places)
         versions = [
             scores.reshape(len(scores), -1).T for scores in (view.original, view.last, view.current)
         ]
-        curves = term_curves(model, plot.term)
+        curves = [
+            replace(curve, scores=scores, band=view.current_band and view.current_band.of_class(n))
+            for n, (curve, scores) in enumerate(
+                zip(term_curves(model, plot.term), versions[-1], strict=True)
+            )
+        ]
         columns = range(len(curves)) if column is None or len(curves) == 1 else [column]
         draggable = []
         for place, number in enumerate(columns):
             own = tuple(scores[number] for scores in versions)
-            draggable += _add_curve(plot, curves[number], own, place, len(columns))
+            shown = curves[number], own, view.current, self._last_name
+            draggable += _add_curve(plot, *shown, place, len(columns))
         plot.rows(legendrank=_RANKS["rows"])
         if draws:
             add_draws(plot, curves, columns, visible=True)
@@ -148,6 +177,7 @@ class EditedTerm:
                 legend={"itemclick": False, "itemdoubleclick": False},
                 dragmode=False if drags else "select",
                 meta={
+                    **figure.layout.meta,
                     "editor": gestures,
                     "version": view.version,
                     "codes": list(places.codes),
@@ -161,7 +191,22 @@ class EditedTerm:
             )
         return figure
 
-    def _heat_map(self, selected: Collection[int], on_common_scale: bool) -> Figure:
+    @property
+    def _last_name(self) -> str:
+        """Name of the scores beside the present and the released ones."""
+        if self.entry is None:
+            return "before the last edit"
+        loaded = len(self.session.base.edits)
+        if not self.entry:
+            return "as loaded" if loaded else "as released"
+        return f"after edit {loaded + self.entry}"
+
+    def _heat_map(
+        self,
+        selected: Collection[int],
+        on_common_scale: bool,
+        gestures: dict[str, Any] | None,
+    ) -> Figure:
         """Return the plot of a pair, as it is now."""
         released = self.session.released
         term = released.terms[self.index]
@@ -183,8 +228,18 @@ class EditedTerm:
             showlegend=False,
         )
         figure.update_layout(dragmode="select", selectdirection="any")
+        if gestures is not None:
+            cells = {"codes": list(self.places.codes), "columns": rows.shape[1]}
+            meta = {"editor": gestures, "selected": sorted(selected), "drags": False}
+            figure.update_layout(meta={**figure.layout.meta, **meta, **cells})
         figure.update_layout(height=max(_HEIGHT, figure.layout.height))
         return figure
+
+
+@lru_cache(maxsize=16)
+def _marked(term: AdditiveTerm, is_edited: bool) -> AdditiveTerm:
+    """Return a released term that says whether it was edited since; terms are immutable."""
+    return term if term.is_edited == is_edited else replace(term, is_edited=is_edited)
 
 
 @lru_cache(maxsize=8)
@@ -221,37 +276,57 @@ def _marks(places: Places, selected: Collection[int]) -> list[dict[str, Any]]:
 
 
 def _add_curve(
-    plot: TermPlot, curve: Curve, versions: Sequence[FloatArray], place: int, count: int
+    plot: TermPlot,
+    curve: Curve,
+    versions: Sequence[FloatArray],
+    of_all: FloatArray,
+    last_name: str,
+    place: int,
+    count: int,
 ) -> list[dict[str, Any]]:
-    """Draw one curve in all its versions; return which traces a drag moves, and which bins."""
+    """Draw one curve in all its versions; return which traces a drag moves, and which bins.
+
+    ``of_all`` has the present scores of all classes.
+    """
     released, last, now = versions
     codes, many = list(plot.places.codes), count > 1
+    style: dict[str, Any] = {"legendrank": _RANKS["other"]}
     x = plot.places.beside(place, count).tolist()
     is_edited = not np.array_equal(released[codes], now[codes])
-    is_stepwise = not np.array_equal(released[codes], last[codes])
-    plot.band(curve, legendrank=_RANKS["noise"], showlegend=place == 0)
+    of_which = "edited" if is_edited else "released"
+    # Hidden where it is not known, so that an edit adds and removes no trace.
+    band = Band(now, now) if curve.band is None else curve.band
+    plot.band(
+        replace(curve, band=band),
+        name=f"95 % noise band of the {of_which} curve",
+        legendrank=_RANKS["noise"],
+        showlegend=place == 0,
+        visible=curve.band is not None,
+    )
     if place == 0:
         plot.too_few_rows(released, width=8, legendrank=_RANKS["noise"])
     # Under the present scores while both are the same: a drag uncovers it.
-    differs = is_edited or is_stepwise
     name = f"{curve.name}, released" if many else "released"
-    _add_version(plot, x, released, name, curve.color if many else _RELEASED, "dot", differs)
-    differs = is_stepwise and not many and not np.array_equal(last[codes], now[codes])
-    _add_version(plot, x, last, "before the last edit", _LAST, "dash", differs, visible=differs)
-    name = "now" if is_edited or is_stepwise else "released scores"
+    color = curve.color if many else _RELEASED
+    plot.version(released, color, x, name=name, showlegend=is_edited, **style)
+    is_present = np.array_equal(last[codes], now[codes])
+    differs = not (many or is_present or np.array_equal(released[codes], last[codes]))
+    style |= {"name": last_name, "showlegend": differs, "visible": differs}
+    plot.version(last, _LAST, x, "dot", **style)
+    name = "edited" if is_edited else "released scores"
     if many:
-        name = f"{curve.name}, now" if is_edited else curve.name
+        name = f"{curve.name}, edited" if is_edited else curve.name
     # On top of the others: it is what a drag takes hold of.
     draggable = _add_present(plot, curve, x, now, name, count)
     _add_whiskers(plot, curve, x, in_legend=place == 0)
     shown = [
-        (f"now {now[c]:.4g}, " if now[c] != released[c] else "") + f"released {released[c]:.4g}"
+        (f"edited {now[c]:.4g}, " if now[c] != released[c] else "") + f"released {released[c]:.4g}"
         for c in codes
     ]
     plot.points(
         [*plot.places.centres[: plot.places.n_steps].tolist(), *x],
         now[codes].tolist(),
-        plot.hover_texts(curve, codes, shown),
+        plot.hover_texts(curve, codes, shown, of_all),
         {"opacity": 0, "size": 12, "color": curve.color},
         unselected={"marker": {"opacity": 0}},
         selected={"marker": {"opacity": 0}},
@@ -260,28 +335,6 @@ def _add_curve(
         meta=BINS,
     )
     return draggable
-
-
-def _add_version(
-    plot: TermPlot,
-    x: list[float],
-    scores: FloatArray,
-    name: str,
-    color: str,
-    dash: str,
-    in_legend: bool,
-    visible: bool = True,
-) -> None:
-    """Draw other scores of the same bins as a thin line, or as a mark across each bar."""
-    style = {"name": name, "legendrank": _RANKS["other"], "visible": visible}
-    line = {"color": color, "width": 1.6, "dash": dash}
-    plot.line(scores, line, showlegend=in_legend, **style)
-    if x:
-        has_steps = bool(plot.places.n_steps)
-        edge = {"width": 2.2, "color": color}
-        marker = {"symbol": "line-ew", "size": 16 if has_steps else 26, "line": edge}
-        plot.add(x, scores[plot.places.alone].tolist(), mode="markers", marker=marker,
-                 showlegend=in_legend and not has_steps, **style)  # fmt: skip
 
 
 def _add_present(
@@ -320,10 +373,10 @@ def _add_present(
 
 
 def _add_whiskers(plot: TermPlot, curve: Curve, x: list[float], *, in_legend: bool) -> None:
-    """Draw the noise of bins that stand by themselves, around their released scores."""
-    if curve.band is None or not x:
+    """Draw the noise of bins that stand by themselves, around their scores."""
+    if not x:
         return
-    codes = plot.places.alone
+    codes, is_known = plot.places.alone, curve.band is not None
     plot.add(
         x,
         curve.scores[codes].tolist(),
@@ -333,5 +386,6 @@ def _add_whiskers(plot: TermPlot, curve: Curve, x: list[float], *, in_legend: bo
         error_y=plot.error_bars(curve, codes, color=_WHISKER, thickness=1.4, width=5),
         name="95 % noise range",
         legendrank=_RANKS["noise"],
+        visible=is_known,
         showlegend=in_legend and not plot.places.n_steps,
     )

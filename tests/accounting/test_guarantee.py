@@ -45,9 +45,9 @@ def guarantee(**changes: Any) -> Guarantee:
 def test_the_sentence() -> None:
     assert guarantee().sentence == (
         "For any two tables that differ by adding or removing one row, the probability of any "
-        "outcome differs by at most a factor e^1 (2.72), plus 1e-06; at 5 % false alarms an "
-        "attacker detects that a given person (one row) is in the table with probability at most "
-        "7.96 %."
+        "outcome differs by at most a factor e^1 (2.72), plus 1e-06. Someone who wrongly accuses 5 "
+        "of 100 rows that are not in the data would spot a row that is in the data with "
+        "probability at most 8 %; guessing gives 5 %."
     )
     assert detection_power(mu_of_budget(1.0, 1e-6)) <= 0.0796
     text = str(guarantee())
@@ -58,10 +58,10 @@ def test_the_sentence() -> None:
 def test_the_sentence_of_other_promises() -> None:
     pure = guarantee(delta=0.0, mu=None, releases=())
     assert "plus" not in pure.sentence
-    assert "false alarms" not in pure.sentence
+    assert "guessing" not in pure.sentence
     replaced = guarantee(neighboring="replace_one", unit="one patient's rows").sentence
     assert "any two tables that differ in the content of one patient's rows" in replaced
-    assert "which of two given contents a person has in the table" in replaced
+    assert "would spot a person with the other with probability at most" in replaced
     assert "e^800," in guarantee(epsilon=800.0, mu=None, releases=()).sentence
 
 
@@ -74,7 +74,7 @@ def test_a_seeded_fit_promises_nothing() -> None:
 def test_printed_figures_are_never_smaller_than_the_true_ones(epsilon: float, delta: float) -> None:
     mu = mu_of_budget(epsilon, delta)
     sentence = guarantee(epsilon=epsilon, delta=delta, mu=mu, releases=()).sentence
-    match = re.search(r"e\^(\S+) \((\S+)\), plus (\S+); .* most (\S+) %\.$", sentence)
+    match = re.search(r"e\^(\S+) \((\S+)\), plus (\S+)\. .* most (\S+) %; guessing", sentence)
     assert match is not None
     exponent, factor, plus, power = map(float, match.groups())
     assert exponent >= epsilon
@@ -219,7 +219,7 @@ def test_a_bill_with_deltas_is_not_purely_gaussian() -> None:
 
 def test_a_guarantee_without_a_bill_has_no_pair() -> None:
     assert with_selections(releases=()).pair is None
-    assert "false alarms" not in with_selections(releases=()).sentence
+    assert "guessing" not in with_selections(releases=()).sentence
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.2, 2.0])

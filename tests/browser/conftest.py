@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.ui.dash.conftest import shown
+from tests.ui.dash.conftest import session, shown
 
-__all__ = ["shown"]
+__all__ = ["session", "shown"]
 
 CHROMIUM_VARIABLE = "INTERPRET_DP_CHROMIUM"
 

@@ -11,7 +11,7 @@ from tests.browser.driver import Dashboard
 
 _PLACE = """
 ([index, code, position]) => {
-    const plot = [...document.querySelectorAll('.idp-editor .js-plotly-plot')][index];
+    const plot = [...document.querySelectorAll('.idp-editor-plot .js-plotly-plot')][index];
     const { meta } = plot.layout, { xaxis, yaxis } = plot._fullLayout;
     const box = plot.getBoundingClientRect();
     const at = code === null ? -1 : meta.codes.indexOf(code);
@@ -25,6 +25,9 @@ _PLACE = """
     ];
 }
 """
+
+
+_OF_THE_MODEL = ("undo", "redo", "commit", "cancel", "download")
 
 
 class EditorPage:
@@ -45,7 +48,12 @@ class EditorPage:
     @property
     def card(self) -> Locator:
         """The editor itself."""
-        return self.dashboard.page.locator(".idp-editor").nth(self._index)
+        return self.dashboard.page.locator(".idp-editor:not(.idp-editor-model)").nth(self._index)
+
+    @property
+    def bar(self) -> Locator:
+        """The bar of the model, which is above all cards."""
+        return self.dashboard.page.locator(".idp-editor-model")
 
     def text(self, part: str) -> str:
         """Return what a part shows, such as "selected", "line" or "status"."""
@@ -53,7 +61,8 @@ class EditorPage:
 
     def press(self, action: str) -> None:
         """Press a button and wait until the page shows what came of it."""
-        self.card.locator(f'[data-action="{action}"]').click()
+        where = self.bar if action in _OF_THE_MODEL else self.card
+        where.locator(f'[data-action="{action}"]').click()
         self.dashboard.settle()
 
     def keys(self, *combinations: str) -> None:
@@ -68,13 +77,16 @@ class EditorPage:
         self.dashboard.settle()
 
     def unfold(self, title: str) -> None:
-        """Open a part that is folded."""
-        self.card.locator("summary", has_text=title).click()
+        """Open a part of the card, or of the bar, that is folded."""
+        where = self.card if title == "History of this term" else self.bar
+        where.locator("summary", has_text=title).click()
 
     def type(self, field: str, text: str) -> None:
-        """Type into a field: "why" or "number"."""
-        names = {"why": "why-field", "number": "number"}
-        self.card.locator(f".idp-editor-{names[field]} input").fill(text)
+        """Type into a field: "why", "number", "from" or "to"."""
+        if field in ("from", "to"):
+            return self.card.locator(f'.idp-editor-typed input[placeholder="{field}"]').fill(text)
+        where, name = (self.bar, "why-field") if field == "why" else (self.card, field)
+        where.locator(f".idp-editor-{name} input").fill(text)
 
     def place(self, code: int | None = None, position: float = 0.0) -> tuple[float, float, float]:
         """Return pixels across and down of a bin's score, or of a position in the upper part.

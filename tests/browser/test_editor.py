@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -10,15 +11,6 @@ import pytest
 from interpret_dp._documents import sealed
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def session(shown):
-    """Return the session of all dashboards of the model, and leave it without edits."""
-    found = shown.total.edit_session
-    yield found
-    while found.can_undo:
-        found.undo()
 
 
 @pytest.fixture
@@ -71,7 +63,7 @@ def test_select_edit_undo_redo_and_commit(open_editor, session):
     editor.type("why", "for the test")
     editor.press("commit")
     assert [record.why for record in session.history] == ["for the test"]
-    editor.unfold("History")
+    editor.unfold("History of this term")
     assert "“for the test”" in editor.text("history")
 
     # Nothing selected is not everything.
@@ -90,6 +82,12 @@ def test_dragging_moves_the_selected_range_or_exactly_one_bin(open_editor, sessi
     editor = open_editor("age")
     editor.select(45, 65)
     before = session.view("age").current
+    # A press on the curve selects, unless it is to drag.
+    marked = editor.dashboard.figures()[0]["layout"]["meta"]["selected"]
+    editor.drag(marked[1], up=40)
+    assert session.history == ()
+    editor.select(45, 65)
+    editor.choose("Drag")
     bins = list(editor.dashboard.figures()[0]["layout"]["meta"]["selected"])
     by = editor.drag(bins[1], up=40, keep=False)
     editor.mouse.up()
@@ -100,7 +98,6 @@ def test_dragging_moves_the_selected_range_or_exactly_one_bin(open_editor, sessi
     assert "shifted by +" in editor.text("line")
 
     editor.press("select-none")
-    editor.choose("Drag")
     # The chosen one is white on blue, also while it has the focus.
     chosen = editor.card.locator(".idp-editor-segments label:has(input:checked)").first
     assert chosen.evaluate("label => getComputedStyle(label).color") == "rgb(255, 255, 255)"
@@ -122,6 +119,52 @@ def test_dragging_moves_the_selected_range_or_exactly_one_bin(open_editor, sessi
     heights = drawn["data"][entry["trace"]]["y"]
     assert heights[entry["codes"].index(5)] == pytest.approx(after[5])
     editor.dashboard.assert_clean()
+
+
+def test_an_edited_model_shows_its_release_and_any_entry_can_be_gone_back_to(
+    dashboard, shown, session, tmp_path
+):
+    """A model that was edited, saved and shown again says so, and can be reset to its release."""
+    from interpret_dp import load_model
+    from tests.browser.editor_page import EditorPage
+
+    session.make_monotone("age")
+    session.commit("risk grows with age")
+    session.model.save(tmp_path / "edited.json")
+    explanation = load_model(tmp_path / "edited.json").explain_global(name="edited before")
+    page = dashboard(explanation, width=1366)
+    assert "edited" in page.figures()[0]["layout"]["yaxis2"]["ticktext"]
+    page.select("Name (age)")
+    editor = EditorPage(page)
+    assert "1 edit in the loaded model" in editor.text("status")
+    names = {trace.get("name") for trace in page.figures()[0]["data"]}
+    assert {"edited", "released"} <= names
+    assert "an edit was not linear" in editor.text("plot")
+    page.screenshot("editor_of_an_edited_model")
+
+    editor.press("reset")
+    own = explanation.edit_session
+    assert not own.view("age").is_edited
+    assert "an edit was not linear" not in editor.text("plot")
+    editor.type("from", "40")
+    editor.type("to", "60")
+    editor.keys("Enter")
+    assert "between" in editor.text("selected")
+    editor.press("flatten")
+    editor.press("verdict")
+    assert "the released curve of 'age' between" in editor.text("line").lower()
+    editor.unfold("History of this term")
+    editor.press("look-0")
+    assert "as loaded" in {trace.get("name") for trace in page.figures()[0]["data"]}
+    page.screenshot("editor_history")
+    editor.bar.locator("summary", has_text="History").click()
+    editor.bar.locator('[data-action="back-0"]').click()
+    page.settle()
+    assert [record.what for record in own.history][-1] == "set back to before these edits"
+    assert np.array_equal(own.view("age").current, session.view("age").current)
+    assert "2 edits in the loaded model" not in editor.text("status")
+    page.assert_fits()
+    page.assert_clean()
 
 
 def test_keys_undo_and_redo_in_the_card_that_has_the_focus(open_editor, session):
@@ -175,10 +218,14 @@ def test_download_and_load(open_editor, session, tmp_path):
     path = tmp_path / "edits.json"
     download.value.save_as(path)
     assert json.loads(path.read_text()) == sealed(session.to_dict())
-    editor.press("undo")
-    editor.card.locator('input[type="file"]').set_input_files(path)
-    editor.card.locator(".idp-editor-line", has_text="Loaded 1 edit").wait_for()
-    assert np.array_equal(session.view("age").current, edited)
+    for _ in range(2):  # the same file once more
+        editor.press("undo")
+        with editor.dashboard.page.expect_file_chooser() as chooser:
+            editor.bar.get_by_text("Load a file").click()
+        chooser.value.set_files(path)
+        editor.bar.locator(".idp-editor-message", has_text="Loaded 1 edit").wait_for()
+        editor.dashboard.settle()
+        assert np.array_equal(session.view("age").current, edited)
     editor.dashboard.screenshot("editor_files")
     editor.dashboard.assert_clean()
 
@@ -191,17 +238,80 @@ def test_two_panes_at_a_narrow_width_notice_each_other(dashboard, shown, session
     page.choose_explanation("Global", "all patients")
     page.choose_explanation("Global", "again")
     page.tick_row(0)
-    assert page.page.locator(".idp-editor").count() == 2
+    assert page.page.locator(".idp-editor-plot").count() == 2
+    # Both explanations are of one model.
+    assert page.page.locator(".idp-editor-model").count() == 1
     left, right = EditorPage(page, 0), EditorPage(page, 1)
     left.press("select-all")
     left.press("flatten")
-    page.page.locator(".idp-editor-status", has_text="1 edit, 1 not").nth(1).wait_for()
+    page.page.locator(".idp-editor-status", has_text="1 edit, 1 not").nth(2).wait_for()
     assert "Nothing selected" in right.text("selected")
     page.screenshot("editor_two_panes")
     right.press("undo")
-    page.page.locator(".idp-editor-status", has_text="no edits yet").nth(1).wait_for()
-    assert left.card.locator('[data-action="redo"]').is_enabled()
+    page.page.locator(".idp-editor-status", has_text="no edits yet").nth(2).wait_for()
+    assert left.bar.locator('[data-action="redo"]').is_enabled()
     page.assert_clean()
+
+
+def test_a_card_keeps_what_was_done_in_it_when_another_one_opens(dashboard, shown, session):
+    from tests.browser.editor_page import EditorPage
+
+    page = dashboard([shown.total, shown.costs])
+    page.open_tab("Global")
+    page.choose_explanation("Global", "all patients")
+    page.tick_row(0)
+    first = EditorPage(page)
+    name = first.text("name")
+    first.select(40, 60)
+    selected = first.text("selected")
+    first.type("number", "0.25")
+    first.type("why", "half a mess")
+    first.choose("Scale of all terms")
+    first.unfold("History of this term")
+    page.tick_row(1)
+    page.page.locator(".idp-editor-plot").nth(1).wait_for()
+    page.settle()
+    cards = [EditorPage(page, place) for place in (0, 1)]
+    same, other = sorted(cards, key=lambda card: card.text("name") != name)
+    assert same.text("selected") == selected
+    assert same.card.locator(".idp-editor-number input").input_value() == "0.25"
+    assert same.bar.locator(".idp-editor-why-field input").input_value() == "half a mess"
+    chosen = same.card.locator(".idp-editor-segments label:has(input:checked)")
+    assert "Scale of all terms" in chosen.all_inner_texts()
+    assert same.card.locator("details").first.get_attribute("open") is not None
+    page.screenshot("editor_fields")
+    assert "Nothing selected" in other.text("selected")
+    same.press("shift")
+    assert len(session.history) == 1
+    page.assert_clean()
+
+
+def test_a_card_at_work_takes_no_second_click(open_editor, session, monkeypatch):
+    from interpret_dp.ui.dash.editor import callbacks
+
+    perform = callbacks.perform
+
+    def slow(*arguments):
+        time.sleep(1.5)
+        return perform(*arguments)
+
+    editor = open_editor("age")
+    editor.press("select-all")
+    editor.type("number", "0.5")
+    monkeypatch.setattr(callbacks, "perform", slow)
+    button = editor.card.locator('[data-action="shift"]')
+    button.dblclick()
+    editor.dashboard.page.wait_for_timeout(600)
+    assert editor.card.get_attribute("aria-busy") == "true"
+    editor.dashboard.screenshot("editor_busy")
+    button.click()
+    editor.dashboard.settle()
+    assert editor.card.get_attribute("aria-busy") == "false"
+    assert len(session.history) == 1
+    monkeypatch.undo()
+    editor.press("shift")
+    assert len(session.history) == 2
+    editor.dashboard.assert_clean()
 
 
 def test_a_narrow_page_clips_nothing(open_editor):
@@ -212,12 +322,14 @@ def test_a_narrow_page_clips_nothing(open_editor):
     editor.choose("Plausible curves")
     drawn = editor.dashboard.figures()[0]["data"]
     assert any(trace.get("meta") == "plausible curves" for trace in drawn)
-    editor.unfold("History")
+    editor.unfold("History of this term")
     editor.unfold("Download, load")
     editor.dashboard.screenshot("editor_narrow")
     clipped = editor.dashboard.page.evaluate(
         "() => [...document.querySelectorAll('.idp-editor button, .idp-editor span')]"
-        ".filter(e => e.offsetWidth && e.scrollWidth > e.clientWidth + 1 && e.clientWidth)"
+        # Names for those who do not see the screen.
+        ".filter(e => !e.closest('.idp-unseen') && e.offsetWidth)"
+        ".filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth)"
         ".map(e => e.textContent)"
     )
     assert clipped == []

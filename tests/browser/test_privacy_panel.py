@@ -25,16 +25,21 @@ def _range(page):
 
 def test_each_part_shows_figure_and_cost(dashboard, shown):
     page = dashboard(shown.total, width=800)
-    assert "Room for" in page.text()
+    assert "room for" in page.text()
     assert "NAN" not in page.text().upper().split()
     page.assert_fits()
     page.screenshot("panel_summary")
 
     for name in ("age", "insurance"):
         page.select(f"Name ({name})")
+        assert (
+            "would spot a row that is in the data with probability at most 8\N{NO-BREAK SPACE}%"
+            in page.text()
+        )
+        page.screenshot(f"panel_{name}")
+        page.page.get_by_text("All figures").click()
         assert shown.total.privacy.guarantee.sentence in page.text()
         page.assert_fits()
-        page.screenshot(f"panel_{name}")
     page.page.get_by_text("How it was made").click()
     page.page.get_by_text("What the promise assumes").click()
     assert "Gaussian releases compose exactly" in page.text()
@@ -68,7 +73,8 @@ def test_the_local_view_and_the_privacy_tab(dashboard, shown):
     contributions, heatmap = page.figures()
     assert contributions["layout"]["title"]["text"].startswith("Probability of yes")
     assert len(heatmap["layout"]["yaxis"]["ticktext"]) == 10
-    assert page.text().count("Looking at this explanation costs no privacy") == 2
+    # Two cards of one explanation, and its panel once.
+    assert page.text().count("Looking at this explanation costs no privacy") == 1
     assert "no noise protects them" in page.text()
     page.assert_fits()
     page.screenshot("panel_local")

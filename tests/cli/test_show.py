@@ -65,6 +65,18 @@ def test_what_cannot_be_done_is_said(command, model, folder, options, message):
     assert not (folder / "absent.db").exists()
 
 
+@pytest.mark.parametrize("options", [[], ["--no-autosave"]])
+def test_edits_are_kept_unless_that_is_switched_off(command, model, folder, monkeypatch, options):
+    shown = []
+    monkeypatch.setenv("INTERPRET_DP_AUTOSAVE", "on")
+    monkeypatch.setattr("interpret_dp.cli.serve.serve", lambda e, **page: shown.append(e))
+    assert command("show", model, *options).code == 0
+    session = shown[0].edit_session
+    session.autosave.start()
+    session.flatten("age")
+    assert (folder / "model.autosave.json").exists() is not bool(options)
+
+
 def test_a_port_in_use_is_refused(command, model):
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

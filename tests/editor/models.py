@@ -23,8 +23,8 @@ class Holder:
 
     released: AdditiveModel
 
-    def edit(self, author: str | None = "Ada") -> EditSession:
-        return EditSession(self.released, Holder, author=author)
+    def edit(self, author: str | None = "Ada", *, autosave: bool = True) -> EditSession:
+        return EditSession(self.released, Holder, author=author, autosave=autosave)
 
 
 def noise_covariance(size: int, rng: np.random.Generator, scale: float = 0.1) -> np.ndarray:

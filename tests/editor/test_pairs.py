@@ -112,7 +112,10 @@ def test_verdicts_on_heat_maps():
     verdict = session.verdict(NAME, "flat")
     assert not verdict.within_noise
     assert verdict.bumps[0].bins == (12,)
-    assert "1 cell of 'age & city' is more than noise: at 30 to 55 & Lyon" in str(verdict)
+    assert (
+        "1 cell of the released heat map of 'age & city' is more than noise: at 30 to 55 & Lyon"
+        in str(verdict)
+    )
     assert "30 to 55 & Lyon" in str(verdict)
     quiet = Holder(build(np.full(25, 1e-4))).edit().verdict(NAME, "flat")
     assert quiet.within_noise

@@ -48,7 +48,10 @@ OPERATIONS = st.one_of(
     st.tuples(st.just("cap"), st.floats(0, 3).map(lambda value: {"magnitude": value})),
 )
 EDITS = st.tuples(OPERATIONS, PLACES, st.booleans())
-STEPS = st.one_of(EDITS, EDITS, st.sampled_from(["undo", "redo", "commit", "cancel"]))
+STEPS = st.one_of(
+    *(EDITS, EDITS, st.sampled_from(["undo", "redo", "commit", "cancel"])),
+    st.integers(0, 20),
+)
 
 
 class Reference:
@@ -67,7 +70,10 @@ class Reference:
         self.session.subscribe(lambda changed: self.seen.append(changed.version))
 
     def state(self) -> tuple[bytes, bytes]:
-        model = self.session.released
+        return self.bytes_of(self.session.released)
+
+    @staticmethod
+    def bytes_of(model: AdditiveModel) -> tuple[bytes, bytes]:
         return b"".join(term.scores.tobytes() for term in model.terms), model.intercept.tobytes()
 
     def edit(self, operation, place, recentre) -> None:
@@ -100,9 +106,49 @@ class Reference:
                 np.testing.assert_allclose(mean_score(after), mean_score(before), atol=1e-9)
             else:
                 np.testing.assert_array_equal(after.intercept, before.intercept)
+        self.check_kept(before)
         self.done.append((record, self.state()))
-        self.undone = []
         self.n_changes += 1
+
+    def check_kept(self, before) -> None:
+        """Check that an edit after an undo erases no committed entry: others take it back."""
+        kept = list(reversed(self.undone))
+        while kept and not kept[-1][0].why:
+            kept.pop()
+        self.undone = []
+        self.done += kept
+        self.take_restored(len(self.session.history) - 1)
+        assert self.done[-1:] == [] or self.done[-1][1] == self.bytes_of(before)
+
+    def take_restored(self, stop: int) -> None:
+        """Take over the entries that set terms back."""
+        document = self.session.to_dict()
+        for number in range(len(self.done), stop):
+            record = self.session.history[number]
+            assert record.what.startswith("set back to ")
+            part = {**document, "edits": document["edits"][: number + 1]}
+            again = EditSession.from_dict(part, Holder(self.base))
+            self.done.append((record, self.bytes_of(again.released)))
+
+    def go_back(self, entry: int) -> None:
+        """Go back to an entry, or on to an undone one."""
+        entries = [*self.done, *reversed(self.undone)]
+        entry %= len(entries) + 1
+        target = entries[entry - 1][1] if entry else self.start
+        is_redo, before = entry > len(self.done), self.state()
+        records = self.session.go_back(entry)
+        assert self.state() == target
+        if is_redo:
+            while len(self.done) < entry:
+                self.done.append(self.undone.pop())
+        elif before != target:
+            while self.undone and not self.undone[0][0].why:
+                self.undone.pop(0)
+            self.done += reversed(self.undone)
+            self.undone = []
+            self.take_restored(len(self.session.history))
+        assert records == () or records[-1] == self.done[-1][0]
+        self.n_changes += is_redo or before != target
 
     def check_bins(self, before, after, term, kind, selection) -> None:
         """Nothing but the selected bins changes: the missing and unseen ones not by default."""
@@ -196,6 +242,8 @@ def test_any_sequence_of_steps_keeps_history_bins_and_guarantee(name, steps):
     for step in steps:
         if isinstance(step, str):
             getattr(reference, step)()
+        elif isinstance(step, int):
+            reference.go_back(step)
         else:
             reference.edit(*step)
         reference.check()
@@ -229,8 +277,92 @@ def test_a_reset_gives_back_the_term_and_its_share_of_the_intercept_exactly():
     np.testing.assert_array_equal(editing.view("city").current, editing.view("city").original)
     editing.reset("age")
     np.testing.assert_array_equal(editing.released.intercept, editing.base.intercept)
-    assert editing.history[-1].what == "reset to the original"
+    assert editing.history[-1].what == "reset to the scores of the release"
     assert editing.diff().empty
+
+
+def test_committed_entries_stay_and_any_can_be_looked_at_and_gone_back_to():
+    editing = session()
+    editing.shift("age", 0.5)
+    editing.shift("city", 0.25)
+    editing.commit("first reason")
+    shifted = editing.view("age").current
+    editing.flatten("age")
+    editing.commit("second reason")
+    flat = editing.view("age").current
+    editing.undo()
+    editing.scale("city", 2.0)
+    kept = [record.why for record in editing.history]
+    assert kept == ["first reason", "first reason", "second reason", "", ""]
+    assert editing.history[3].what == "set back to edit 2"
+    np.testing.assert_array_equal(editing.view("age").current, shifted)
+    np.testing.assert_array_equal(editing.view("age", entry=3).last, flat)
+    np.testing.assert_array_equal(editing.view("age", entry=0).last, editing.base.terms[0].scores)
+
+    (record,) = editing.go_back(3, "age")
+    assert (record.term, record.what) == ("age", "set back to edit 3")
+    np.testing.assert_array_equal(editing.view("age").current, flat)
+    assert editing.go_back(3, "age") == ()
+    document = json.loads(json.dumps(editing.to_dict()))
+    assert EditSession.from_dict(document, Holder(editing.base)).history == editing.history
+    assert [r.term for r in editing.go_back(0)] == ["age", "city"]
+    assert editing.history[-1].what == "set back to before these edits"
+    assert editing.diff().empty
+    assert len(editing.history) == 8
+    # The covariance of the noise comes back with the scores, as it does not by hand.
+    assert editing.view("age").current_band is not None
+    for entry in (-1, 9, True, "first"):
+        with pytest.raises((TypeError, ValueError), match="entry"):
+            editing.go_back(entry)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_an_edited_model_that_was_saved_still_knows_its_release(n_classes):
+    first = session(n_classes)
+    first.make_monotone("age")
+    first.shift("city", 0.7, levels=["Lyon"])
+    first.commit("known")
+    base, ratio = first.base, first.base.terms[0].signal_to_noise
+    saved = AdditiveModel.from_dict(json.loads(json.dumps(first.released.to_dict())))
+    assert saved.digest == first.released.digest
+    age = saved.terms[0]
+    assert ratio is not None
+    assert (age.is_edited, age.signal_to_noise) == (True, None)
+    assert age.released.signal_to_noise == pytest.approx(ratio)
+    assert [term.is_edited for term in saved.terms] == [True, False, False, True]
+
+    again = Holder(saved).edit()
+    view = again.view("age")
+    np.testing.assert_array_equal(view.original, base.terms[0].scores)
+    np.testing.assert_array_equal(view.current, age.scores)
+    assert view.current_band is None  # isotonic regression is not linear
+    np.testing.assert_allclose(view.band, base.terms[0].band(), rtol=1e-5)
+    label = "b" if n_classes > 2 else None
+    found = again.verdict("age", "increasing", class_label=label)
+    assert found == first.verdict("age", "increasing", class_label=label)
+    again.shift("city", -0.2, levels=["Bonn"])
+    for name in ("age", "city"):
+        again.reset(name)
+    reset = again.released
+    assert not any(term.is_edited for term in reset.terms)
+    assert {record.what for record in again.history[-2:]} == {"reset to the scores of the release"}
+    for term, original in zip(reset.terms, base.terms, strict=True):
+        np.testing.assert_array_equal(term.scores, original.scores)
+    np.testing.assert_allclose(reset.intercept, base.intercept, rtol=0, atol=1e-12)
+    assert EditSession.from_dict(again.to_dict(), Holder(saved)).released.digest == reset.digest
+
+
+def test_a_model_that_an_older_version_edited_does_not_claim_to_know_its_release():
+    first = session()
+    first.shift("age", 0.5)
+    terms = [dataclasses.replace(t, released=None, moved=None) for t in first.released.terms]
+    old = dataclasses.replace(first.released, terms=tuple(terms))
+    assert "released" not in old.to_dict()["terms"][0]
+    assert (old.terms[0].is_edited, old.terms[0].signal_to_noise) == (True, None)
+    again = Holder(old).edit()
+    again.shift("age", 0.1)
+    assert again.reset("age").what == "reset to the scores of the loaded model"
+    assert again.released.terms[0].released is None
 
 
 def test_messages_must_say_something_and_authors_have_a_name(monkeypatch):
@@ -360,12 +492,13 @@ def edited():
             editing.commit("a reason - with a dash")
     editing.shift("city", 1.0, levels=["Lyon"])
     editing.reset("age")
+    editing.go_back(1)
     return editing
 
 
 def test_every_kind_is_in_the_document_with_its_parameters(edited):
     document = edited.to_dict()
-    assert {entry["kind"] for entry in document["edits"]} == {*KINDS, "reset"}
+    assert {entry["kind"] for entry in document["edits"]} == {*KINDS, "reset", "restore"}
     smoothing = next(entry for entry in document["edits"] if entry["kind"] == "smooth")
     assert set(smoothing["parameters"]) == {"length", "amplitude", "noise"}
     assert smoothing["why"] == "a reason - with a dash"
@@ -374,7 +507,8 @@ def test_every_kind_is_in_the_document_with_its_parameters(edited):
 def test_recorded_results_count_where_rounding_differs(edited):
     """As on another machine, whose linear algebra rounds otherwise."""
     document = edited.to_dict()
-    last = document["edits"][-2]
+    document["edits"] = document["edits"][:-3]
+    last = document["edits"][-1]
     last["scores"] = [score * (1 + 1e-9) for score in last["scores"]]
     again = EditSession.from_dict(document, Holder(edited.base))
     np.testing.assert_array_equal(again.view("city").current, last["scores"])
@@ -417,6 +551,8 @@ def test_a_file_for_another_model_is_refused(edited, tmp_path):
         ("smooth", {"parameters": {"length": [None], "amplitude": [1], "noise": [None]}}, "length"),
         ("set_scores", {"parameters": {"scores": [[0.25]]}}, "for each of 5 bins"),
         ("reset", {"bins": [1]}, "whole term"),
+        ("restore", {"classes": []}, "whole term"),
+        ("restore", {"parameters": {"entry": 99}}, "at most"),
     ],
 )
 def test_damaged_edits_are_refused_with_their_number(edited, kind, changes, message):

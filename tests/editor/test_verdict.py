@@ -48,19 +48,19 @@ def test_a_clear_dip_is_signal_and_a_small_one_is_noise():
     assert set(bump.bins) >= {5, 6}
     assert bump.text == "the fall between 4 and 6 is more than noise: p = 0.0005"
     assert str(clear) == (
-        "Against an increasing curve, 'age' has 1 dip, which is more than noise: "
-        "between 4 and 6 (p = 0.0005)."
+        "Against an increasing curve, the released curve of 'age' has 1 dip, which is more than "
+        "noise: between 4 and 6 (p = 0.0005)."
     )
     small = verdict(rising, 1.0**2 * np.eye(12))
     assert small.within_noise
     assert "could be noise: p = " in small.bumps[0].text
-    assert small.text.startswith("Against an increasing curve, 'age' has 1 dip, which could be ")
+    assert "the released curve of 'age' has 1 dip, which could be noise" in small.text
 
 
 def test_a_curve_of_the_shape_has_no_bumps():
     found = verdict(np.arange(6.0), np.eye(6))
     assert (found.p_value, found.bumps) == (1.0, ())
-    assert found.text == "'age' is increasing as it was released."
+    assert found.text == "The released curve of 'age' is increasing."
     assert verdict(np.arange(6.0), np.eye(6), "monotone").shape == "increasing"
     assert verdict(-np.arange(6.0), np.eye(6), "monotone").shape == "decreasing"
     assert verdict(np.full(6, 2.0), np.eye(6), "flat").p_value == 1.0
@@ -111,9 +111,11 @@ def test_what_has_no_verdict_is_refused(call, message):
 
 
 def repaired() -> AdditiveModel:
+    """Return a model as an older version edited it: without its released curve."""
     editing = session()
     editing.make_monotone("age")
-    return editing.released
+    terms = [dataclasses.replace(t, released=None, moved=None) for t in editing.released.terms]
+    return dataclasses.replace(editing.released, terms=tuple(terms))
 
 
 # --------------------------------------------------------------------------------- calibration
@@ -189,6 +191,34 @@ def test_the_sentence_counts_bumps_and_names_the_clearest():
     assert min(clear.bumps, key=lambda bump: bump.p_value).place in clear.text
     noise = verdict(scores, np.eye(10) * 100)
     assert f"has {n_bumps} dips, all of which could be noise (p = " in noise.text
+
+
+def test_a_verdict_and_a_repair_follow_a_selection_and_their_p_values_hold_for_any():
+    """The p-value of a part counts all windows of the curve: looking first costs nothing."""
+    editing = Holder(wavy()).edit()
+    whole = editing.verdict("age", "increasing")
+    assert len(whole.bumps) == 2
+    for part, bump, place in (
+        ({"between": (0, 4)}, whole.bumps[0], "between 0 and 4"),
+        ({"bins": range(5, 10)}, whole.bumps[1], "between 4 and 9"),
+    ):
+        found = editing.verdict("age", "increasing", **part)
+        assert found.bumps == (bump,)
+        assert f"the released curve of 'age' {place} has 1 dip" in found.text
+    # A bump is judged by what of it is in the selection, and bins beside it do not count.
+    steep = editing.verdict("age", "increasing", bins=[1, 2, 4, 5])
+    assert steep.text == "The released curve of 'age' in 4 bins between 0 and 5 is increasing."
+    with pytest.raises(ValueError, match="missing and unseen values alone"):
+        editing.verdict("age", "flat", bins=[0])
+    assert editing.suggest_repairs({"age": "+"}, bins=range(5, 10)) == ()
+    (suggestion,) = editing.suggest_repairs({"age": "+"}, bins=range(1, 6))
+    assert suggestion.bins == (2, 3)
+    levels = session().verdict("city", "flat", levels=["Bonn", 3])
+    assert set(levels.bumps[0].bins) == {1, 3}
+    assert "for 'Bonn' and '3'" in levels.text
+    null = [max(b.p_value for b in session().verdict("age", "flat", bins=[k, k + 1]).bumps)
+            for k in range(1, 7)]  # fmt: skip
+    assert min(null) >= session().verdict("age", "flat").p_value
 
 
 # ----------------------------------------------------------------- repairs that the noise justifies

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import json
 
 import numpy as np
@@ -10,21 +11,29 @@ import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier, PrivacySpend
 from interpret_dp.explanation.pages.model import render_html
-from interpret_dp.explanation.plots.axes import bin_texts
+from interpret_dp.explanation.plots.axes import bin_texts, term_places
 from interpret_dp.explanation.plots.bars import (
+    importance_bars,
     importance_figure,
-    local_figure,
-    outcome_text,
     overview_figure,
 )
 from interpret_dp.explanation.plots.heat import contributions_figure, heat_figure
-from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS
-from interpret_dp.explanation.plots.shape import monotone_previews, shape_figure, term_figure
-from interpret_dp.released import AdditiveFeature, AdditiveTerm
+from interpret_dp.explanation.plots.parts import (
+    TOO_FEW_ROWS,
+    fit_card,
+    row_noun,
+    score_unit,
+    text_alternative,
+)
+from interpret_dp.explanation.plots.prediction import local_figure, outcome_text
+from interpret_dp.explanation.plots.shape import monotone_previews, shape_figure
+from interpret_dp.explanation.plots.term import term_figure
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.released.lookup import lookup_tables
-from interpret_dp.schema import Categorical, Continuous, Integer, Schema
+from interpret_dp.released.summary import summarise, term_sentence
+from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
 from tests.editor import test_pairs as pairs
-from tests.editor.models import build_model, without_rows
+from tests.editor.models import build_model, session, without_rows
 
 AGE, DOSE, GRADE, CITY = range(4)
 LINE = (
@@ -96,6 +105,46 @@ def test_buttons_show_a_version_and_bring_the_released_one_back(index):
     assert [t["y"] for t in figure.to_dict()["data"]] == [t["y"] for t in before["data"]]
 
 
+# ------------------------------------------------------------------------------------- edits
+
+
+@pytest.mark.parametrize(("name", "is_linear"), [("age", True), ("age", False), ("city", True)])
+def test_an_edited_term_is_shown_beside_its_release_without_its_signal_to_noise(name, is_linear):
+    editing = session()
+    if is_linear:
+        editing.shift(name, 0.5, bins=[1, 2])
+    else:
+        editing.make_monotone(name)
+    model = AdditiveModel.from_dict(editing.released.to_dict())
+    index = model.term_names.index(name)
+    figure = term_figure(model, index, LINE)
+    assert "edited" in figure.layout.title.text
+    trace = next(t for t in figure.data if t.name == "released")
+    before, places = editing.base.terms[index].scores, term_places(model, editing.base.terms[index])
+    if name == "age":
+        assert trace.line.dash == "dash"
+        assert trace.y[:-1] == tuple(before[places.steps])
+    else:
+        assert trace.y == tuple(before[places.alone])
+    curve = next(t for t in figure.data if t.name.startswith("edited"))
+    assert curve.y[0] == model.terms[index].scores[places.codes[0]]
+    texts = " ".join(note.text for note in figure.layout.annotations)
+    bands = [t for t in figure.data if "95 %" in (t.name or "") or t.error_y.array is not None]
+    assert bool(bands) is is_linear
+    assert ("No band is drawn" in texts) is not is_linear
+
+    assert term_sentence(model, model.terms[index]) == (
+        f"{name!r} was edited, so its effect is not described."
+    )
+    column = next(line for line in summarise(model).columns if line.name == name)
+    assert (column.signal_to_noise, column.note) == (None, "edited")
+    axis, names = overview_figure(model, LINE).layout.yaxis2, overview_figure(model, LINE).data[0]
+    texts = dict(zip(names.customdata, axis.ticktext, strict=True))
+    assert [key for key, text in texts.items() if text == "edited"] == [name]
+    editing.reset(name)
+    assert editing.released.terms[index].signal_to_noise is not None
+
+
 # ---------------------------------------------------------------------- labels and legends
 
 
@@ -144,7 +193,12 @@ def test_the_cost_is_in_the_figure_and_broken_between_its_parts():
     for figure in (overview_figure(build_model(), LINE), contributions_figure([], LINE)):
         (note,) = (note.text for note in figure.layout.annotations if "Privacy" in note.text)
         assert note.endswith(LINE.replace(" · left", " ·<br>left"))
-    assert not term_figure(build_model(), AGE, "").layout.annotations
+    # A term is described in words, which a cost follows.
+    model = build_model()
+    (note,) = term_figure(model, AGE, "").layout.annotations
+    sentence = html.escape(term_sentence(model, model.terms[AGE]), quote=False)
+    assert note.text.replace("<br>", " ") == sentence
+    assert text_alternative(term_figure(model, AGE, "")) == html.unescape(sentence)
 
 
 def wide_city(names):
@@ -172,7 +226,14 @@ def test_a_thousand_levels_have_fifty_labels_and_all_names_on_hover():
     assert all(name in shown for name in ("level 0", "level 501", "level 999"))
 
 
-@pytest.mark.parametrize("text", ["laboratory value number {}", "{} of the laboratory's values"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "laboratory value number {}",
+        "{} of the laboratory's values",
+        "values of the laboratory, number {} of all of them",
+    ],
+)
 def test_long_names_are_cut_where_that_leaves_them_distinct(text):
     labels = term_figure(wide_city([text.format(k) for k in range(9)]), CITY, "").layout.xaxis
     assert len({*labels.ticktext}) == len(labels.ticktext)
@@ -232,6 +293,7 @@ def test_the_figure_shows_score_noise_and_rows_of_each_cell(model, released):
     assert figure.layout.xaxis.title.text == "age"
     assert figure.layout.yaxis.ticktext[-2:] == ("missing", "undeclared")
     text, effect, rows = heat.customdata[0][1]
+    assert heat.text[0][1] == ("+" if effect.startswith("+") else "\N{MINUS SIGN}")
     assert text.startswith("age 30 to 55")
     assert "city Bonn" in text
     assert f"{scores[2, 1]:+.4g} ± {1.96 * deviations[2, 1]:.3g}" in effect
@@ -275,6 +337,28 @@ def test_interprets_explanation_draws_it(model, released):
     ratios = [term.signal_to_noise for term in released.terms]
     assert explanation.data()["signal_to_noise"] == ratios
     np.testing.assert_allclose(explanation.selector["Signal to noise"], ratios, rtol=6e-3)
+
+
+def test_figures_fit_the_cards_of_inline_pages(model):
+    import interpret
+    from interpret.provider import InlineProvider
+
+    explanation = model.explain_local(ROWS, ["a", "b"])
+    assert explanation.visualize(0).layout.height
+    before = interpret.get_visualize_provider()
+    interpret.set_visualize_provider(InlineProvider())
+    try:
+        figure = explanation.visualize(0)
+    finally:
+        interpret.set_visualize_provider(before)
+    assert figure.layout.height is None
+    assert not any("<br>" in label for label in figure.layout.yaxis.ticktext)
+    # A button that would make the figure higher is gone, and labels do not run into one another.
+    figure = importance_bars([f"f{k}" for k in range(40)], range(40), range(40), "score")
+    figure.update_layout(updatemenus=[{"buttons": [{"args": [{"height": 900}]}]}])
+    fit_card(figure)
+    assert not figure.layout.updatemenus
+    assert len(figure.layout.yaxis.ticktext) == 14
 
 
 def test_local_explanations_and_pages_show_both_values(model, released):
@@ -332,10 +416,12 @@ def test_bins_with_too_few_rows_say_so_and_have_no_band(n_classes):
     assert legend not in render_html(_model(), PrivacySpend(guarantee=model.guarantee))
     _own, common = term_figure(model, CITY, "").layout.updatemenus[0].buttons
     assert np.isfinite(common.args[0]["yaxis.range"]).all()
-    record = {"names": model.term_names, "scores": [0.5, 0.0, 0.25, 0.0]}
+    scores = np.outer([0.5, 0.0, 0.25, 0.0], np.ones(len(model.intercept))).squeeze()
+    record = {"names": model.term_names, "scores": scores, "extra": {"scores": model.intercept}}
     for values, n_lacking in (([30.0, 1.0, "low", "Bonn"], 2), ([30.0, 5.0, "low", "Lyon"], 0)):
         drawn = local_figure(model, record | {"values": values})
-        assert [note.text for note in drawn.layout.annotations] == n_lacking * [TOO_FEW_ROWS]
+        notes = [note.text for note in drawn.layout.annotations]
+        assert notes.count(TOO_FEW_ROWS) == n_lacking
 
 
 def test_many_levels_with_too_few_rows_share_a_name_and_some_room():
@@ -384,10 +470,66 @@ def test_a_prediction_shows_the_largest_parts_and_the_sum_of_the_rest():
     scores = [(-1) ** k * (k + 1) / 10 for k in range(20)]
     names = [f"f{k}" for k in range(20)]
     record = {"names": names, "values": list(range(20)), "scores": scores}
-    (bars,) = local_figure(_model(), record).data
-    assert bars.customdata[-1] == "f19 = 19"
-    assert bars.customdata[0] == "5 others"
-    assert sum(bars.x) == pytest.approx(sum(scores))
+    model = _model()
+    figure = local_figure(model, record)
+    (bars,) = figure.data
+    assert figure.layout.yaxis.ticktext[-2:] == ("f19 = 19", f"intercept = {bars.x[-1]:.4g}")
+    assert bars.customdata[0].startswith("5 others: ")
+    assert sum(bars.x) == pytest.approx(sum(scores) + model.intercept[0])
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_bars_of_a_prediction_have_the_noise_of_their_bin_and_name_the_probability(n_classes):
+    model = build_model(n_classes)
+    values, codes = [22.0, 1.0, "mid", "Lyon"], [2, 2, 2, 2]
+    scores = np.array([term.scores[code] for term, code in zip(model.terms, codes, strict=True)])
+    total = scores.reshape(4, -1).sum(axis=0) + model.intercept
+    column = int(np.argmax(total)) if n_classes == 3 else 0
+    record = {"names": list(model.term_names), "values": values, "scores": scores.tolist()}
+    (bars,) = local_figure(model, record | {"extra": {"scores": model.intercept}}).data
+    place = next(k for k, text in enumerate(bars.customdata) if text.startswith("dose = 1: "))
+    low, high = (end[2] for end in model.terms[DOSE].band().of_class(column))
+    assert bars.x[place] - bars.error_x.arrayminus[place] == pytest.approx(low)
+    assert bars.x[place] + bars.error_x.array[place] == pytest.approx(high)
+    assert np.isnan(np.array(bars.error_x.array, dtype=float)).sum() == 1  # the intercept
+    odds = np.exp(total)
+    probability = odds[column] / (odds.sum() if n_classes == 3 else 1 + odds[0])
+    words = f"probability {100 * probability:.3g} %, without it"
+    assert (words in bars.customdata[place]) == (n_classes > 0)
+    # A score that the model's bin does not have gets no band of it.
+    strange = record | {"scores": (scores + 1).tolist(), "extra": {"scores": model.intercept}}
+    (bars,) = local_figure(model, strange).data
+    assert np.isnan(np.array(bars.error_x.array, dtype=float)).all()
+
+
+def test_a_long_bar_of_the_intercept_is_cut_so_that_effects_can_be_seen():
+    model = dataclasses.replace(build_model(0), intercept=np.array([5000.0]))
+    record = {"names": ["age"], "values": [22.0], "scores": [-2.0]}
+    figure = local_figure(model, record)
+    assert list(figure.layout.xaxis.range) == [-2.16, 2.16]
+    assert figure.layout.annotations[-1].text == "the bar is cut"
+
+
+def test_axes_and_counts_name_the_outcome_and_the_privacy_unit():
+    schema = dataclasses.replace(build_model().schema, unit=PrivacyUnit("patient_id"))
+    named = _model(target="relapse", schema=schema)
+    assert score_unit(named) == "log-odds of relapse = b"
+    assert score_unit(dataclasses.replace(named, classes=("no", "yes"))) == "log-odds of relapse"
+    costs = dataclasses.replace(build_model(0), target="<i>cost</i>")
+    assert score_unit(costs) == "change of &lt;i&gt;cost&lt;/i&gt;, in its unit"
+    logs = dataclasses.replace(build_model(0), target="claims", has_log_link=True)
+    assert score_unit(logs) == "change of log(mean claims)"
+    assert AdditiveModel.from_dict(named.to_dict()).target == "relapse"
+    hover = [t for t in shape_figure(named, named.terms[AGE]).data if t.text is not None][-1]
+    share = 1 / (1 + np.exp(-(named.intercept[0] + named.terms[AGE].scores[1])))
+    count = f"about {named.terms[AGE].weights[1]:,.0f} patients (noisy count)"
+    expected = f"<br>probability {100 * share:.3g} % (other terms at 0)<br>{count}"
+    assert hover.text[0].endswith(expected)
+    several = dataclasses.replace(schema, unit=PrivacyUnit("patient_id", max_rows=3))
+    assert row_noun(_model(schema=several)) == row_noun(build_model()) == "rows"
+    for column, noun in (("city_id", "cities"), ("personID", "people"), ("user", "users")):
+        unit = dataclasses.replace(schema, unit=PrivacyUnit(column))
+        assert row_noun(_model(schema=unit)) == noun
 
 
 def test_a_model_of_one_class_is_sure():

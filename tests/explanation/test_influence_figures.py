@@ -88,7 +88,7 @@ def test_bars_are_the_effects_largest_first_with_their_noise():
     scores = sorted((s for s in record["scores"] if s), key=lambda s: -abs(s))
     assert [drawn[-place][0] for place in range(13)] == scores
     labels = figure.layout.yaxis.ticktext
-    assert labels[0] == "capital-gain = 2,174"
+    assert labels[0] == "capital-gain = 2174"
     assert "fnlwgt = 77,516" in labels
     assert labels[-1] == "native-country = missing"
     (errors,) = (trace for trace in figure.data if trace.error_x.array is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from datetime import UTC, datetime
 from unittest.mock import Mock
 
 import pytest
@@ -51,7 +52,10 @@ def test_a_panel_says_all_that_was_asked_of_it():
         "Everything on 'trial' so far epsilon 1.28 of 4, at delta 1e-05",
         "Left for one more release epsilon 3.5 at delta 1e-05",
         "Budget of data set 'trial': epsilon 4 at delta 1e-05",
-        "Room for 13 more like this model.",
+        "The model cost epsilon 1 at delta 1e-06, paid once.",
+        "Left for data set 'trial': room for 13 more like this model.",
+        "With everything that was ever released about 'trial', the probability is at most 9.6 %",
+        "once the whole budget is spent, at most 24 %.",
         "Protected unit one row",
         "Neighbouring tables two tables that differ by adding or removing one row",
         "Mechanism noise & sums",
@@ -68,10 +72,12 @@ def test_what_it_means_is_said_in_terms_of_an_attacker():
     words = meaning_text(spend(budget=budget_state()).to_dict())
     # Phi(0.2367 - 1.645) for the model, with sqrt(2) for two of them, with B for the budget.
     assert "wrongly accuses 5 of 100 rows that are not in the data, would spot a row" in words
-    assert "a row that is in the data with probability at most 7.96 %; guessing gives 5 %." in words
-    assert "released about 'trial': at most 9.51 %" in words
-    assert "once the whole budget is spent: at most 23.6 %" in words
-    assert "trial" not in meaning_text(spend().to_dict())
+    assert "a row that is in the data with probability at most 8 %; guessing gives 5 %." in words
+    # A person each: those whom guessing spots, those whom the release adds, and all others.
+    page = spend()._repr_html_()
+    assert [page.count(icon) - 1 for icon in "●◉○"] == [5, 3, 92]
+    assert page.count("○" * 10) == 9
+    assert 'title="Of 100 rows in the data at most 8 are spotted"' in page
 
 
 PEOPLE = "all rows of one 'id'"
@@ -203,6 +209,15 @@ def test_figures_come_from_the_ledger_at_the_models_delta(ledger):
     assert of_model.line.startswith(start)
     assert "left: 1." in of_model.line
     assert "delta 1e-06" in of_model.line
+
+
+def test_a_panel_says_of_when_its_account_is(ledger):
+    made = PrivacySpend.of_model(spend().guarantee, ledger)
+    ledger.commit(reserve_epsilon(ledger, 0.1, 1e-6, "trial"))
+    day = datetime.now(UTC).date().isoformat()
+    assert f"What is left is as of {day}, after 1 request on 'trial'." in text(made)
+    assert "after 2 requests on 'trial'" in text(made.as_of_now())
+    assert "as of" not in text(spend(budget=budget_state()))
 
 
 def test_without_a_limit_or_a_ledger_that_can_be_read_nothing_is_claimed(ledger, monkeypatch):
@@ -363,7 +378,7 @@ def test_panels_say_what_rows_cost_and_where_they_come_from(kind):
 def test_an_attacker_sees_the_answers_and_not_a_model():
     words = meaning_text(SPEND.to_dict())
     assert "the explainer may answer with its whole budget" in words
-    assert "7.96 %" in words
+    assert "8 %" in words
 
 
 def test_costs_of_unequal_rows_are_a_range_and_names_are_text():

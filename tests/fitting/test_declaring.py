@@ -191,7 +191,7 @@ def test_the_guarantee_says_what_was_not_declared(model: Classifier) -> None:
     text = str(model.guarantee_)
     assert DEFAULT_ASSUMPTIONS[-1] not in text
     assert "not declared were released within this promise" in text
-    assert "at 5 % false alarms" in text
+    assert "wrongly accuses 5 of 100 rows" in text
     assert type(model.guarantee_).from_dict(model.guarantee_.to_dict()) == model.guarantee_
     assert "and delta 2.5e-08 (1 releases)" in model.guarantee_._repr_html_()
 

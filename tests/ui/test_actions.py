@@ -75,7 +75,8 @@ def test_a_chosen_class_is_edited_alone():
     assert (view.current != view.original).any(axis=0).tolist() == [False, True, False]
     with pytest.raises(ValueError, match="choose one class"):
         use(session, "verdict")
-    assert use(session, "verdict", column=2).text == session.verdict("age", class_label="c").text
+    text = session.verdict("age", class_label="c", bins=(1, 2)).text
+    assert use(session, "verdict", column=2, bins=(1, 2)).text == f"{text} Edits are not judged."
 
 
 def test_a_repair_needs_a_direction(session):

@@ -43,7 +43,7 @@ def test_bins_of_integers_are_named_by_their_values():
     session = Holder(model).edit()
     term = EditedTerm.of(session, 0)
     assert bin_texts(age)[1:-1] == ["10 to 17", "18", "19 to 64", "65 to 90"]
-    assert selection_text(term, (2, 3, 4)) == "between 18 and 90 (3 bins, about 3 rows)"
+    assert selection_text(term, (2, 3, 4)) == "between 18 and 90 (about 3 rows, noisy count)"
     assert list(term.places.edges) == [9.5, 17.5, 18.5, 64.5, 90.5]
 
 

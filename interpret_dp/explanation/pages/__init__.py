@@ -78,6 +78,8 @@ def _literal_markdown(text: str) -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
+    from interpret_dp.explanation.plots.parts import text_alternative
+
     environment = Environment(
         loader=PackageLoader("interpret_dp.explanation", "pages"),
         # In Markdown the filter `literal` does it.
@@ -88,4 +90,5 @@ def _environment() -> Environment:
     )
     environment.filters["thousands"] = "{:,}".format
     environment.filters["literal"] = _literal_markdown
+    environment.filters["text_alternative"] = text_alternative
     return environment

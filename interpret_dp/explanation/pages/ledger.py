@@ -16,13 +16,9 @@ from interpret_dp._figures import (
     selections_text,
 )
 from interpret_dp.accounting.gaussian import detection_power
+from interpret_dp.accounting.guarantee import FALSE_ALARMS, detection_text
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, REPLACE_ONE, Neighbourhood
-from interpret_dp.explanation.budget import (
-    FALSE_ALARMS,
-    OF_SEVERAL_ROWS,
-    detection_text,
-    spent_shares,
-)
+from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, spent_shares
 from interpret_dp.explanation.markup import to_html
 from interpret_dp.explanation.pages import TextTable, render_page
 from interpret_dp.explanation.panel import SHARES_OF, budget_bar, shares_text
@@ -160,7 +156,7 @@ def _meaning(account: Mapping[str, Any]) -> str:
     relation, _, unit = (account["protected"] or Neighbourhood().protected).partition(": ")
     of_rows = unit == Neighbourhood().unit_text
     seen = "ever released under this name"
-    text = detection_text(seen, _percent(ever), relation=relation, of_rows=of_rows)
+    text = detection_text(_percent(ever), relation=relation, of_rows=of_rows, seen=seen)
     if budget is not None:
         full = detection_power(budget["mu"], FALSE_ALARMS, budget["delta_x"])
         text += f" Once the whole budget is spent: at most {_percent(full)}."

@@ -13,14 +13,12 @@ from interpret_dp.explanation.panel import privacy_panel
 from interpret_dp.explanation.plots.bars import (
     SIGNAL_TO_NOISE,
     importance_figure,
-    local_figure,
-    outcome_text,
-    stability_text,
     term_importance,
 )
 from interpret_dp.explanation.plots.heat import heat_figure
-from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS
-from interpret_dp.explanation.plots.shape import TrueCurve, shape_figure
+from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS, row_noun
+from interpret_dp.explanation.plots.prediction import local_figure, outcome_text, stability_text
+from interpret_dp.explanation.plots.shape import TrueCurve, edit_note, shape_figure, with_bands
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, AdditiveTerm
 from interpret_dp.released.summary import term_sentence
@@ -86,15 +84,16 @@ def render_html(
         lead=lead,
         notes=notes,
         tests_only=privacy.guarantee.tests_only,
-        panel=to_html(privacy_panel(privacy.to_dict(), boxed=False, unfolded=True)),
+        panel=to_html(privacy_panel(privacy.to_dict(), boxed=False)),
         spend=privacy.line,
         signal_to_noise=SIGNAL_TO_NOISE,
         importances=importance_figure(model),
         too_few_rows=any(term.too_few_rows[1:-1].any() for term in curves) and TOO_FEW_ROWS,
+        noun=row_noun(model),
         has_truth=bool(truth),
         has_pairs=len(curves) < len(terms),
         edits=edits_table(model),
-        edited={edit.term for edit in model.edits},
+        has_released=any(term.is_edited and term.released is not None for term in curves),
         shapes=[_shape_card(model, term, truth) for term in terms],
         predictions=None if local is None else _predictions(model, local),
     )
@@ -108,14 +107,15 @@ def edits_table(model: AdditiveModel) -> TextTable | None:
 
 def _shape_card(
     model: AdditiveModel, term: AdditiveTerm, truth: Mapping[str, TrueCurve]
-) -> tuple[str, str, str, Figure]:
-    """Return the class, the heading, the sentence and the figure of a term's card."""
-    name, says = model.subject(term).name, term_sentence(model, term)
+) -> tuple[str, str, bool, str, Figure]:
+    """Return a term's card: class, heading, whether it is edited, sentences and figure."""
+    name = model.subject(term).name
+    says = f"{term_sentence(model, term)} {edit_note(*with_bands(term))}".strip()
     if term.partner is not None:
-        return " pair", name, says, heat_figure(model, term)
+        return " pair", name, term.is_edited, says, heat_figure(model, term)
     is_wide = len(model.features[term.feature].labels) > _WIDE_LEVELS
     figure = shape_figure(model, term, truth.get(name), draws=True)
-    return " wide" if is_wide else "", name, says, figure
+    return " wide" if is_wide else "", name, term.is_edited, says, figure
 
 
 def _predictions(model: AdditiveModel, local: Any) -> list[tuple[str, str, Figure]]:

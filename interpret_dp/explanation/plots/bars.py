@@ -1,16 +1,16 @@
-"""Bars: the importance of each term or feature, to a model and to one row."""
+"""Bars: the importance of each term to a model, and of each feature to one row."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.draws import decision_text, top_k, top_shares, top_text
+from interpret_dp.explanation.draws import top_k, top_shares, top_text
 from interpret_dp.explanation.influence import (
     ERROR_BARS,
     FADED,
@@ -21,23 +21,18 @@ from interpret_dp.explanation.influence import (
 )
 from interpret_dp.explanation.plots.parts import (
     COLORS,
-    TOO_FEW_ROWS,
     add_heading,
     add_swatch,
     buttons,
     dress,
     fit_height,
     literal,
-    number_text,
     place_legend,
-    predicted,
     score_unit,
     short_labels,
-    shown_scores,
-    total_scores,
     value_text,
+    wrapped,
 )
-from interpret_dp.released import FeaturePair
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -45,27 +40,29 @@ if TYPE_CHECKING:
     from interpret_dp.released import AdditiveModel, AdditiveTerm
 
 __all__ = [
+    "BAR_PITCH",
+    "MOST_BARS",
     "SIGNAL_TO_NOISE",
     "bar_ticks",
     "importance_bars",
     "importance_figure",
-    "local_figure",
-    "outcome_text",
     "overview_figure",
-    "prediction_figure",
     "row_figure",
     "signed_colors",
-    "stability_text",
     "term_importance",
 ]
 
 FloatArray = NDArray[np.float64]
 
-_MOST_BARS = 15
+MOST_BARS = 15
+"""Bars that a figure has, or begins with."""
+
 _LONGEST_VALUE, _BESIDE_LABELS = 34, 80  # letters of a label, and of a line beside labels
 _LEAST_HEIGHT, _BAR = 360, 25  # pixels of a figure, and of the bar of an effect
 _BAR_WIDTH = 0.7
-_BAR_PITCH = 26  # pixels from one bar of an importance to the next
+BAR_PITCH = 26
+"""Pixels from one bar of an importance, or of a prediction, to the next."""
+
 # Pixels above the bars for a column's heading and, above that, plotly's buttons.
 _ROOM_FOR_HEAD = 46
 # Beyond this a ratio of signal to noise says "clear" and no more.
@@ -83,13 +80,13 @@ def term_importance(term: AdditiveTerm) -> tuple[float, float]:
     """Return the mean absolute score over the released rows, and what noise alone would give.
 
     The second figure is the mean of |N(0, s)| with each bin's standard deviation s; NaN where the
-    noise is not known. A term whose importance is not above it may be nothing but noise. With
-    several classes both are means over the classes.
+    noise is not known or the term was edited. A term whose importance is not above it may be
+    nothing but noise. With several classes both are means over the classes.
     """
     total = max(float(term.weights.sum()), 1e-300)
     importance = float(term.weights @ _over_classes(np.abs(term.scores))) / total
     deviations = term.noise_deviations
-    if deviations is None:
+    if deviations is None or term.is_edited:
         return importance, math.nan
     noise = float(term.weights @ _over_classes(deviations)) * math.sqrt(2.0 / math.pi)
     return importance, noise / total
@@ -119,12 +116,10 @@ def _importances(model: AdditiveModel) -> Figure:
         [noise for _, noise in measured],
         score_unit(model),
     )
-    n_out_of_view = max(len(measured) - _MOST_BARS, 0)
-    figure.update_layout(height=figure.layout.height - _BAR_PITCH * n_out_of_view)
+    n_out_of_view = max(len(measured) - MOST_BARS, 0)
+    figure.update_layout(height=figure.layout.height - BAR_PITCH * n_out_of_view)
     order = sorted(range(len(measured)), key=lambda index: measured[index][0])
-    _add_column(
-        figure, "signal to noise", [_ratio_text(model.terms[k].signal_to_noise) for k in order]
-    )
+    _add_column(figure, "signal to noise", [_ratio_text(model.terms[k]) for k in order])
     if k := top_k(model):
         shares = list(top_shares(model, k).values())
         figure.data[0].update(
@@ -134,10 +129,11 @@ def _importances(model: AdditiveModel) -> Figure:
     return figure
 
 
-def _ratio_text(ratio: float | None) -> str:
-    """Return a ratio with one digit after the point."""
+def _ratio_text(term: AdditiveTerm) -> str:
+    """Return a term's signal to noise with one digit after the point."""
+    ratio = term.signal_to_noise
     if ratio is None:
-        return "not known"
+        return "edited" if term.is_edited else "not known"
     return f"{ratio:.1f}" if ratio < _LARGEST_RATIO else f"{_LARGEST_RATIO} or more"
 
 
@@ -181,17 +177,17 @@ def _add_column(figure: Figure, heading: str, texts: Sequence[str]) -> None:
 def _begin_with_largest(figure: Figure) -> None:
     """Show the largest bars at first, if there are many, with buttons for these and for all."""
     n_bars = len(figure.data[0].y)
-    if n_bars <= _MOST_BARS:
+    if n_bars <= MOST_BARS:
         return
     height, top = figure.layout.height, n_bars - 0.5
     views = [
         {
             "yaxis.range": [top - count, top],
-            "height": height + _BAR_PITCH * (count - _MOST_BARS),
+            "height": height + BAR_PITCH * (count - MOST_BARS),
         }
-        for count in (_MOST_BARS, n_bars)
+        for count in (MOST_BARS, n_bars)
     ]
-    labels = f"{_MOST_BARS} largest", f"all {n_bars:,}"
+    labels = f"{MOST_BARS} largest", f"all {n_bars:,}"
     entries = [(label, "relayout", [view]) for label, view in zip(labels, views, strict=True)]
     figure.update_yaxes(range=views[0]["yaxis.range"])
     figure.update_layout(updatemenus=[buttons(entries, x=0, xanchor="left")])
@@ -203,7 +199,7 @@ def overview_figure(model: AdditiveModel, line: str) -> Figure:
     height = figure.layout.height
     figure.update_layout(showlegend=True)
     lines = "\n".join([*textwrap.wrap(SIGNAL_TO_NOISE, 95), line]).strip()
-    has_menu = len(model.terms) > _MOST_BARS
+    has_menu = len(model.terms) > MOST_BARS
     add_heading(figure, "What matters: importance of every term", lines, with_menu=has_menu, gap=24)
     place_legend(figure, below=figure.layout.margin.b + 4, height=max(420, height + 140))
     _begin_with_largest(figure)
@@ -255,89 +251,11 @@ def importance_bars(
             ),
         ]
     )
-    dress(figure, height=80 + _BAR_PITCH * len(shown), margin={"l": 160, "r": 20, "t": 10, "b": 45})
-    figure.update_xaxes(title=f"mean absolute effect ({unit})", rangemode="tozero")
-    figure.update_yaxes(tickvals=positions, ticktext=short_labels(shown), showgrid=False)
-    return figure
-
-
-def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
-    """Return the contributions to one prediction, largest first.
-
-    With several classes they are those to the predicted one.
-
-    Parameters
-    ----------
-    model : AdditiveModel
-        The model that predicted.
-    record : mapping
-        ``explanation.data(row)`` of interpret's local explanation. The row is the caller's own:
-        nothing protects it.
-    """
-    import plotly.graph_objects as go
-
-    parts = sorted(
-        zip(record["names"], record["values"], shown_scores(record), strict=True),
-        key=lambda part: -abs(part[2]),
-    )
-    cells, lacking = _pair_values(model, record), _terms_without_rows(model, record)
-    shown = [
-        (f"{literal(str(n))} = {cells.get(n) or value_text(v)}", s, n in lacking)
-        for n, v, s in parts[:_MOST_BARS]
-    ]
-    rest = sum(score for _, _, score in parts[_MOST_BARS:])
-    if len(parts) > _MOST_BARS:
-        shown.append((f"{len(parts) - _MOST_BARS} others", rest, False))
-    shown.reverse()
-    scores = [score for _, score, _ in shown]
-    figure = go.Figure(
-        go.Bar(
-            x=scores,
-            y=list(range(len(shown))),
-            orientation="h",
-            marker_color=signed_colors(scores),
-            customdata=[name for name, _, _ in shown],
-            hovertemplate="%{customdata}: %{x:+.4g}<extra></extra>",
-        )
-    )
-    side = "left" if max(scores) >= -min(scores) else "right"
-    for place, (_, _, lacks_rows) in enumerate(shown):
-        if lacks_rows:
-            figure.add_annotation(
-                text=TOO_FEW_ROWS, x=0, y=place, xanchor=side, showarrow=False, font={"size": 11}
-            )
-    dress(figure, height=70 + 23 * len(shown), margin={"l": 185, "r": 14, "t": 6, "b": 40})
-    figure.update_xaxes(title=_local_unit(model, record))
-    figure.update_yaxes(
-        tickvals=list(range(len(shown))),
-        ticktext=short_labels([name for name, _, _ in shown], 28),
-        showgrid=False,
-    )
-    return figure
-
-
-def prediction_figure(model: AdditiveModel, record: Mapping[str, Any], line: str) -> Figure:
-    """Return what each value of one row adds to its prediction.
-
-    Parameters
-    ----------
-    model : AdditiveModel
-    record : mapping
-        ``explanation.data(row)`` of interpret's local explanation; the row is the caller's own.
-    line : str
-        The privacy cost; left out if empty.
-    """
-    line = "\n".join(part for part in (stability_text(record), line) if part)
-    figure = local_figure(model, record)
-    intercept = np.asarray(record["extra"]["scores"], dtype=np.float64).reshape(-1)
-    if len(intercept) == 1:
-        start = f" (starting at {intercept[0]:.3g}, the same for everybody)"
-        figure.update_xaxes(title=f"{figure.layout.xaxis.title.text}{start}")
-    height = figure.layout.height
-    add_heading(figure, outcome_text(model, record), line)
-    figure.update_layout(height=max(420, height + 70))
-    figure.update_layout(margin={"b": 52})
-    figure.add_vline(x=0, line={"color": COLORS["line"], "width": 1})
+    dress(figure, height=80 + BAR_PITCH * len(shown), margin={"l": 10, "r": 20, "t": 10, "b": 58})
+    title = f"mean absolute effect<br>({wrapped(unit)})"
+    figure.update_xaxes(title=title, automargin=True, rangemode="tozero")
+    labels = short_labels(shown)
+    figure.update_yaxes(tickvals=positions, ticktext=labels, automargin=True, showgrid=False)
     return figure
 
 
@@ -353,64 +271,6 @@ def bar_ticks(labels: Sequence[str], longest: int, n_bars: int | None = None) ->
         "ticktext": short_labels(labels, longest),
         "range": [0.6 - (n_bars or len(labels)), 0.6],
     }
-
-
-def _pair_values(model: AdditiveModel, record: Mapping[str, Any]) -> dict[str, str]:
-    """Return both values of each pair of features; interpret gives none."""
-    values = dict(zip(record["names"], record["values"], strict=True))
-    texts = {}
-    for term in model.terms:
-        if term.partner is not None:
-            names = [model.features[index].name for index in term.features]
-            texts[model.subject(term).name] = " & ".join(
-                value_text(values[name]) if name in values else "?" for name in names
-            )
-    return texts
-
-
-def _terms_without_rows(model: AdditiveModel, record: Mapping[str, Any]) -> set[str]:
-    """Return the terms whose bin, for this row, has too few rows to be learned."""
-    values = dict(zip(record["names"], record["values"], strict=True))
-    names = set()
-    for term in model.terms:
-        lacks_rows, subject = term.too_few_rows, model.subject(term)
-        if not isinstance(subject, FeaturePair) and lacks_rows.any():
-            value = values.get(subject.name)
-            if lacks_rows[subject.code_of(value)]:
-                names.add(subject.name)
-    return names
-
-
-def outcome_text(model: AdditiveModel, record: Mapping[str, Any]) -> str:
-    """Say what was predicted for a row, and what came true if that is known."""
-    total = total_scores(record)
-    actual = float((record["perf"] or {}).get("actual", math.nan))
-    if model.classes is None:
-        # math.exp raises where a float64 ends.
-        mean = math.exp(min(total[0], 700.0)) if model.link == "log" else total[0]
-        text, truth = f"Predicted {number_text(mean)}", number_text(actual)
-        return text if math.isnan(actual) else f"{text}, actual: {truth}"
-    if len(model.classes) == 1:
-        index, probability = 0, 1.0
-    elif len(total) > 1:
-        index = int(np.argmax(total))
-        probability = 1.0 / float(np.exp(total - total[index]).sum())
-    else:
-        index = len(model.classes) - 1
-        probability = 0.5 * (1.0 + math.tanh(total[0] / 2.0))
-    text = f"Probability of {model.classes[index]}: {100 * probability:.0f} %"
-    return text if math.isnan(actual) else f"{text}, actual: {model.classes[int(actual)]}"
-
-
-def stability_text(record: Mapping[str, Any]) -> str:
-    """Say in how many plausible models the decision is the same; "" where that is not known."""
-    return decision_text(record["same_decision"]) if "same_decision" in record else ""
-
-
-def _local_unit(model: AdditiveModel, record: Mapping[str, Any]) -> str:
-    if model.classes is None or np.ndim(record["scores"]) == 1:
-        return score_unit(model)
-    return f"score of {literal(str(model.classes[predicted(record)]))} (log scale)"
 
 
 # --------------------------------------------------------------------- local linear explanations
@@ -430,7 +290,7 @@ def row_figure(row: RowInfluence, line: str) -> Figure:
     figure = go.Figure()
     labels = _row_labels(row)
     _add_bars(figure, row, labels)
-    n_bars = min(len(labels), _MOST_BARS + 1)
+    n_bars = min(len(labels), MOST_BARS + 1)
     dress(figure, height=_LEAST_HEIGHT, margin={"l": 10, "r": 14, "b": 50})
     figure.update_layout(showlegend=True, barmode="overlay")
     figure.update_xaxes(title=row.axis, title_font_size=12)
@@ -463,14 +323,14 @@ def _row_labels(row: RowInfluence) -> list[str]:
 
 def _bar_labels(row: RowInfluence, labels: Sequence[str]) -> list[str]:
     order = row.features.order
-    others = [f"{len(order) - _MOST_BARS:,} others (range)"] * (len(order) > _MOST_BARS)
-    return [*(labels[i] for i in order[:_MOST_BARS]), *others]
+    others = [f"{len(order) - MOST_BARS:,} others (range)"] * (len(order) > MOST_BARS)
+    return [*(labels[i] for i in order[:MOST_BARS]), *others]
 
 
 def _add_bars(figure: Figure, row: RowInfluence, labels: Sequence[str]) -> None:
     shown = row.features
-    order = shown.order[:_MOST_BARS]
-    rest = shown.order[_MOST_BARS:]
+    order = shown.order[:MOST_BARS]
+    rest = shown.order[MOST_BARS:]
     positions = {index: -place for place, index in enumerate(order)}
     significant = shown.significant
     raises, lowers = row.raised

@@ -23,9 +23,10 @@ from interpret_dp.explanation.influence import (
 )
 from interpret_dp.explanation.maps import NOISE_WORDS, ClassReading, label_text
 from interpret_dp.explanation.plots.axes import OCCUPIED, bin_texts
+from interpret_dp.explanation.plots.cells import MOST_COLUMNS, reach_of, signed_cells, veil
 from interpret_dp.explanation.plots.parts import (
     COLORS,
-    SIGNED_SCALE,
+    LONGEST_LINE,
     TOO_FEW_ROWS,
     add_heading,
     add_swatch,
@@ -36,13 +37,16 @@ from interpret_dp.explanation.plots.parts import (
     literal,
     number_text,
     place_legend,
+    row_noun,
     score_unit,
     short_labels,
     shown_scores,
     value_text,
+    wrapped,
 )
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.released.locally_linear import LocallyLinearModel
+from interpret_dp.released.summary import term_sentence
 from interpret_dp.schema.declarations import Continuous
 
 if TYPE_CHECKING:
@@ -57,9 +61,6 @@ __all__ = [
     "heat_range",
     "influences_figure",
     "mean_maps",
-    "reach_of",
-    "signed_cells",
-    "veil",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -68,7 +69,6 @@ _QUANTILE_95 = 1.96
 # Lies over cells of a pair whose score noise alone could give.
 _PAIR_VEIL = "rgba(255, 255, 255, 0.62)"
 _MOST_ROWS, _MOST_FEATURES, _MOST_CLASSES = 200, 30, 60
-_MOST_COLUMNS = 25  # whose labels do not run into one another
 _LINE, _LEAST_HEIGHT = 23, 360  # pixels of a feature's line, and of a figure
 _LETTERS = 84
 _SYMBOLS = {
@@ -81,48 +81,6 @@ _SYMBOLS = {
 
 COLORS_SAY = "Orange raises the class's score as the input grows, blue lowers it"
 """Meaning of the colours of weights."""
-
-
-def reach_of(values: FloatArray) -> float:
-    """Return the largest size of numbers, at which a signed scale ends; 1 where all are zero."""
-    known = values[np.isfinite(values)]
-    return float(np.abs(known).max(initial=0.0)) or 1.0
-
-
-def signed_cells(z: Any, reach: float | None = None, **options: Any) -> Any:
-    """Return a trace of cells in colours about zero.
-
-    Parameters
-    ----------
-    z : array of float, shape (n_lines, n_columns)
-    reach : float, default=None
-        Value at the ends of the colours; by default the largest.
-    **options
-        As plotly's heat map has them; with ``coloraxis`` the scale is that of the figure.
-    """
-    import plotly.graph_objects as go
-
-    cells = go.Heatmap(z=z, **options)
-    if "coloraxis" not in options:
-        reach = reach_of(np.asarray(z)) if reach is None else reach
-        cells.update(zmin=-reach, zmax=reach, colorscale=SIGNED_SCALE)
-    return cells
-
-
-def veil(noise: NDArray[np.bool_], color: str) -> Any:
-    """Return a trace that fades the cells that noise alone could give."""
-    import plotly.graph_objects as go
-
-    return go.Heatmap(
-        z=np.where(noise, 1.0, np.nan),
-        zmin=0.0,
-        zmax=1.0,
-        colorscale=[[0.0, color], [1.0, color]],
-        showscale=False,
-        hoverinfo="skip",
-        name="could be noise",
-        meta="within noise",
-    )
 
 
 # ------------------------------------------------------------------------- one pair of features
@@ -268,15 +226,17 @@ def heat_figure(
     cells_drawn = signed_cells(
         scores.tolist(),
         reach,
-        colorbar={"title": {"text": score_unit(model), "side": "right"}, "thickness": 14},
+        has_signs=True,
+        colorbar={"title": {"text": wrapped(score_unit(model)), "side": "right"}, "thickness": 14},
         customdata=_hover_rows(_cell_texts(places.pair), term, cells),
         hovertemplate=(
-            "%{customdata[0]}<br>%{customdata[1]}<br>about %{customdata[2]} rows "
-            "(noisy count)<extra></extra>"
+            "%{customdata[0]}<br>%{customdata[1]}<br>about %{customdata[2]} "
+            f"{literal(row_noun(model))} (noisy count)<extra></extra>"
         ),
         meta="released",
     )
     figure = go.Figure(cells_drawn)
+    figure.update_layout(meta={"alternative": term_sentence(model, term)})
     within = _within_noise(term)
     if within is not None and within[cells].any():
         figure.add_trace(veil(within[cells], _PAIR_VEIL))
@@ -307,6 +267,9 @@ def _hover_rows(texts: Sequence[str], term: AdditiveTerm, cells: NDArray[np.int6
         entries = []
         for cell in line:
             effect = f"{term.scores[cell]:+.4g}"
+            before = term.as_released.scores[cell]
+            if before != term.scores[cell]:
+                effect += f", released {before:+.4g}"
             if lacks_rows[cell]:
                 effect += f", {TOO_FEW_ROWS}"
             elif deviations is not None and deviations[cell] > 0:
@@ -331,16 +294,17 @@ def _lay_out(figure: Figure, across: _PairAxis, up: _PairAxis) -> None:
     angle, depth = label_angle(across.tick_labels, sum(map(len, across.tick_labels)))
     dress(figure, height=360 + depth, margin={"l": 70, "r": 14, "t": 8, "b": 52 + depth})
     figure.update_xaxes(
-        title={"text": across.name, "standoff": 8},
+        title={"text": wrapped(across.name, 2 * LONGEST_LINE), "standoff": 8},
         tickvals=across.tick_positions,
         ticktext=across.tick_labels,
         tickangle=angle,
+        ticklabelstandoff=4,
         range=[-0.5, len(across.codes) - 0.5],
         showgrid=False,
         automargin=True,
     )
     figure.update_yaxes(
-        title={"text": up.name, "standoff": 8},
+        title={"text": wrapped(up.name), "standoff": 8},
         tickvals=up.tick_positions,
         ticktext=up.tick_labels,
         range=[-0.5, len(up.codes) - 0.5],
@@ -555,6 +519,7 @@ def _features_figure(
     figure = go.Figure(
         signed_cells(
             z,
+            has_signs=True,
             colorbar={"title": scale, "thickness": 12, "nticks": 5},
             customdata=texts,
             hovertemplate=f"%{{customdata}}{value}<extra></extra>",
@@ -571,7 +536,7 @@ def _features_figure(
         showgrid=False,
     )
     # More labels than these run into one another.
-    step = max(1, -(-len(columns) // _MOST_COLUMNS))
+    step = max(1, -(-len(columns) // MOST_COLUMNS))
     figure.update_xaxes(
         tickvals=list(range(0, len(columns), step)),
         ticktext=short_labels(columns[::step], 16),

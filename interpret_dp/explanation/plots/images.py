@@ -20,7 +20,7 @@ from interpret_dp.explanation.maps import (
     row_words,
     use_words,
 )
-from interpret_dp.explanation.plots.heat import reach_of, signed_cells, veil
+from interpret_dp.explanation.plots.cells import reach_of, signed_cells, veil
 from interpret_dp.explanation.plots.maps import add_class_menu, ranked_maps
 from interpret_dp.explanation.plots.parts import (
     COLORS,

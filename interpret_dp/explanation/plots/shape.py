@@ -9,31 +9,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.explanation.plots.axes import FeatureAxis, Places, bin_texts, term_places
-from interpret_dp.explanation.plots.heat import heat_figure, heat_range
 from interpret_dp.explanation.plots.parts import (
     CLASS_COLORS,
     COLORS,
     TOO_FEW_ROWS,
-    add_heading,
     band_texts,
-    buttons,
     dress,
     error_bars,
     label_angle,
     literal,
-    place_legend,
+    percent,
+    probabilities,
+    row_noun,
     score_unit,
     transparent,
+    wrapped,
 )
-from interpret_dp.explanation.plots.plausible import DRAWS, DRAWS_OPACITY, add_draws
+from interpret_dp.explanation.plots.plausible import add_draws
 from interpret_dp.released.intervals import Band
 from interpret_dp.released.isotonic import isotonic
+from interpret_dp.released.summary import term_sentence
 from interpret_dp.schema.declarations import Categorical, Continuous
 
 if TYPE_CHECKING:
@@ -47,11 +49,11 @@ __all__ = [
     "TermPlot",
     "TrueCurve",
     "common_range",
+    "edit_note",
     "monotone_previews",
-    "scale_menu",
     "shape_figure",
     "term_curves",
-    "term_figure",
+    "with_bands",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -59,6 +61,10 @@ TrueCurve = Callable[[Any], FloatArray]
 """Scores of raw values of a feature; known for simulated data only."""
 
 _BAND_NAME = "95 % noise band"
+_NO_BAND = (
+    "No band is drawn: an edit was not linear, so the noise of the edited curve is not known."
+)
+_UNKNOWN_RELEASE = "An older version edited this model: its file lacks the released curve."
 _DASHES = ("solid", "dash", "dot")
 _CLASS_BAND_OPACITY = 0.12
 _TRUTH_POINTS = 400
@@ -84,6 +90,8 @@ class Curve:
         In plotly's words.
     is_class : bool
         One of several classes.
+    column : int
+        Which of them.
     """
 
     name: str
@@ -93,6 +101,7 @@ class Curve:
     band_color: str = COLORS["band"]
     dash: str = "solid"
     is_class: bool = False
+    column: int = 0
 
 
 def term_curves(
@@ -110,7 +119,7 @@ def term_curves(
     band = None if scores is not None else term.band()
     shown = term.scores if scores is None else scores
     if shown.ndim == 1:
-        return [Curve("released curve", shown, band)]
+        return [Curve("edited curve" if term.is_edited else "released curve", shown, band)]
     curves = []
     for index, label in enumerate(model.classes or ()):
         color = CLASS_COLORS[index % len(CLASS_COLORS)]
@@ -123,9 +132,30 @@ def term_curves(
                 band_color=transparent(color, _CLASS_BAND_OPACITY),
                 dash=_DASHES[index // len(CLASS_COLORS) % len(_DASHES)],
                 is_class=True,
+                column=index,
             )
         )
     return curves
+
+
+def edit_note(term: AdditiveTerm, band: Band | None, released_band: Band | None) -> str:
+    """Return what a figure of an edited term cannot show, in a sentence or two; "" if nothing.
+
+    Parameters
+    ----------
+    term : AdditiveTerm
+    band, released_band : Band or None
+        Of its scores, and of those before the edits.
+    """
+    notes = [_UNKNOWN_RELEASE] if term.is_edited and term.released is None else []
+    if band is None and released_band is not None:
+        notes.append(_NO_BAND)
+    return " ".join(notes)
+
+
+def with_bands(term: AdditiveTerm) -> tuple[AdditiveTerm, Band | None, Band | None]:
+    """Return a term with the bands of its scores and of those before its edits."""
+    return term, term.band(), term.as_released.band()
 
 
 def monotone_previews(model: AdditiveModel, term: AdditiveTerm) -> Mapping[str, FloatArray]:
@@ -176,6 +206,19 @@ def common_range(model: AdditiveModel) -> tuple[float, float]:
     return min(ends) - room, max(ends) + room
 
 
+@cache
+def _dressed() -> Figure:
+    """Return an upper and a lower part without content, to be copied: plotly takes long for it."""
+    from plotly.subplots import make_subplots
+
+    heights = [0.82, 0.18]
+    figure = make_subplots(2, 1, shared_xaxes=True, row_heights=heights, vertical_spacing=0.03)
+    dress(figure, height=330, margin={})
+    figure.update_yaxes(showticklabels=False, showgrid=False, rangemode="tozero", row=2)
+    figure.add_hline(y=0, line={"color": COLORS["line"], "width": 1}, row=1, col=1)
+    return figure
+
+
 @dataclass(frozen=True, eq=False)
 class TermPlot:
     """A figure whose upper part shows scores of bins, and whose lower part counts of rows.
@@ -189,22 +232,29 @@ class TermPlot:
     term : AdditiveTerm
         As it was released.
     places : Places
+    has_link : bool
+        Whether the scores are on the scale of the model's link, and not a black box's outputs.
     """
 
     figure: Figure
     model: AdditiveModel
     term: AdditiveTerm
     places: Places
+    has_link: bool = True
 
     @classmethod
-    def of(cls, model: AdditiveModel, term: AdditiveTerm, places: Places | None = None) -> TermPlot:
+    def of(
+        cls,
+        model: AdditiveModel,
+        term: AdditiveTerm,
+        places: Places | None = None,
+        has_link: bool = True,
+    ) -> TermPlot:
         """Return the plot of a term, still empty."""
-        from plotly.subplots import make_subplots
+        import plotly.graph_objects as go
 
-        figure = make_subplots(
-            rows=2, cols=1, shared_xaxes=True, row_heights=[0.82, 0.18], vertical_spacing=0.03
-        )
-        return cls(figure, model, term, places or term_places(model, term))
+        figure = go.Figure(_dressed())
+        return cls(figure, model, term, places or term_places(model, term), has_link)
 
     def add(self, x: Any, y: Any, **style: Any) -> None:
         """Add points or a line to the upper part."""
@@ -229,6 +279,28 @@ class TermPlot:
         self.line(band.upper, {"width": 0}, **style, showlegend=False)
         self.line(band.lower, {"width": 0}, **style, fill="tonexty", showlegend=shows)
 
+    def version(
+        self, scores: FloatArray, color: str, x: Sequence[float], dash: str = "dash", **style: Any
+    ) -> None:
+        """Draw other scores of the same bins as a thin line, or as a mark across each level.
+
+        Parameters
+        ----------
+        scores : ndarray of float64, shape (n_codes,)
+        color, dash : str
+        x : sequence of float
+            Where the bins that stand by themselves are drawn.
+        **style
+            Of both traces; only one is in the legend.
+        """
+        self.line(scores, {"color": color, "width": 1.4, "dash": dash}, **style)
+        if len(x):
+            has_steps = bool(self.places.n_steps)
+            edge = {"width": 2.2, "color": color}
+            marker = {"symbol": "line-ew", "size": 16 if has_steps else 26, "line": edge}
+            style["showlegend"] = style.get("showlegend", True) and not has_steps
+            self.add(x, scores[self.places.alone].tolist(), mode="markers", marker=marker, **style)
+
     def too_few_rows(self, scores: FloatArray, width: int = 5, **style: Any) -> None:
         """Draw the steps of a curve that have too few rows in another colour."""
         x: list[float | None] = []
@@ -247,7 +319,8 @@ class TermPlot:
         """Draw where the rows are: by unit of the axis, or by level."""
         places = self.places
         weights = np.maximum(self.term.weights[list(places.codes)], 0.0)
-        style = {"name": "where the rows are (noisy counts)", "hoverinfo": "skip", **style}
+        rows = f"where the {literal(row_noun(self.model))} are (noisy counts)"
+        style = {"name": rows, "hoverinfo": "skip", **style}
         if not places.n_steps:
             self.figure.add_bar(
                 x=places.centres.tolist(),
@@ -273,7 +346,11 @@ class TermPlot:
         return bars and {"color": curve.color, "thickness": 1.5, **bars, **style}
 
     def hover_texts(
-        self, curve: Curve, codes: Sequence[int], shown: Sequence[str] | None = None
+        self,
+        curve: Curve,
+        codes: Sequence[int],
+        shown: Sequence[str] | None = None,
+        scores: FloatArray | None = None,
     ) -> list[str]:
         """Return what stands under the pointer at each bin.
 
@@ -283,16 +360,32 @@ class TermPlot:
         codes : sequence of int
         shown : sequence of str, default=None
             Each bin's score in words; by default the curve's.
+        scores : ndarray of float64, shape of the term's scores, default=None
+            Whose probabilities are given; by default the term's.
         """
         texts = bin_texts(self.model.features[self.term.feature])
         head = f"{curve.name}: " if curve.is_class else ""
         noise = band_texts(curve.band and curve.band.at(codes), self.term.too_few_rows[list(codes)])
         shown = shown or [f"{curve.scores[code]:.4g}" for code in codes]
+        scores = self.term.scores if scores is None else scores
+        outputs = self._output_texts(scores[list(codes)], curve)
+        noun = literal(row_noun(self.model))
         return [
-            f"<b>{head}{literal(texts[code])}</b><br>{score}{band}"
-            f"<br>about {max(0.0, self.term.weights[code]):,.0f} rows (noisy count)"
-            for code, score, band in zip(codes, shown, noise, strict=True)
+            f"<b>{head}{literal(texts[code])}</b><br>{score}{band}{output}"
+            f"<br>about {max(0.0, self.term.weights[code]):,.0f} {noun} (noisy count)"
+            for code, score, band, output in zip(codes, shown, noise, outputs, strict=True)
         ]
+
+    def _output_texts(self, scores: FloatArray, curve: Curve) -> list[str]:
+        """Return a line on what each score does to the prediction, where it is on another scale."""
+        shares = probabilities(self.model, scores) if self.has_link else None
+        if shares is not None and (shares.ndim == 1 or curve.is_class):
+            own = shares if shares.ndim == 1 else shares[:, curve.column]
+            return [f"<br>probability {percent(p)} (other terms at 0)" for p in own]
+        if self.has_link and self.model.link == "log":
+            with np.errstate(over="ignore"):
+                return [f"<br>multiplies the prediction by {f:.3g}" for f in np.exp(scores)]
+        return [""] * len(scores)
 
     def points(self, x: Any, y: Any, texts: Sequence[str], marker: Any, **style: Any) -> None:
         """Add points that say something under the pointer."""
@@ -308,7 +401,7 @@ class TermPlot:
         if not places.n_steps:
             longest = max(map(len, places.tick_labels))
             angle, depth = label_angle(places.tick_labels, longest * len(places.tick_labels))
-        dress(figure, height=height + depth, margin=margin | {"b": margin["b"] + depth})
+        figure.update_layout(height=height + depth, margin=margin | {"b": margin["b"] + depth})
         figure.update_xaxes(
             tickvals=list(places.tick_positions),
             ticktext=list(places.tick_labels),
@@ -316,9 +409,8 @@ class TermPlot:
             range=list(places.range),
             showgrid=bool(places.n_steps),
         )
-        figure.update_yaxes(title=score_unit(self.model), row=1)
-        figure.update_yaxes(showticklabels=False, showgrid=False, rangemode="tozero", row=2)
-        figure.add_hline(y=0, line={"color": COLORS["line"], "width": 1}, row=1, col=1)
+        figure.update_yaxes(title=wrapped(score_unit(self.model)), automargin=True, row=1)
+        figure.update_layout(meta={"alternative": term_sentence(self.model, self.term)})
         if places.border is not None:
             line = {"color": COLORS["line"], "width": 1, "dash": "dot"}
             figure.add_vline(x=places.border, line=line)
@@ -334,6 +426,7 @@ def shape_figure(
     *,
     previews: Mapping[str, FloatArray] | None = None,
     draws: bool = False,
+    has_link: bool = True,
 ) -> Figure:
     """Return one term: its scores, the 95 % noise band, and where the rows are.
 
@@ -353,13 +446,23 @@ def shape_figure(
         ``"released"`` for the term's own curves and the name for those of a preview.
     draws : bool, default=False
         Draw plausible curves too, hidden; their ``meta`` is ``"plausible curves"``.
+    has_link : bool
+        Whether the scores are on the scale of the model's link, and not a black box's outputs.
     """
-    plot, curves = TermPlot.of(model, term), term_curves(model, term)
+    # Levels stand in the order of the release, whatever an edit did to them.
+    places = term_places(model, term.as_released)
+    plot, curves = TermPlot.of(model, term, places, has_link), term_curves(model, term)
     for place, curve in enumerate(curves):
         plot.band(curve, legendgroup=_group(curve), showlegend=not curve.is_class)
         line = {"color": curve.color, "width": 2, "dash": curve.dash}
         plot.line(curve.scores, line, **_style(curve))
         _add_points(plot, curve, plot.places.beside(place, len(curves)))
+    if term.is_edited and term.released is not None:
+        for place, curve in enumerate(term_curves(model, term.released)):
+            color = curve.color if curve.is_class else COLORS["ink"]
+            name = f"{curve.name}, released" if curve.is_class else "released"
+            x = plot.places.beside(place, len(curves)).tolist()
+            plot.version(curve.scores, color, x, **_style(curve) | {"name": name})
     _mark_too_few_rows(plot, curves[0])
     if truth is not None:
         _add_truth(plot, truth)
@@ -394,7 +497,8 @@ def _add_points(plot: TermPlot, curve: Curve, positions: FloatArray) -> None:
         return
     style = _style(curve)
     if not curve.is_class:
-        style["name"] = "released score" + ("" if curve.band is None else f", {_BAND_NAME}")
+        state = "edited" if plot.term.is_edited else "released"
+        style["name"] = f"{state} score" + ("" if curve.band is None else f", {_BAND_NAME}")
     plot.points(
         positions[known].tolist(),
         curve.scores[codes].tolist(),
@@ -479,85 +583,3 @@ def _add_truth(plot: TermPlot, truth: TrueCurve) -> None:
             hovertemplate="truth: %{y:.4g}<extra></extra>",
             hoverinfo=None,
         )
-
-
-# ------------------------------------------------------- with heading, cost, legend and buttons
-
-
-def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
-    """Return one term, with buttons for monotone previews and for the scale of the scores.
-
-    Parameters
-    ----------
-    model : AdditiveModel
-    index : int
-        Which of its terms.
-    line : str
-        The privacy cost; left out if empty.
-    """
-    term = model.terms[index]
-    feature = model.subject(term)
-    if term.partner is not None:
-        return _pair_figure(model, term, line)
-    previews = monotone_previews(model, term)
-    figure = shape_figure(model, term, previews=previews, draws=True)
-    bottom = figure.layout.margin.b
-    menus = [scale_menu(model)]
-    if any(trace.meta not in (None, "released") for trace in figure.data):
-        menus.append(_preview_menu(figure, list(previews)))
-    figure.update_layout(updatemenus=menus, showlegend=True)
-    add_heading(figure, f"Term: {feature.name} ({feature.kind})", line, with_menu=True)
-    place_legend(figure, below=bottom + 6, height=480)
-    return figure
-
-
-def _pair_figure(model: AdditiveModel, term: AdditiveTerm, line: str) -> Figure:
-    figure = heat_figure(model, term)
-    lowest, highest = common_range(model)
-    own, common = heat_range(term), max(-lowest, highest)
-    scales = [
-        (name, "restyle", [{"zmin": -reach, "zmax": reach}, [0]])
-        for name, reach in (("own scale", own), ("same scale for all terms", common))
-    ]
-    figure.update_layout(updatemenus=[buttons(scales, x=1, xanchor="right")])
-    names = " & ".join(model.features[index].name for index in term.features)
-    title = f"Term: {names} (interaction; pale: within the noise)"
-    height = figure.layout.height
-    add_heading(figure, title, line, with_menu=True)
-    figure.update_layout(height=max(480, height + 110))
-    return figure
-
-
-def scale_menu(model: AdditiveModel) -> dict[str, Any]:
-    """Return buttons for the term's own range of scores and for that of all terms."""
-    lowest, highest = common_range(model)
-    return buttons(
-        [
-            ("own scale", "relayout", [{"yaxis.autorange": True}]),
-            (
-                "same scale for all terms",
-                "relayout",
-                [{"yaxis.autorange": False, "yaxis.range": [lowest, highest]}],
-            ),
-        ],
-        x=1,
-        xanchor="right",
-    )
-
-
-def _preview_menu(figure: Figure, names: list[str]) -> dict[str, Any]:
-    """Return buttons that show one version and fade the released curve behind a preview."""
-    metas = [trace.meta for trace in figure.data]
-    indices = [index for index, meta in enumerate(metas) if meta is not None]
-
-    def version(shown: str | None) -> list[Any]:
-        visible = [metas[i] in ("released", shown) for i in indices]
-        opacity = {"released": FADED if shown in names else 1.0, DRAWS: DRAWS_OPACITY}
-        faded = [opacity.get(metas[i], 1.0) for i in indices]
-        return [{"visible": visible, "opacity": faded}, indices]
-
-    entries = [("as released", "restyle", version(None))]
-    entries += [(f"preview {name}", "restyle", version(name)) for name in names]
-    if DRAWS in metas:
-        entries.append((DRAWS, "restyle", version(DRAWS)))
-    return buttons(entries, x=0, xanchor="left")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import logging
@@ -18,25 +19,68 @@ from dash.development.base_component import Component
 
 from interpret_dp.explanation.markup import Element
 from interpret_dp.explanation.panel import privacy_panel
-from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.explanation.plots.parts import text_alternative
 
-__all__ = ["error_message", "explanation_of", "figure_component", "message_on_error", "new_uid"]
-__all__ += ["panel_children", "panel_id", "to_component"]
+__all__ = [
+    "CLOCK",
+    "clock",
+    "error_message",
+    "explanation_of",
+    "figure_component",
+    "message_on_error",
+    "new_uid",
+]
+__all__ += ["panel_children", "panel_id", "titled_card", "to_component"]
 
 _log = logging.getLogger(__name__)
 
+CLOCK = "idp-clock"
+"""Id of the page's only clock."""
 
-# ------------------------------------------------------------------------- panels and figures
+_POLL = 1_000  # milliseconds between two looks at whether somebody else edited the model
+
+
+def clock() -> Component:
+    """Return what asks the server now and then, once a page."""
+    return dcc.Interval(id=CLOCK, interval=_POLL)
+
+
+# ------------------------------------------------------------------ cards, panels and figures
+
+
+def titled_card(title: str, parts: Sequence[Component | None], **properties: Any) -> Component:
+    """Return a card that looks like interpret's own."""
+    return html.Div(
+        [
+            html.Div(html.Div(title, className="card-title"), className="card-header"),
+            html.Div([part for part in parts if part is not None], className="card-body"),
+        ],
+        className="card",
+        **properties,
+    )
 
 
 def panel_id(uid: Any, key: Any) -> dict[str, Any]:
-    """Return the id of the panel of one card; ``dash.MATCH`` may stand for either part."""
+    """Return the id of the panel of one card; ``dash.ALL`` may stand for either part."""
     return {"type": "idp-panel", "uid": uid, "key": key}
 
 
-def panel_children(spend: PrivacySpend) -> Component:
-    """Return the panel with the ledger's figures as of now."""
-    return to_component(privacy_panel(spend.as_of_now().to_dict()))
+def panel_children(explanation: Any, key: int | None = None) -> Component:
+    """Return a part's panel, with the ledger's figures and the edits as of now."""
+    try:
+        spend = explanation.spend_of(key)
+        spend = dataclasses.replace(spend, edits=spend.edits + edit_count(explanation))
+        return to_component(privacy_panel(spend.as_of_now().to_dict()))
+    except Exception as error:
+        return error_message(error)
+
+
+def edit_count(explanation: Any) -> int:
+    """Return how many edits a model has beyond those that its explanation shows."""
+    has_terms = getattr(explanation, "model", None) is not None
+    if explanation.explanation_type != "global" or not has_terms:
+        return 0
+    return len(explanation.edit_session.history)
 
 
 def to_component(node: Element) -> Component:
@@ -54,8 +98,10 @@ def _camel(name: str) -> str:
     return re.sub(r"-(\w)", lambda match: match.group(1).upper(), name)
 
 
-def figure_component(figure: Any, uid: Any = None, removed: Sequence[str] = ()) -> Component:
-    """Return a figure as a component that is as wide as its card.
+def figure_component(
+    figure: Any, uid: Any = None, removed: Sequence[str] = (), **attributes: Any
+) -> Component:
+    """Return a figure as a component that is as wide as its card, with a text alternative.
 
     Parameters
     ----------
@@ -64,13 +110,17 @@ def figure_component(figure: Any, uid: Any = None, removed: Sequence[str] = ()) 
         The component's id.
     removed : sequence of str
         Names of plotly's buttons that are not shown.
+    **attributes
+        Of the element around it.
     """
     config: Any = {"displayModeBar": "hover", "displaylogo": False, "responsive": True}
     config |= {"modeBarButtonsToRemove": list(removed)}
     identity = {} if uid is None else {"id": uid}
-    return dcc.Graph(
+    graph = dcc.Graph(
         figure=figure, config=config, style={"height": f"{figure.layout.height}px"}, **identity
     )
+    name: Any = {"aria-label": text_alternative(figure)}
+    return html.Div(graph, role="figure", **name, **attributes)
 
 
 # ------------------------------------------------------------------------------------- errors

@@ -69,6 +69,7 @@ class Controls:
             layout={"width": "220px"} | several,
         )
         self.all_classes = _checkbox("edit all classes", False, several)
+        self.figure_note = widgets.HTML()
         self.bins = widgets.IntRangeSlider(
             description="Bins",
             readout=False,
@@ -76,8 +77,15 @@ class Controls:
             layout={"width": "330px"},
         )
         self.where = widgets.Dropdown(layout={"width": "150px"})
+        self.low, self.high = (
+            widgets.Text(placeholder=name, continuous_update=False, layout={"width": "80px"})
+            for name in ("from", "to")
+        )
+        self.levels = widgets.SelectMultiple(rows=4, layout={"width": "220px"})
         self.whole_curve = _button("Whole curve", "Select everything", "110px")
+        self.clear = _button("Clear", "Select nothing", "80px")
         self.selected = widgets.HTML()
+        self.says = widgets.HTML()
         self.tools = {name: _button(tool.label, tool.hint) for name, tool in TOOLS.items()}
         self.number = widgets.FloatText(value=0.1, step=0.1, layout={"width": "90px"})
         self.length = widgets.Text(
@@ -90,6 +98,8 @@ class Controls:
         self.history_buttons = {
             name: _button(label, hint) for name, (label, hint) in SESSION_BUTTONS.items()
         }
+        self.entry = widgets.Dropdown(layout={"width": "330px"})
+        self.back = _button("Go back", "Back to this entry; the history goes on", "90px")
         self.shape = widgets.Dropdown(
             options=tuple(shapes_for("continuous")),
             description="Is it noise?",
@@ -126,9 +136,12 @@ class Controls:
                 _row(self.privacy),
                 _row(self.term, self.class_label, self.all_classes),
                 figure,
-                _row(self.bins, self.where, self.whole_curve, self.selected),
+                self.says,
+                self.figure_note,
+                _row(self.low, self.high, self.levels, self.bins, self.where),
+                _row(self.whole_curve, self.clear, self.selected),
                 *(_row(_label(name), *row) for name, row in rows.items()),
-                _row(_label("History"), undo, redo, reset),
+                _row(_label("History"), undo, redo, reset, self.entry, self.back),
                 self.error,
                 self.note,
                 _row(self.shape, self.verdict),

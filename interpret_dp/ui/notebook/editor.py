@@ -22,10 +22,13 @@ from interpret_dp.ui.actions import (
     Request,
     counted,
     disabled_buttons,
+    go_back,
     load,
     perform,
     selection_text,
     shapes_for,
+    typed_bins,
+    verdict_text,
 )
 from interpret_dp.ui.figure import BINS, EditedTerm
 from interpret_dp.ui.notebook.controls import (
@@ -36,6 +39,7 @@ from interpret_dp.ui.notebook.controls import (
     privacy_text,
     session_html,
 )
+from interpret_dp.ui.notebook.earlier import EarlierRows
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -68,6 +72,8 @@ class NotebookEditor:
         lets it go.
     controls : Controls
         Every button and field.
+    earlier : EarlierRows
+        The offer of edits that earlier sessions left, and where edits are kept.
 
     Raises
     ------
@@ -89,7 +95,9 @@ class NotebookEditor:
         self.figure: Any = None
         self._drawn = (-1, 0)
         self._shown = self.controls.holder()
+        self.earlier = EarlierRows(session, self._run)
         self.box = self.controls.arrange(self._shown)
+        self.box.children = (self.earlier.offers, *self.box.children, self.earlier.place)
         self._connect()
         self._show_term()
         self._unsubscribe = session.subscribe(lambda session: self.refresh())
@@ -111,6 +119,7 @@ class NotebookEditor:
             return
         self._is_open = False
         self._unsubscribe()
+        self.earlier.close()
         self.controls.close()
         self.figure.close()
         self.box.close()
@@ -129,7 +138,7 @@ class NotebookEditor:
 
     @property
     def selected(self) -> tuple[int, ...]:
-        """Selected bins, as indices into the term's scores; empty if the whole curve is."""
+        """Selected bins, as indices into the term's scores; empty at first."""
         return self._selected
 
     @property
@@ -139,7 +148,8 @@ class NotebookEditor:
 
     def _draw(self) -> None:
         """Show the term as it is now: its curve, or its heat map."""
-        self._edited = EditedTerm.of(self.session, self.term, self._selected)
+        entry = self.controls.entry.value
+        self._edited = EditedTerm.of(self.session, self.term, self._selected, entry)
         column = int(self.controls.class_label.value)
         figure = self._edited.figure(column=column, selected=self._selected)
         if self._pair is not None:
@@ -175,19 +185,43 @@ class NotebookEditor:
         """Show the session as it is now."""
         with self._lock:
             session, controls = self.session, self.controls
+            self._list_entries()
             self._draw()
-            text = "whole curve" if self._pair is None else "whole heat map"
+            text = "nothing; draw across the plot, or use the fields"
             if self._selected:
                 text = selection_text(self._edited, self._selected)
+            controls.figure_note.value = note_html(self._edited.note)
             controls.selected.value = note_html(f"Selected: {text}")
+            controls.says.value = note_html(self.figure.layout.meta["alternative"])
             controls.history.value = history_html(session.history, session.undone)
             edits = len(session.released.edits)
             controls.privacy.value = note_html(privacy_text(session.base.guarantee, edits))
+            for name, tool in TOOLS.items():
+                is_suiting = tool.suits(self._edited.view.kind)
+                controls.tools[name].disabled = not (self._selected and is_suiting)
+            controls.back.disabled = controls.entry.value is None
+            self.earlier.refresh()
             for name, is_disabled in disabled_buttons(session, self._edited.view).items():
                 controls.history_buttons[name].disabled = is_disabled
 
+    def _list_entries(self) -> None:
+        """List the entries of the history that can be looked at and gone back to."""
+        session, chosen = self.session, self.controls.entry
+        loaded = len(session.base.edits)
+        entries: list[tuple[str, int | None]] = [("Look at an earlier entry ...", None)]
+        if session.history:
+            entries.append(("as it was loaded" if loaded else "as it was released", 0))
+        entries += [
+            (f"{loaded + number}: {record.term} {record.what}", number)
+            for number, record in enumerate(session.history, start=1)
+        ]
+        if tuple(entries) != tuple(chosen.options):
+            with self._quietly():
+                chosen.options = entries
+                chosen.value = None
+
     def _show_term(self) -> None:
-        """Fit the fields to the chosen term, with the whole curve selected."""
+        """Fit the fields to the chosen term, with nothing selected."""
         view = self.session.view(self.term)
         controls = self.controls
         subject = self.session.base.subject(self.session.base.terms[self.term])
@@ -207,19 +241,31 @@ class NotebookEditor:
             controls.where.options = (_RANGE, *special, _ALL)
             controls.where.value = _RANGE
             controls.shape.options = tuple(shapes_for(view.kind))
-        for name, tool in TOOLS.items():
-            controls.tools[name].disabled = not tool.suits(view.kind)
+            is_number = view.edges is not None
+            for end in (controls.low, controls.high):
+                end.value = ""
+                end.layout.display = None if is_number else "none"
+            controls.levels.options = () if is_number else self._level_options()
+            controls.levels.layout.display = "none" if is_number or self._pair else None
+            slides = view.kind in ("continuous", "ordinal") or self._pair is not None
+            controls.bins.layout.display = None if slides else "none"
         self._say("")
-        self._show_verdict()
         self.refresh()
+        self._show_verdict()
+
+    def _level_options(self) -> tuple[tuple[str, int], ...]:
+        """Return the names and bins of the levels, in the order of the plot."""
+        if self._pair is not None:
+            return ()
+        edited = EditedTerm.of(self.session, self.term)
+        return tuple((str(edited.view.labels[code]), code) for code in edited.places.codes)
 
     def _show_verdict(self) -> None:
-        """Say whether noise explains the original curve; edits do not count."""
-        labels = self.session.class_labels
-        label = labels[self.controls.class_label.value] if labels else None
+        """Say whether noise explains the selected part of the released curve."""
+        column, shape = int(self.controls.class_label.value), self.controls.shape.value
+        request = Request(bins=self._selected, column=column, shape=shape)
         try:
-            verdict = self.session.verdict(self.term, self.controls.shape.value, class_label=label)
-            text = f"The curve as it was released: {verdict}"
+            text = verdict_text(self._edited, request)
         except ValueError as error:
             text = str(error)
         self.controls.verdict.value = note_html(text)
@@ -231,7 +277,7 @@ class NotebookEditor:
     # ----------------------------------------------------------------------------- the selection
 
     def select(self, bins: tuple[int, ...] | list[int]) -> None:
-        """Select bins of the term that is shown; nothing or all of them is the whole curve.
+        """Select bins of the term that is shown; nothing selects nothing.
 
         Parameters
         ----------
@@ -240,20 +286,17 @@ class NotebookEditor:
         """
         with self._lock:
             self._selected = tuple(sorted(set(bins)))
-            if self._pair is not None:
-                if list(self._selected) == self._pair.regular:
-                    self._selected = ()
-                self.refresh()
-                return
-            regular = [p for p, code in enumerate(self._order, start=1) if code in self._selected]
-            if len(self._selected) == len(self._order) == len(regular):
-                self._selected = ()
-            with self._quietly():
-                self.controls.where.value = _RANGE
-                has_range = regular and self._selected
-                ends = (regular[0], regular[-1]) if has_range else (1, len(self._order))
-                self.controls.bins.value = ends
+            if self._pair is None:
+                order = enumerate(self._order, start=1)
+                regular = [p for p, code in order if code in self._selected]
+                with self._quietly():
+                    self.controls.where.value = _RANGE
+                    ends = (regular[0], regular[-1]) if regular else (1, len(self._order))
+                    self.controls.bins.value = ends
+                    known = {code for _, code in self.controls.levels.options}
+                    self.controls.levels.value = tuple(c for c in self._selected if c in known)
             self.refresh()
+            self._show_verdict()
 
     @property
     def _order(self) -> tuple[int, ...]:
@@ -282,6 +325,21 @@ class NotebookEditor:
         self.select(chosen)
         with self._quietly():
             self.controls.where.value = where
+
+    def _type(self, change: Any) -> None:
+        """Take over the ends that were typed, or the levels that were picked."""
+        if self._is_quiet:
+            return
+        controls = self.controls
+        ends = controls.low.value, controls.high.value
+        if self._edited.view.edges is not None and not any(end.strip() for end in ends):
+            return
+        try:
+            self.select(typed_bins(self._edited, *ends, controls.levels.value))
+        except (TypeError, ValueError) as error:
+            self._say("", str(error))
+        else:
+            self._say("")
 
     def _brush(self, trace: Any, points: Any, selector: Any) -> None:
         """Take over a range that was drawn on the figure."""
@@ -323,11 +381,16 @@ class NotebookEditor:
         for button, act in (
             (controls.save, self._save),
             (controls.load, self._load),
-            (controls.whole_curve, lambda: self.select(())),
+            (controls.whole_curve, lambda: self.select(self._edited.places.whole())),
+            (controls.clear, lambda: self.select(())),
+            (controls.back, self._go_back),
         ):
             button.on_click(partial(self._run, act))
         for name in ("bins", "where"):
             getattr(controls, name).observe(self._slide, names="value")
+        for name in ("low", "high", "levels"):
+            getattr(controls, name).observe(self._type, names="value")
+        controls.entry.observe(self._show_entry, names="value")
         controls.term.observe(lambda change: self._show_term(), names="value")
         for name in ("class_label", "shape"):
             getattr(controls, name).observe(self._show_class_or_shape, names="value")
@@ -337,7 +400,14 @@ class NotebookEditor:
             self._show_verdict()
             self.refresh()
 
-    def _run(self, act: Callable[[], str | None], button: Any) -> None:
+    def _show_entry(self, change: Any) -> None:
+        if not self._is_quiet:
+            self.refresh()
+
+    def _go_back(self) -> str:
+        return go_back(self.session, int(self.controls.entry.value)).text
+
+    def _run(self, act: Callable[[], str | None], button: Any = None) -> None:
         """Do what a button says; an error is shown, not thrown away by the notebook."""
         try:
             note = act()
@@ -352,7 +422,7 @@ class NotebookEditor:
     def _perform(self, action: str) -> str:
         controls, all_classes = self.controls, self.controls.all_classes.value
         request = Request(
-            bins=self._selected or None,
+            bins=self._selected,
             column=None if all_classes else int(controls.class_label.value),
             number=controls.number.value,
             length=controls.length.value,
@@ -388,6 +458,10 @@ def _redraw(widget: Any, figure: Figure) -> None:
             shown.update(new.to_plotly_json())
         widget.layout.shapes = figure.layout.shapes
         widget.layout.update(layout)
+    # A page that is loaded again asks for these, and plotly leaves them at the first figure. An
+    # open page does not draw them.
+    state = widget.to_plotly_json()
+    widget._widget_data, widget._widget_layout = state["data"], state["layout"]
 
 
 def session_mimebundle(session: EditSession, editor: NotebookEditor | None) -> Any:

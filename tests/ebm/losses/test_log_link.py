@@ -22,8 +22,8 @@ from interpret_dp import (
 )
 from interpret_dp.audit import replay
 from interpret_dp.ebm.losses.gamma import GammaDeviance
-from interpret_dp.explanation.plots.bars import outcome_text, prediction_figure
-from interpret_dp.explanation.plots.shape import term_figure
+from interpret_dp.explanation.plots.prediction import outcome_text, prediction_figure
+from interpret_dp.explanation.plots.term import term_figure
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 
 FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}

@@ -53,6 +53,23 @@ class AppClient:
         assert answer.status_code == 200, answer.get_data(as_text=True)
         return json.loads(answer.get_data(as_text=True))["response"][output]["children"]
 
+    def pane(self, output: str, **inputs: Any) -> Any:
+        """Full app: return the new content of an empty pane, as :meth:`ask` does."""
+        mark = f"{output}.children@"
+        (key,) = (key for key in self.app.callback_map if key.strip(".").startswith(mark))
+        filled = {"id": output, "property": key.partition("...")[0].rpartition(".")[2]}
+        entry = self.app.callback_map[key]
+        wanted = {name.replace("_", "-"): value for name, value in inputs.items()}
+        body = {
+            "output": key,
+            # It holds no slots and no cards.
+            "outputs": [filled, [], []] if key.startswith("..") else filled,
+            "inputs": [i | {"value": wanted.get(i["id"])} for i in entry["inputs"]],
+            "state": [[]],
+            "changedPropIds": [f"{name}.value" for name in wanted],
+        }
+        return self.post(body)[output]["children"]
+
     def post(self, body: dict[str, Any]) -> Any:
         """Return the answer of a callback to a request as the browser sends it; None for none."""
         answer = self._client.post("/_dash-update-component", json=body)

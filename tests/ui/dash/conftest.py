@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from interpret_dp.editor import EditSession
 from tests.ui.dash.client import AppClient
 
 
@@ -41,6 +42,22 @@ def shown(cohort, cost_cohort, tmp_path_factory) -> SimpleNamespace:
         earlier=first.explain_global(name="an earlier fit"),
         costs=costs.explain_global(name="annual cost"),
     )
+
+
+@pytest.fixture
+def session(shown) -> Iterator[EditSession]:
+    """Return the session of all dashboards of the model; it has no entry before and after."""
+    found = shown.total.edit_session
+    _empty(found)
+    yield found
+    _empty(found)
+
+
+def _empty(session: EditSession) -> None:
+    """Take every entry away, which no user can: committed ones stay in a history."""
+    session._steps.clear()
+    session._undone.clear()
+    session._version += 1
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from plotly.callbacks import BoxSelector, Points
 
 from interpret_dp._documents import sealed
 from interpret_dp.editor import KINDS
+from interpret_dp.editor.autosave import AUTOSAVE_VARIABLE
+from interpret_dp.released.origin import note_file
 from interpret_dp.ui.actions import TOOLS
 from interpret_dp.ui.figure import BINS
 from interpret_dp.ui.notebook.editor import NotebookEditor
@@ -29,6 +31,7 @@ AGE, DOSE, GRADE, CITY = range(4)
 @pytest.fixture
 def editor():
     shown = session().widget("age")
+    shown.controls.whole_curve.click()
     yield shown
     shown.close()
 
@@ -41,7 +44,7 @@ def _text(widget: ipywidgets.HTML) -> str:
     return html.unescape(re.sub(r"<[^>]+>", " ", widget.value))
 
 
-ORIGINAL, LAST, CURRENT = ["released"], ["before the last edit"], ["now", "released scores"]
+ORIGINAL, LAST, CURRENT = ["released"], ["before the last edit"], ["edited", "released scores"]
 
 
 def _heights(editor: NotebookEditor, names: list[str]) -> list[float]:
@@ -56,7 +59,9 @@ def _band(editor: NotebookEditor) -> list[float]:
     """Return all ends of the noise bands that are drawn."""
     ends: list[float] = []
     for trace in editor.figure.data:
-        if trace.name == "95 % noise band":
+        if trace.visible is False:
+            continue
+        if (trace.name or "").startswith("95 % noise band"):
             ends += trace.y
         elif trace.name == "95 % noise range":
             y, bars = np.array(trace.y), trace.error_y
@@ -89,15 +94,21 @@ def check_shown(editor: NotebookEditor) -> None:
         drawn = scores.reshape(len(view.labels), -1)[codes, column]
         assert _heights(editor, trace) == drawn.tolist()
     assert set(range(1, len(view.labels) - 1)) <= set(codes)
-    lower, upper = (end.reshape(len(view.labels), -1)[codes, column] for end in view.band)
     band = _band(editor)
-    assert (min(band), max(band)) == pytest.approx((lower.min(), upper.max()))
-    assert f"noise band {lower[0]:.3g} to {upper[0]:.3g}" in _bins(editor).text[0]
+    if view.current_band is None:
+        assert not band
+        assert "noise band" not in _bins(editor).text[0]
+    else:
+        ends = [end.reshape(len(view.labels), -1)[codes, column] for end in view.current_band]
+        lower, upper = ends
+        assert (min(band), max(band)) == pytest.approx((lower.min(), upper.max()))
+        assert f"noise band {lower[0]:.3g} to {upper[0]:.3g}" in _bins(editor).text[0]
     assert (editor._edited.places.left < editor._edited.places.right).all()
     found = edits.verdict(
         view.name,
         controls.shape.value,
         class_label=edits.class_labels[column] if edits.class_labels else None,
+        **({"bins": editor.selected} if editor.selected else {}),
     )
     assert str(found) in _text(controls.verdict)
     enabled = {name for name, b in controls.history_buttons.items() if not b.disabled}
@@ -120,6 +131,7 @@ def _flatten_in_a_thread(editor: NotebookEditor) -> None:
 
 
 STEPS = [
+    lambda editor: editor.controls.whole_curve.click(),
     lambda editor: _click(editor, "Increasing"),
     lambda editor: _click(editor, "Flatten"),
     lambda editor: editor.controls.history_buttons["undo"].click(),
@@ -174,7 +186,7 @@ def test_range_drawn_on_the_curve_selects_the_bins_it_overlaps(editor):
     _brush(editor, 27.0, 58.0)
     assert editor.selected == (3, 4, 5, 6)
     assert editor.controls.bins.value == (3, 6)
-    assert "between 25 and 60 (4 bins, about " in _text(editor.controls.selected)
+    assert "between 25 and 60 (about " in _text(editor.controls.selected)
     mark = editor.figure.layout.shapes[0]
     assert (mark.x0, mark.x1) == (25.0, 60.0)
     before = editor.session.view("age").current
@@ -189,23 +201,68 @@ def test_range_drawn_on_the_curve_selects_the_bins_it_overlaps(editor):
 
 
 @pytest.mark.parametrize(
-    "give_back",
+    ("act", "is_whole"),
     [
-        lambda editor: editor.controls.whole_curve.click(),
-        lambda editor: _bins(editor)._dispatch_on_deselect(Points()),
-        lambda editor: setattr(editor.controls.bins, "value", (1, editor.controls.bins.max)),
-        lambda editor: setattr(editor.controls.term, "value", DOSE),
+        (lambda editor: editor.controls.whole_curve.click(), True),
+        (lambda editor: setattr(editor.controls.bins, "value", (1, 8)), True),
+        (lambda editor: editor.controls.clear.click(), False),
+        (lambda editor: _bins(editor)._dispatch_on_deselect(Points()), False),
+        (lambda editor: setattr(editor.controls.term, "value", DOSE), False),
     ],
-    ids=["button", "double click", "slider", "another term"],
+    ids=["button", "slider", "clear", "double click", "another term"],
 )
-def test_a_slider_selects_and_there_are_ways_back_to_the_whole_curve(editor, give_back):
+def test_a_slider_selects_and_there_are_ways_to_everything_and_to_nothing(editor, act, is_whole):
     editor.controls.bins.value = (2, 2)
     assert editor.selected == (2,)
-    assert "between 20 and 25 (1 bin, about " in _text(editor.controls.selected)
-    give_back(editor)
-    assert editor.selected == ()
-    assert "whole curve" in _text(editor.controls.selected)
+    assert "between 20 and 25 (about " in _text(editor.controls.selected)
+    act(editor)
+    text = _text(editor.controls.selected)
+    assert ("the whole curve" in text, "nothing" in text) == (is_whole, not is_whole)
+    assert bool(editor.selected) is is_whole
     assert editor.controls.bins.value == (1, editor.controls.bins.max)
+
+
+def test_at_first_nothing_is_selected_and_no_button_edits():
+    fresh = session().widget("age")
+    assert fresh.selected == ()
+    assert all(button.disabled for button in fresh.controls.tools.values())
+    _click(fresh, "Flatten")
+    assert fresh.session.history == ()
+    assert "Nothing is selected" in _text(fresh.controls.error)
+
+
+def test_ends_and_levels_are_typed(editor):
+    controls = editor.controls
+    controls.low.value = "40"
+    assert editor.selected == (5, 6, 7, 8)
+    controls.high.value = "58"
+    assert editor.selected == (5, 6)
+    controls.low.value = "forty"
+    assert "must be a number" in _text(controls.error)
+    assert editor.selected == (5, 6)
+    controls.term.value = CITY
+    assert editor.selected == ()
+    controls.levels.value = (3, 1)
+    assert editor.selected == (1, 3)
+    editor.select([2])
+    assert controls.levels.value == (2,)
+
+
+def test_an_entry_is_looked_at_and_gone_back_to(editor):
+    controls = editor.controls
+    assert controls.back.disabled
+    _click(editor, "Increasing")
+    increasing = editor.session.view("age").current
+    _click(editor, "Flatten")
+    controls.entry.value = 1
+    assert (
+        _heights(editor, ["after edit 1"]) == increasing[list(editor._edited.places.codes)].tolist()
+    )
+    controls.back.click()
+    assert np.array_equal(editor.session.view("age").current, increasing)
+    assert "set back to edit 1" in _text(controls.history)
+    assert controls.entry.value is None
+    assert [label for label, _ in controls.entry.options][-1] == "3: age set back to edit 1"
 
 
 def test_missing_bin_alone_and_all_bins_can_be_selected(editor):
@@ -218,7 +275,7 @@ def test_missing_bin_alone_and_all_bins_can_be_selected(editor):
     _click(editor, "Shift by")
     assert (editor.session.view("age").current != after).all()
     editor.controls.where.value = "the range"
-    assert editor.selected == ()
+    assert editor.selected == tuple(range(1, 9))
     # Levels are selected in the order in which they are drawn.
     editor.controls.term.value = CITY
     original = editor.session.base.terms[CITY].scores
@@ -276,6 +333,7 @@ def test_buttons_do_what_the_methods_do(editor):
 @pytest.mark.parametrize("term", range(4))
 def test_buttons_are_off_exactly_where_the_operation_makes_no_sense(editor, term):
     editor.controls.term.value = term
+    editor.controls.whole_curve.click()
     for name, tool in TOOLS.items():
         suits = tool.suits(editor.session.view(term).kind)
         assert editor.controls.tools[name].disabled is not suits, name
@@ -347,6 +405,51 @@ def test_edits_are_saved_and_loaded_into_another_editor(editor, tmp_path):
     assert "file is empty" in _text(other.controls.error)
 
 
+def test_a_page_that_is_loaded_again_gets_the_figure_as_it_is_now(editor):
+    editor.session.flatten("age")
+    editor.select((2, 3))
+    state = editor.figure.get_state()
+    shown = editor.figure.to_plotly_json()
+    (bins,) = [t for t in state["_widget_data"] if t.get("meta") == BINS]
+    (now,) = [t for t in shown["data"] if t.get("meta") == BINS]
+    assert json.dumps(bins, default=np.ndarray.tolist) == json.dumps(now, default=np.ndarray.tolist)
+    assert len(state["_widget_layout"]["shapes"]) == len(shown["layout"]["shapes"]) > 0
+
+
+def test_edits_of_an_earlier_session_are_offered_and_taken(tmp_path, monkeypatch):
+    monkeypatch.setenv(AUTOSAVE_VARIABLE, "on")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    model = build_model()
+    note_file(model, tmp_path / "model.json")
+    earlier = Holder(model).edit()
+    earlier.flatten("age")
+    earlier.save(tmp_path / "model.autosave.json")
+    (tmp_path / "model.autosave-2.json").write_text("no session")
+    editor = Holder(model).edit().widget("age")
+    offer, damaged = editor.earlier.offers.children
+    text, take, _ = offer.children
+    assert "1 edit, the last by Ada" in _text(text)
+    assert "is not valid JSON" in _text(damaged.children[0])
+    assert len(damaged.children) == 1
+    take.click()
+    assert _text(editor.controls.note).strip() == "Took 1 edit."
+    assert editor.session.history == earlier.history
+    assert len(editor.earlier.offers.children) == 1
+    editor.session.flatten("dose")
+    assert "model.autosave.json" in _text(editor.earlier.place)
+    other = Holder(model).edit().widget("age")
+    assert len(other.earlier.offers.children) == 1
+    editor.close()
+    assert take.comm is None
+    editor.session.autosave.path.unlink()
+    earlier.save(tmp_path / "model.autosave.json")
+    other.earlier.look()
+    other.earlier.offers.children[0].children[2].click()
+    assert _text(other.controls.note).strip() == "Discarded 1 edit."
+    assert not (tmp_path / "model.autosave.json").exists()
+    other.close()
+
+
 @pytest.mark.parametrize("close", [NotebookEditor.close, lambda editor: editor.box.close()])
 def test_closed_editor_no_longer_follows_the_session(close):
     edits = session()
@@ -376,6 +479,7 @@ def test_class_that_is_chosen_is_drawn_and_edited_alone():
     controls = editor.controls
     assert [label for label, _ in controls.class_label.options] == ["a", "b", "c"]
     controls.class_label.value = 1
+    controls.whole_curve.click()
     check_shown(editor)
     base = editor.session.base.terms[AGE].scores
     for all_classes, expected in ((False, [False, True, False]), (True, [True] * 3)):

@@ -49,9 +49,9 @@ def _lay_out(layout: Any) -> Any:
     app = served_app()
     if app is None:
         return layout
-    from interpret_dp.ui.dash.app.privacy_tab import with_tab
+    from interpret_dp.ui.dash.app.install import lay_out
 
-    return with_tab(layout, app)
+    return lay_out(layout, app)
 
 
 try:

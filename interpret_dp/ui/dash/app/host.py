@@ -13,7 +13,7 @@ from dash.exceptions import MissingCallbackContextException
 
 __all__ = [
     "explanations_of",
-    "in_interprets_callback",
+    "filled_container",
     "is_interprets",
     "remember",
     "runners",
@@ -52,15 +52,15 @@ def served_app() -> Any:
     return app if app is not None and app.server is server else None
 
 
-def in_interprets_callback() -> bool:
-    """Whether the caller runs inside a callback of interpret that shows an explanation."""
+def filled_container() -> str | None:
+    """Return the id that a callback of interpret fills with an explanation; None outside of one."""
     try:
         outputs = dash.ctx.outputs_list
     except MissingCallbackContextException:
-        return False
+        return None
     # One output is given as such, several as a list or mapping; interpret's have one.
     identity = outputs.get("id") if isinstance(outputs, dict) else None
-    return isinstance(identity, str) and _CONTAINERS.fullmatch(identity) is not None
+    return identity if isinstance(identity, str) and _CONTAINERS.fullmatch(identity) else None
 
 
 def explanations_of(app: Any) -> list[Any]:

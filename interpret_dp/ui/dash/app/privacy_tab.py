@@ -29,6 +29,7 @@ from interpret_dp.ui.dash.components import (
     error_message,
     figure_component,
     message_on_error,
+    titled_card,
     to_component,
 )
 
@@ -87,26 +88,15 @@ def _introduction(accounts: list[ShownAccount]) -> Component:
     ]
     warning = f"Seeded noise, for tests only: no promise for {', '.join(seeded)}."
     error = html.Div(warning, className="idp-error") if seeded else None
-    return _card("Privacy", [html.Div(text), error])
+    return titled_card("Privacy", [html.Div(text), error])
 
 
 def _guarded_card(account: ShownAccount) -> Component:
     title = f"Data set: {account.dataset}"
     try:
-        return _card(title, _account_parts(account))
+        return titled_card(title, _account_parts(account))
     except Exception as error:
-        return _card(title, [error_message(error)])
-
-
-def _card(title: str, parts: list[Component | None]) -> Component:
-    """Return a card that looks like interpret's own."""
-    return html.Div(
-        [
-            html.Div(html.Div(title, className="card-title"), className="card-header"),
-            html.Div([part for part in parts if part is not None], className="card-body"),
-        ],
-        className="card",
-    )
+        return titled_card(title, [error_message(error)])
 
 
 def _account_parts(account: ShownAccount) -> list[Component | None]:

@@ -6,7 +6,6 @@ the session. All of them answer from released figures in memory.
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import json
 import time
@@ -17,63 +16,63 @@ from dash import ALL, MATCH, ctx, no_update
 from dash.dependencies import Input, Output, State
 from dash.exceptions import PreventUpdate
 
-from interpret_dp._documents import parse_json, sealed
-from interpret_dp.editor import EditSession
-from interpret_dp.ui.actions import (
-    SESSION_BUTTONS,
-    Outcome,
-    Request,
-    disabled_buttons,
-    load,
-    perform,
-)
+from interpret_dp.ui.actions import Outcome, Request, go_back, perform, status_text, typed_bins
 from interpret_dp.ui.dash.components import (
+    CLOCK,
+    edit_count,
     explanation_of,
     message_on_error,
     panel_children,
     panel_id,
 )
-from interpret_dp.ui.dash.editor.layout import ALL_CLASSES
+from interpret_dp.ui.dash.editor.layout import ALL_CLASSES, own_history
+from interpret_dp.ui.dash.editor.model_bar import ACTED
 from interpret_dp.ui.dash.editor.parts import (
     BUTTON,
     SELECTOR,
     Ids,
-    history_list,
     message,
     selection_line,
-    status_text,
+    session_of,
 )
 from interpret_dp.ui.figure import EditedTerm
 
 __all__ = ["register"]
 
-_MAX_FILE_SIZE = 50_000_000  # bytes
+_TIP_OF_LOOK = (
+    "The dotted line shows this entry. 'Hide' takes it away, 'Go back' makes it the curve."
+)
 _CARD = Ids(MATCH, MATCH)
+_NEW_AXES = tuple(_CARD(part)["type"] for part in ("class", "scale"))
+# Ranges of axes that a user has zoomed or moved to. Resetting an axis resets its spikes as well.
+_VIEW = """
+(change, _class, _scale, view) => {
+    if (window.dash_clientside.callback_context.triggered_id.type !== PLOT) return {};
+    view = { ...view };
+    for (const [key, value] of Object.entries(change || {})) {
+        const [axis, part] = key.split(".");
+        if (part === "showspikes" || part === "autorange") view[axis] = null;
+        else if (part === "range") view[axis] = value;
+        else if (part === "range[0]") view[axis] = [value, change[`${axis}.range[1]`]];
+    }
+    return view;
+}
+""".replace("PLOT", json.dumps(_CARD("plot")["type"]))
 
 
 def register(app: dash.Dash) -> None:
     """Add the callbacks to one of interpret's apps."""
     for add in (_add_selecting, _add_acting, _add_noticing, _add_drawing, _add_panel):
         add(app)
-
-
-def _session(identity: Any) -> EditSession:
-    explanation = explanation_of(identity["uid"])
-    if explanation is None:
-        raise ValueError(
-            "This page belongs to a dashboard that has ended. Show the explanation again, and "
-            "reload the page."
-        )
-    session: EditSession = explanation.edit_session
-    return session
+    _add_memory(app)
 
 
 def _column(value: Any) -> int | None:
     return None if value in (None, ALL_CLASSES) else int(value)
 
 
-def _term(identity: Any) -> EditedTerm:
-    return EditedTerm.of(_session(identity), int(identity["key"]))
+def _term(identity: Any, entry: int | None = None) -> EditedTerm:
+    return EditedTerm.of(session_of(identity), int(identity["key"]), entry=entry)
 
 
 # ---------------------------------------------------------------------------------- selecting
@@ -87,16 +86,17 @@ def _add_selecting(app: dash.Dash) -> None:
         Input(_CARD("click"), "data"),
         Input(_CARD.selector(ALL), "n_clicks"),
         State(_CARD("selection"), "data"),
+        *(State(_CARD(name), "value") for name in ("from", "to", "levels")),
         prevent_initial_call=True,
     )
     @message_on_error(2)
-    def select(box: Any, click: Any, _clicks: Any, before: list[int]) -> Any:
+    def select(box: Any, click: Any, _clicks: Any, before: list[int], *typed: Any) -> Any:
         trigger = ctx.triggered_id
         term = _term(trigger)
         if trigger["type"] == SELECTOR:
             if not ctx.triggered[0]["value"]:
                 raise PreventUpdate
-            return None, term.places.whole() if trigger["action"] == "all" else []
+            return _chosen(term, trigger["action"], *typed)
         if trigger["type"] == _CARD("click")["type"]:
             return None, _clicked(term, click, before or [])
         # plotly reports "nothing" whenever a figure is drawn anew: that is no choice.
@@ -109,8 +109,23 @@ def _add_selecting(app: dash.Dash) -> None:
         return None, bins
 
 
+def _chosen(term: EditedTerm, action: str, *typed: Any) -> Any:
+    """Return the message and the selection of a button: everything, nothing, or what is typed."""
+    if action != "typed":
+        return None, term.places.whole() if action == "all" else []
+    try:
+        return None, typed_bins(term, *typed)
+    except (TypeError, ValueError) as error:
+        return message(Outcome(str(error), "error")), no_update
+
+
 def _clicked(term: EditedTerm, click: Any, before: list[int]) -> list[int]:
-    """Return the selection after a click: one bin of a curve; levels come and go."""
+    """Return the selection after a click: one bin of a curve; levels come and go.
+
+    The arrow keys name all bins.
+    """
+    if "bins" in click:
+        return sorted({int(code) for code in click["bins"]} & set(term.places.codes))
     code = int(click["bin"])
     if not term.places.n_steps:
         return sorted(set(before) ^ {code})
@@ -124,29 +139,27 @@ def _clicked(term: EditedTerm, click: Any, before: list[int]) -> list[int]:
 def _add_acting(app: dash.Dash) -> None:
     @app.callback(
         Output(_CARD("message"), "children"),
+        Output(_CARD("looked"), "data"),
         Output(_CARD("refresh"), "data"),
-        Output(_CARD("download"), "data"),
-        Output(_CARD("why"), "value"),
         Input(_CARD.button(ALL), "n_clicks"),
         Input(_CARD("drag"), "data"),
-        Input(_CARD("upload"), "contents"),
         State(_CARD("selection"), "data"),
         State(_CARD("class"), "value"),
         State(_CARD("number"), "value"),
-        State(_CARD("why"), "value"),
         State(_CARD("shape"), "value"),
+        State(_CARD("looked"), "data"),
         prevent_initial_call=True,
+        running=[(Output(_CARD("card"), "aria-busy"), "true", "false")],
     )
-    @message_on_error(4)
+    @message_on_error(3)
     def act(
         _clicks: Any,
         drag: Any,
-        contents: Any,
         bins: list[int],
         column: Any,
         number: str | None,
-        why: str | None,
         shape: str,
+        looked: int | None,
     ) -> Any:
         trigger = ctx.triggered_id
         # Buttons that have just appeared trigger this as well.
@@ -156,17 +169,17 @@ def _add_acting(app: dash.Dash) -> None:
             bins=tuple(bins or ()),
             column=_column(column),
             number=number or "",
-            why=why or "",
             shape=shape,
         )
         action = trigger["action"] if trigger["type"] == BUTTON else trigger["type"]
-        document: Any = no_update
+        kind, _, entry = action.partition("-")
+        shown = None
         try:
-            if action == "download":
-                document = _file(_session(trigger))
-                outcome = Outcome("The session was handed to the browser as a file.")
-            elif action == _CARD("upload")["type"]:
-                outcome = load(_session(trigger), _uploaded(contents))
+            if kind == "look":
+                shown = None if int(entry) == looked else int(entry)
+                outcome = Outcome(_TIP_OF_LOOK if shown is not None else "", "note")
+            elif kind == "back":
+                outcome = go_back(session_of(trigger), int(entry), int(trigger["key"]))
             elif action == _CARD("drag")["type"]:
                 bins = [int(code) for code in drag["bins"]]
                 request = dataclasses.replace(request, bins=tuple(bins), moved_by=float(drag["by"]))
@@ -175,99 +188,147 @@ def _add_acting(app: dash.Dash) -> None:
                 outcome = perform(_term(trigger), action, request)
         except (TypeError, ValueError, OSError) as error:
             # Drawn anew all the same: a drag that was refused must not stay on the page.
-            outcome, action = Outcome(str(error), "error"), ""
-        emptied_why = "" if action == "commit" else no_update
-        return message(outcome), time.time(), document, emptied_why
-
-
-def _file(session: EditSession) -> dict[str, str]:
-    """Return a session as Dash hands it to the browser."""
-    text = json.dumps(sealed(session.to_dict()), indent=1, allow_nan=False)
-    return {"content": text, "filename": f"edits-{session.base.digest[:12]}.json"}
-
-
-def _uploaded(contents: str) -> Any:
-    """Return the document in a file that the browser sent."""
-    content = base64.b64decode(contents.partition(",")[2])
-    if len(content) > _MAX_FILE_SIZE:
-        raise ValueError(f"The file has {len(content):,} bytes; at most {_MAX_FILE_SIZE:,} fit.")
-    return parse_json(content, "The file")
+            outcome = Outcome(str(error), "error")
+        return message(outcome) if outcome.text else None, shown, time.time()
 
 
 # ------------------------------------------------------------------------- noticing and drawing
 
 
 def _add_noticing(app: dash.Dash) -> None:
+    every_card = Ids(ALL, ALL)
+
     @app.callback(
-        Output(_CARD("refresh"), "data", allow_duplicate=True),
-        Input(_CARD("clock"), "n_intervals"),
-        State(_CARD("seen"), "data"),
+        Output(every_card("refresh"), "data", allow_duplicate=True),
+        Input(CLOCK, "n_intervals"),
+        Input(ACTED, "data"),
+        State(every_card("seen"), "data"),
         prevent_initial_call=True,
+        # A slow server is not asked again before it has answered.
+        running=[(Output(CLOCK, "disabled"), True, False)],
     )
-    def notice(_ticks: int, seen: Any) -> Any:
-        explanation = explanation_of(ctx.triggered_id["uid"])
-        if explanation is None or explanation.edit_session.version == seen["version"]:
+    def notice(_ticks: int, _acted: Any, _seen: Any) -> Any:
+        cards = ctx.states_list[0]
+        refreshed = [time.time() if _is_outdated(card) else no_update for card in cards]
+        if all(answer is no_update for answer in refreshed):
             raise PreventUpdate
-        return time.time()
+        return refreshed
+
+
+def _is_outdated(card: Any) -> bool:
+    """Whether the model was edited since a card was drawn."""
+    explanation, seen = explanation_of(card["id"]["uid"]), card.get("value")
+    # A card that has just left the page has seen nothing.
+    if explanation is None or seen is None:
+        return False
+    return bool(explanation.edit_session.version != seen["version"])
 
 
 def _add_drawing(app: dash.Dash) -> None:
+    follow_axes: Any = app.clientside_callback
+    follow_axes(
+        _VIEW,
+        Output(_CARD("view"), "data"),
+        Input(_CARD("plot"), "relayoutData"),
+        Input(_CARD("class"), "value"),
+        Input(_CARD("scale"), "value"),
+        State(_CARD("view"), "data"),
+        prevent_initial_call=True,
+    )
+
     @app.callback(
         Output(_CARD("message"), "children", allow_duplicate=True),
         Output(_CARD("plot"), "figure"),
         Output(_CARD("selected"), "children"),
         Output(_CARD("tools"), "disabled"),
         Output(_CARD("status"), "children"),
+        Output(_CARD("note"), "children"),
         Output(_CARD("history"), "children"),
-        *(Output(_CARD.button(name), "disabled") for name in SESSION_BUTTONS),
+        Output(_CARD.button("reset"), "disabled"),
         Output(_CARD("seen"), "data"),
         Input(_CARD("refresh"), "data"),
         Input(_CARD("selection"), "data"),
         Input(_CARD("class"), "value"),
         Input(_CARD("mode"), "value"),
         Input(_CARD("scale"), "value"),
+        State(_CARD("view"), "data"),
+        State(_CARD("looked"), "data"),
         State(_CARD("seen"), "data"),
         prevent_initial_call=True,
     )
-    @message_on_error(7 + len(SESSION_BUTTONS))
+    @message_on_error(9)
     def draw(
-        _refresh: Any, bins: list[int], column: Any, mode: str, scale: str, before: Any
+        _refresh: Any,
+        bins: list[int],
+        column: Any,
+        mode: str,
+        scale: str,
+        view: Any,
+        entry: Any,
+        before: Any,
     ) -> Any:
         trigger = ctx.triggered_id
-        term = _term(trigger)
-        session = term.session
+        term = _term(trigger, entry)
+        session, ids = term.session, Ids(trigger["uid"], trigger["key"])
         figure = term.figure(
             column=_column(column),
             selected=bins or (),
             drags=mode == "drag",
             on_common_scale=scale == "common",
             draws=scale == "draws",
-            gestures=Ids(trigger["uid"], trigger["key"]).gestures,
+            gestures=ids.gestures,
         )
+        for axis in ("xaxis", "xaxis2", "yaxis"):
+            # Other classes and another scale have ranges of their own.
+            if view and view.get(axis) and trigger["type"] not in _NEW_AXES:
+                figure.layout[axis].range = view[axis]
         seen = {"version": term.view.version, "edits": len(session.history)}
         return (
             no_update,
             figure,
             selection_line(term, tuple(bins or ())),
             not bins,
-            status_text(session),
-            history_list(session),
-            *disabled_buttons(session, term.view).values(),
+            status_text(session, term.view.name),
+            term.note,
+            own_history(ids, term),
+            not term.view.is_edited,
             # Left alone unless it changed: the privacy panel follows it.
             no_update if seen == before else seen,
         )
 
 
-def _add_panel(app: dash.Dash) -> None:
-    @app.callback(
-        Output(panel_id(MATCH, MATCH), "children"),
-        Input(_CARD("seen"), "data"),
+def _add_memory(app: dash.Dash) -> None:
+    """Give a card that is drawn anew what a person had in it; the page itself remembers."""
+    fields = ("class", "mode", "scale", "number", "from", "to", "shape")
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        dash.ClientsideFunction("interpret_dp", "remember"),
+        Output(_CARD("memory"), "data"),
+        Input(_CARD("selection"), "data"),
+        *(Input(_CARD(name), "value") for name in fields),
     )
-    @message_on_error()
-    def count(seen: Any) -> Any:
-        # A card that appears triggers this too: the model may have been edited before.
-        explanation = explanation_of(ctx.outputs_list["id"]["uid"])
-        if explanation is None:
+
+
+def _add_panel(app: dash.Dash) -> None:
+    """Count edits in every panel of the page; cards of one model may share a panel."""
+    panels = panel_id(ALL, ALL)
+
+    @app.callback(
+        Output(panels, "children"),
+        Output(panels, "data-edits"),
+        Input(Ids(ALL, ALL)("seen"), "data"),
+        State(panels, "data-edits"),
+        prevent_initial_call=True,
+    )
+    def count(_seen: Any, _edits: Any) -> Any:
+        counted = [_counted(panel) for panel in ctx.states_list[0]]
+        if all(children is no_update for children, _ in counted):
             raise PreventUpdate
-        spend = explanation.privacy
-        return panel_children(dataclasses.replace(spend, edits=spend.edits + seen["edits"]))
+        return [list(column) for column in zip(*counted, strict=True)]
+
+
+def _counted(panel: Any) -> tuple[Any, Any]:
+    """Return the children and the number of edits of a panel that shows another number."""
+    explanation = explanation_of(panel["id"]["uid"])
+    if explanation is None or edit_count(explanation) == panel.get("value"):
+        return no_update, no_update
+    return panel_children(explanation), edit_count(explanation)

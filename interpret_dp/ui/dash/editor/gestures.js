@@ -1,15 +1,15 @@
-// Gestures of the shape-function editor, in interpret's own pages only: drag bins up and down,
-// undo and redo by keyboard, Enter to commit. Selecting a range is plotly's own gesture. What a
+// Gestures of the shape-function editor, in interpret's own pages only: drag bins up and down; by
+// keyboard select and move them, undo and redo, and commit with Enter. Selecting a range is plotly's own gesture. What a
 // plot needs for it is in its layout's `meta` (see interpret_dp/editor/figure.py); what a gesture
 // means is decided in Python, which gets the grabbed bins and by how much they were moved.
 (function () {
   "use strict";
-  const REACH = 12; // pixels around the curve that grab a selected range
   const LEAST = 3; // pixels below which a drag was a click
 
   let drag = null;
   let press = null; // a press that plotly was left to deal with
   let activeCard = null;
+  const cursors = new WeakMap(); // of plots that keys select in: where the last one led
 
   const cardOf = (element) => (element && element.closest ? element.closest(".idp-editor") : null);
   const isTyping = (element) =>
@@ -22,28 +22,20 @@
     const card = cardOf(target);
     const plot = target.closest(".js-plotly-plot");
     const meta = card && plot && plot.layout && plot.layout.meta;
-    if (!meta || !meta.editor) return null;
+    if (!meta || !meta.traces) return null; // cells have keys alone
     const box = plot.getBoundingClientRect();
     const { xaxis, yaxis } = plot._fullLayout;
     const x = xaxis.p2d(event.clientX - box.left - xaxis._offset);
-    const y = event.clientY - box.top - yaxis._offset;
     const index = meta.codes.findIndex((_, i) => meta.left[i] <= x && x <= meta.right[i]);
     if (index < 0) return null;
-    return { card, plot, meta, yaxis, y, code: meta.codes[index] };
+    return { card, plot, meta, yaxis, code: meta.codes[index] };
   }
 
   function grabbed(place) {
-    // The bins that a press would move; none if it starts a selection.
-    const { meta, plot, yaxis, y, code } = place;
-    const isSelected = meta.selected.includes(code);
-    if (meta.drags) return isSelected ? meta.selected : [code];
-    if (!isSelected) return [];
-    const isNear = meta.traces.some((entry) => {
-      const position = entry.codes.indexOf(code);
-      if (position < 0) return false;
-      return Math.abs(yaxis.d2p(plot.data[entry.trace].y[position]) - y) <= REACH;
-    });
-    return isNear ? meta.selected : [];
+    // The bins that a press would move; none outside of the mode that drags: it selects there.
+    const { meta, code } = place;
+    if (!meta.drags) return [];
+    return meta.selected.includes(code) ? meta.selected : [code];
   }
 
   function start(event) {
@@ -66,7 +58,7 @@
 
   function swallow(event) {
     // plotly listens to the mouse, which is told after the pointer.
-    if (!drag) return;
+    if (!drag || drag.byKeys) return;
     event.preventDefault();
     event.stopImmediatePropagation();
   }
@@ -81,6 +73,7 @@
   }
 
   function move(event) {
+    if (drag && drag.byKeys) return;
     if (!drag) {
       const place = pointed(event);
       const card = cardOf(event.target);
@@ -110,7 +103,7 @@
       window.dash_clientside.set_props(press.meta.editor.click, { data });
     }
     press = null;
-    if (!drag) return;
+    if (!drag || drag.byKeys) return;
     const done = drag;
     done.card.classList.remove("idp-editor-drags");
     cancelAnimationFrame(done.frame);
@@ -128,13 +121,115 @@
     event.stopImmediatePropagation();
   }
 
+  const ARROWS = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: 1, ArrowDown: -1 };
+  const STEP = 0.01; // of the visible scores, that one press of a key moves
+
+  function arrow(event, plot) {
+    // Left and right move the selection, up and down the selected bins, or the selected cell.
+    const meta = plot.layout.meta;
+    const isUpright = event.key === "ArrowUp" || event.key === "ArrowDown";
+    if (isUpright && !meta.columns) return meta.drags && nudge(event, plot, meta);
+    event.preventDefault();
+    const step = ARROWS[event.key] * (isUpright ? meta.columns : 1);
+    // Keys may be faster than the figure is drawn anew; a click in between starts again.
+    const isKnown = (place) => place && (place.at === meta.selected.join() || place.plot === meta);
+    let place = cursors.get(plot);
+    if (!isKnown(place)) place = { cursor: meta.codes.indexOf(meta.selected[0]) };
+    const next = place.cursor < 0 ? 0 : place.cursor + step;
+    if (next < 0 || next >= meta.codes.length) return;
+    const row = (cell) => Math.floor(cell / (meta.columns || meta.codes.length));
+    if (!isUpright && place.cursor >= 0 && row(next) !== row(place.cursor)) return;
+    const anchor = !event.shiftKey ? next : place.anchor === undefined ? place.cursor : place.anchor;
+    const bins = range(meta, Math.max(anchor, 0), next);
+    cursors.set(plot, { cursor: next, anchor, plot: meta, at: bins.slice().sort(ascending).join() });
+    window.dash_clientside.set_props(meta.editor.click, { data: { bins, at: Date.now() } });
+  }
+
+  const ascending = (one, other) => one - other;
+
+  function range(meta, from, to) {
+    // The bins from one place to another; of cells the rectangle between them.
+    const width = meta.columns || meta.codes.length;
+    const sides = [[from % width, to % width], [Math.floor(from / width), Math.floor(to / width)]];
+    const [columns, rows] = sides.map((side) => side.sort(ascending));
+    return meta.codes.filter((_, place) => {
+      const [row, column] = [Math.floor(place / width), place % width];
+      return rows[0] <= row && row <= rows[1] && columns[0] <= column && column <= columns[1];
+    });
+  }
+
+  function nudge(event, plot, meta) {
+    event.preventDefault();
+    if (!meta.selected.length || (drag && !drag.byKeys)) return;
+    const { yaxis } = plot._fullLayout;
+    if (!drag) {
+      const heights = meta.traces.map((entry) => Array.from(plot.data[entry.trace].y));
+      drag = { plot, meta, bins: meta.selected, heights, by: 0, frame: 0, byKeys: true };
+    }
+    drag.by += ARROWS[event.key] * STEP * (yaxis.range[1] - yaxis.range[0]);
+    if (!drag.frame) drag.frame = requestAnimationFrame(draw);
+  }
+
+  function release(isKept) {
+    // One edit, however long the key was held.
+    if (!drag || !drag.byKeys) return;
+    const { meta, bins, by, frame } = drag;
+    cancelAnimationFrame(frame);
+    if (!isKept) drag.by = 0;
+    draw();
+    drag = null;
+    if (!isKept) return;
+    window.dash_clientside.set_props(meta.editor.drag, { data: { bins, by, at: Date.now() } });
+  }
+
+  function mend() {
+    // Dash's lists say that options of a list box hold buttons, and hide what has the focus.
+    for (const list of document.querySelectorAll(".idp-editor-segments[role]")) {
+      list.removeAttribute("role");
+    }
+    for (const option of document.querySelectorAll(".idp-editor-segments [role=option]")) {
+      option.removeAttribute("role");
+      option.removeAttribute("aria-selected");
+    }
+    const hidden = ".idp-editor .dash-dropdown-focus-target[tabindex='0']";
+    for (const target of document.querySelectorAll(hidden)) {
+      target.tabIndex = -1;
+      target.parentElement.querySelector("button").tabIndex = 0;
+    }
+    for (const file of document.querySelectorAll(".idp-editor input[type=file]:not([aria-label])")) {
+      file.setAttribute("aria-label", "Load a file");
+    }
+    // Cards of one explanation have the same panel, which is shown once a page.
+    const seen = new Set();
+    for (const panel of document.querySelectorAll(".idp .interpret-dp-privacy")) {
+      const date = panel.querySelector(".interpret-dp-as-of");
+      const text = panel.textContent.replace(date ? date.textContent : "", "");
+      panel.toggleAttribute("hidden", seen.has(text));
+      if (panel.parentElement.checkVisibility()) seen.add(text);
+    }
+  }
+
+  let isMending = false;
+  function mendSoon() {
+    // Once a frame: plotly changes a page very often.
+    if (isMending) return;
+    isMending = true;
+    requestAnimationFrame(() => { isMending = false; mend(); });
+  }
+
   function pressButton(card, action) {
-    const button = card && card.querySelector(`[data-action="${action}"]`);
+    // A button of the card, or of the bar of its model.
+    const here = `[data-action="${action}"]`;
+    const model = card && card.closest("[data-model]");
+    const bar = model && `.idp-editor-model[data-model="${model.dataset.model}"] ${here}`;
+    const button = card && (card.querySelector(here) || document.querySelector(bar));
     if (button && !button.disabled) button.click();
   }
 
   function key(event) {
-    if (drag && event.key === "Escape") return end({ ...event, stopImmediatePropagation() {} }, false);
+    if (drag && drag.byKeys) {
+      if (event.key === "Escape") return release(false);
+    } else if (drag && event.key === "Escape") return end({ ...event, stopImmediatePropagation() {} }, false);
     const focused = document.activeElement || document.body;
     if (event.key === "Enter" && focused.closest) {
       const form = focused.closest("[data-enter]");
@@ -145,6 +240,9 @@
     // A button that was disabled while it had the focus hands it to the body.
     const card = cardOf(focused) || (focused === document.body ? activeCard : null);
     if (!card || !card.isConnected) return;
+    const plot = ARROWS[event.key] && focused.closest(".idp-editor-plot") &&
+      card.querySelector(".js-plotly-plot");
+    if (plot) return arrow(event, plot);
     if (event.key === "Escape" && focused.getAttribute("aria-expanded") !== "true") {
       return pressButton(card, "select-none");
     }
@@ -166,4 +264,9 @@
   document.addEventListener("click", swallow, true);
   document.addEventListener("pointercancel", (event) => end(event, false), true);
   document.addEventListener("keydown", key, true);
+  document.addEventListener("keyup", () => release(true), true);
+  window.addEventListener("blur", () => release(true));
+  new MutationObserver(mendSoon).observe(document, {
+    subtree: true, childList: true, attributes: true, attributeFilter: ["aria-selected", "tabindex"],
+  });
 })();

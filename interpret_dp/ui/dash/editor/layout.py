@@ -17,8 +17,8 @@ from interpret_dp.ui.actions import (
     SHAPE_TOOLS,
     Outcome,
     Tool,
-    disabled_buttons,
     shapes_for,
+    status_text,
     suiting,
     whole_label,
 )
@@ -28,21 +28,23 @@ from interpret_dp.ui.dash.editor.parts import (
     action_button,
     data_attributes,
     history_list,
+    link_button,
     message,
+    model_name,
+    named_field,
     selection_line,
-    status_text,
 )
 from interpret_dp.ui.figure import EditedTerm
 
-__all__ = ["ALL_CLASSES", "term_editor"]
+__all__ = ["ALL_CLASSES", "own_history", "term_editor"]
 
 ALL_CLASSES = "all"
-_POLL = 1_000  # milliseconds between two looks at whether somebody else edited the model
+_HIDDEN = {"display": "none"}
 _MODEBAR = ("select2d", "lasso2d", "zoom2d", "pan2d", "autoScale2d")
-_KEYS = {"undo": " (Ctrl+Z)", "redo": " (Ctrl+Shift+Z)"}
-_TIP = (
-    "Select bins, then choose a tool; or take the selected part of the curve and drag it up or "
-    "down."
+_TIP = "Select bins, then choose a tool; or choose 'Drag up and down' and drag bins."
+_KEYS_OF_PLOT = (
+    "Left and right move the selection, with Shift they extend it; with 'Drag up and down' chosen, "
+    "up and down move the selected bins."
 )
 _CELLS_TIP = "Drag a rectangle over cells, then choose a tool. Pale cells are within the noise."
 
@@ -64,54 +66,68 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
     """
     ids, term = Ids(uid, str(index)), EditedTerm.of(session, index)
     tip = _CELLS_TIP if isinstance(term.places, CellPlaces) else _TIP
-    plot = figure_component(term.figure(gestures=ids.gestures), ids("plot"), _MODEBAR)
-    history = html.Div(history_list(session), id=ids("history"))
+    plot = figure_component(
+        term.figure(gestures=ids.gestures), ids("plot"), _MODEBAR, tabIndex="0", title=_KEYS_OF_PLOT
+    )
+    history = html.Div(own_history(ids, term), id=ids("history"))
     seen = {"version": term.view.version, "edits": len(session.history)}
     return html.Div(
         [
             _header(ids, term),
             _selection_bar(ids, term),
-            _div("body", _div("plot", plot), _div("side", *_tools(ids, term.view.kind))),
+            _div(
+                "body",
+                _div("plot", plot, html.Div(term.note, id=ids("note"), className="idp-muted")),
+                _div("side", *_tools(ids, term.view.kind)),
+            ),
             _div("line", message(Outcome(tip, "note")), id=ids("message")),
-            _commit_bar(ids, term),
-            _folded("History (shared by all views of this model)", history),
-            _folded("Download, load, and use in Python", _files(ids)),
+            html.Details(
+                [html.Summary("History of this term"), history], className="idp-editor-folded"
+            ),
             dcc.Store(id=ids("selection"), data=[]),
-            *(dcc.Store(id=ids(name)) for name in ("click", "drag", "refresh")),
+            dcc.Store(id=ids("looked")),
+            *(dcc.Store(id=ids(n)) for n in ("click", "drag", "refresh", "memory", "view")),
             dcc.Store(id=ids("seen"), data=seen),
-            dcc.Download(id=ids("download")),
-            dcc.Interval(id=ids("clock"), interval=_POLL),
         ],
+        id=ids("card"),
         className="idp-editor",
         tabIndex="-1",
+        role="group",
+        **data_attributes(model=model_name(session)),
+        **_named(f"Editor of {term.view.name}"),
     )
+
+
+def own_history(ids: Ids, term: EditedTerm) -> Component:
+    """Return the edits of a card's term, each with buttons to look at it and to go back to it."""
+
+    def button(action: str, label: str, hint: str) -> Component:
+        is_shown = action == f"look-{term.entry}"
+        return link_button(ids.button(action), "Hide" if is_shown else label, hint)
+
+    return history_list(term.session, button, term.view.name)
 
 
 def _div(css_class: str, *children: Any, **properties: Any) -> Component:
     return html.Div(list(children), className=f"idp-editor-{css_class}", **properties)
 
 
+def _named(name: str) -> Any:
+    """Return the attribute that names an element for those who do not see it."""
+    return {"aria-label": name}
+
+
 def _muted(text: str) -> Component:
     return html.Span(text, className="idp-muted")
 
 
-def _session_buttons(ids: Ids, term: EditedTerm, *names: str) -> list[Component]:
-    disabled = disabled_buttons(term.session, term.view)
-    buttons = []
-    for name in names:
-        label, hint = SESSION_BUTTONS[name]
-        hint += _KEYS.get(name, "")
-        buttons.append(action_button(ids, name, label, hint, disabled=disabled[name]))
-    return buttons
-
-
 def _header(ids: Ids, term: EditedTerm) -> Component:
-    status = html.Span(status_text(term.session), id=ids("status"), className="idp-editor-status")
+    text = status_text(term.session, term.view.name)
+    status = html.Span(text, id=ids("status"), className="idp-editor-status")
     name = html.Span(term.view.name, className="idp-editor-name")
-    buttons = _session_buttons(ids, term, "undo", "redo", "reset")
-    return _div(
-        "header", _div("title", name, _muted(term.view.kind), status), _div("row", *buttons)
-    )
+    label, hint = SESSION_BUTTONS["reset"]
+    reset = action_button(ids, "reset", label, hint, disabled=not term.view.is_edited)
+    return _div("header", _div("title", name, _muted(term.view.kind), status), reset)
 
 
 def _selection_bar(ids: Ids, term: EditedTerm) -> Component:
@@ -119,16 +135,12 @@ def _selection_bar(ids: Ids, term: EditedTerm) -> Component:
     if isinstance(term.places, CellPlaces):
         del modes["drag"]
     selectors = [
-        html.Button(
-            label,
-            id=ids.selector(action),
-            className="idp-editor-link",
-            n_clicks=0,
-            **data_attributes(action=f"select-{action}"),
-        )
+        link_button(ids.selector(action), label, **data_attributes(action=f"select-{action}"))
         for action, label in (("all", whole_label(term)), ("none", "Clear"))
     ]
-    line = html.Span(selection_line(term, ()), id=ids("selected"), className="idp-editor-selected")
+    spoken: Any = {"aria-live": "polite"}
+    selected = selection_line(term, ())
+    line = html.Span(selected, id=ids("selected"), className="idp-editor-selected", **spoken)
     links = html.Span(selectors, className="idp-editor-links")
     scales = {"own": "Own scale", "common": "Scale of all terms"}
     released = term.session.base.terms[term.index]
@@ -136,9 +148,52 @@ def _selection_bar(ids: Ids, term: EditedTerm) -> Component:
         scales["draws"] = "Plausible curves"
     return _div(
         "bar",
-        _div("row", _segments(ids("mode"), modes, "select"), line, links),
-        _div("row", _class_chooser(ids, term.session), _segments(ids("scale"), scales, "own")),
+        _div(
+            "row",
+            *(_segments(ids("mode"), "Gesture", modes, "select"), line, links, _typed(ids, term)),
+        ),
+        _div(
+            "row",
+            _class_chooser(ids, term.session),
+            _segments(ids("scale"), "Scale", scales, "own"),
+        ),
     )
+
+
+def _typed(ids: Ids, term: EditedTerm) -> Component:
+    """Return the fields that select by numbers or by levels, as a gesture does."""
+    is_number = term.view.edges is not None
+    levels = [] if is_number or isinstance(term.places, CellPlaces) else term.places.codes
+    ends = [
+        named_field(
+            name,
+            dcc.Input(
+                id=ids(name),
+                type="text",
+                placeholder=name,
+                className="idp-editor-end",
+                style={} if is_number else _HIDDEN,
+            ),
+        )
+        for name in ("from", "to")
+    ]
+    chooser = dcc.Dropdown(
+        id=ids("levels"),
+        options=_options({str(code): str(term.view.labels[code]) for code in levels}),
+        multi=True,
+        placeholder="levels",
+        className="idp-editor-levels",
+        style={} if levels else _HIDDEN,
+    )
+    button = link_button(
+        ids.selector("typed"),
+        "Select",
+        "Select what the fields say; an empty end is open",
+        style={} if is_number or levels else _HIDDEN,
+        **data_attributes(action="select-typed"),
+    )
+    parts = [*ends, _group_of(chooser, "Levels"), button]
+    return html.Span(parts, className="idp-editor-typed", **data_attributes(enter="select-typed"))
 
 
 def _class_chooser(ids: Ids, session: EditSession) -> Component:
@@ -151,17 +206,24 @@ def _class_chooser(ids: Ids, session: EditSession) -> Component:
         searchable=False,
         className="idp-editor-class",
     )
-    return _div("row", html.Span("Class"), chooser, style={} if labels else {"display": "none"})
+    style = {} if labels else _HIDDEN
+    return _div("row", html.Span("Class"), _group_of(chooser, "Class"), style=style)
 
 
-def _segments(identity: Any, options: Mapping[str, str], value: str) -> Component:
-    return dcc.RadioItems(
+def _segments(identity: Any, name: str, options: Mapping[str, str], value: str) -> Component:
+    items = dcc.RadioItems(
         id=identity,
         options=_options(options),
         value=value,
         inline=True,
         className="idp-editor-segments",
     )
+    return html.Div(items, role="radiogroup", **_named(name))
+
+
+def _group_of(field: Component, name: str) -> Component:
+    """Return a list with a name, which Dash cannot give it."""
+    return html.Div(field, role="group", **_named(name))
 
 
 def _options(labels: Mapping[str, str]) -> list[dict[str, str]]:
@@ -175,12 +237,16 @@ def _tools(ids: Ids, kind_of_term: str) -> list[Component]:
     """Return the tools beside the plot that make sense for a term."""
     shapes = suiting(SHAPE_TOOLS, kind_of_term)
     levels = suiting(LEVEL_TOOLS, kind_of_term)
-    number = dcc.Input(
+    number: Component = dcc.Input(
         id=ids("number"), type="text", placeholder="0.1", className="idp-editor-number"
     )
+    number = named_field("Number", number)
     groups = [
         _group("Level of the selection", _div("grid", *_buttons(ids, levels))),
-        _group("By number", _div("numbers", number, *_buttons(ids, NUMBER_TOOLS))),
+        _group(
+            "By number",
+            _div("numbers", named_field("Number", number), *_buttons(ids, NUMBER_TOOLS)),
+        ),
     ]
     if shapes:
         grid = _div("grid", *_buttons(ids, shapes))
@@ -210,7 +276,8 @@ def _test(ids: Ids, kind_of_term: str) -> Component:
         searchable=False,
     )
     question = html.Div(f"Apart from the noise, is the {what}", className="idp-muted")
-    return _div("test", question, chooser, _div("grid", test, repair))
+    field = _group_of(chooser, "Shape to test for")
+    return _div("test", question, field, _div("grid", test, repair))
 
 
 def _group(title: str, content: Component, css_class: str = "") -> Component:
@@ -219,56 +286,3 @@ def _group(title: str, content: Component, css_class: str = "") -> Component:
 
 def _buttons(ids: Ids, tools: Mapping[str, Tool]) -> list[Component]:
     return [action_button(ids, name, tool.label, tool.hint) for name, tool in tools.items()]
-
-
-# ------------------------------------------------------------------------------ below the plot
-
-
-def _commit_bar(ids: Ids, term: EditedTerm) -> Component:
-    why = dcc.Input(
-        id=ids("why"),
-        type="text",
-        placeholder="Why? The message that goes with these edits",
-        className="idp-editor-why-field",
-        maxLength=2_000,
-    )
-    note = "Edits use released figures only: they cost no privacy, and the guarantee stays."
-    buttons = _session_buttons(ids, term, "commit", "cancel")
-    return _div("commit", why, *buttons, _muted(note), **data_attributes(enter="commit"))
-
-
-def _folded(title: str, content: Component) -> Component:
-    return html.Details([html.Summary(title), content], className="idp-editor-folded")
-
-
-def _files(ids: Ids) -> Component:
-    upload = dcc.Upload(
-        "Load a file",
-        id=ids("upload"),
-        accept=".json,application/json",
-        className="idp-editor-button idp-editor-upload",
-        style={},
-        style_active={},
-    )
-    download = action_button(ids, "download", "Download", "Hand the file to the browser")
-    content = (
-        "The file holds every edit with who, when and why, and not one row of the data. It fits "
-        "this model only."
-    )
-    in_python: list[Any] = [
-        "In Python, ",
-        html.Code("explanation.edit_session.model"),
-        " is the estimator with these edits: it predicts, explains and saves like any other. The "
-        "file is written by ",
-        html.Code("explanation.edit_session.save(path)"),
-        " and read by ",
-        html.Code("EditSession.load(path, model).model"),
-        ".",
-    ]
-    return html.Div(
-        [
-            _div("row", download, upload),
-            html.Div(content, className="idp-muted"),
-            html.Div(in_python),
-        ]
-    )

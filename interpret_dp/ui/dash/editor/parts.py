@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -12,11 +13,13 @@ from dash.development.base_component import Component
 from interpret_dp.editor import EditSession
 from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.released import EditRecord
-from interpret_dp.ui.actions import Outcome, counted, selection_text, time_text
+from interpret_dp.ui.actions import Outcome, selection_text, time_text
+from interpret_dp.ui.dash.components import explanation_of
 from interpret_dp.ui.figure import EditedTerm
 
 __all__ = ["BUTTON", "SELECTOR", "Ids", "action_button", "data_attributes", "history_list"]
-__all__ += ["message", "selection_line", "status_text"]
+__all__ += ["icon_styles", "link_button", "message", "model_name", "named_field", "selection_line"]
+__all__ += ["session_of"]
 
 BUTTON, SELECTOR = "idp-editor-button", "idp-editor-selector"
 """Types of the ids of buttons that act, and of buttons that select."""
@@ -44,14 +47,18 @@ _PATHS = {
 
 @dataclass(frozen=True)
 class Ids:
-    """Ids of one rendering of one term's card; ``dash.MATCH`` may stand for either part."""
+    """Ids of one rendering of a term's card, or of a model's bar.
+
+    ``dash.MATCH`` may stand for the first two fields.
+    """
 
     uid: Any
     key: Any
+    kind: str = "editor"
 
     def __call__(self, part: str) -> dict[str, Any]:
         """Return the id of a part of the card."""
-        return {"type": f"idp-editor-{part}", "uid": self.uid, "key": self.key}
+        return {"type": f"idp-{self.kind}-{part}", "uid": self.uid, "key": self.key}
 
     @property
     def gestures(self) -> dict[str, Any]:
@@ -60,20 +67,19 @@ class Ids:
 
     def button(self, action: Any) -> dict[str, Any]:
         """Return the id of a button that acts on the session; ``dash.ALL`` for all of them."""
-        return {"type": BUTTON, "uid": self.uid, "key": self.key, "action": action}
+        return {**self("button"), "action": action}
 
     def selector(self, action: Any) -> dict[str, Any]:
         """Return the id of a button that selects."""
-        return {"type": SELECTOR, "uid": self.uid, "key": self.key, "action": action}
+        return {**self("selector"), "action": action}
 
 
 def action_button(
     ids: Ids, action: str, label: str, hint: str, *, disabled: bool = False
 ) -> Component:
     """Return a button that acts on the session."""
-    drawing = _icon(action)
     return html.Button(
-        [label] if drawing is None else [drawing, html.Span(label)],
+        label,
         id=ids.button(action),
         title=hint,
         disabled=disabled,
@@ -83,22 +89,64 @@ def action_button(
     )
 
 
+def link_button(identity: Any, label: str, hint: str = "", **properties: Any) -> Component:
+    """Return a button that looks like a link."""
+    action = data_attributes(action=identity["action"])
+    return html.Button(
+        label,
+        id=identity,
+        title=hint,
+        n_clicks=0,
+        className="idp-editor-link",
+        **{**action, **properties},
+    )
+
+
+def named_field(name: str, field: Component) -> Component:
+    """Return a field with a name that is not on the screen."""
+    return html.Label([html.Span(name, className="idp-unseen"), field], className="idp-field")
+
+
 def data_attributes(**values: str) -> Any:
     """Return attributes that the page's gestures read."""
     return {f"data-{name}": value for name, value in values.items()}
 
 
-def _icon(name: str) -> Component | None:
-    """Return the drawing of a button; None if it has none."""
-    path = _PATHS.get(name)
-    if path is None:
-        return None
-    drawing = (
-        '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16" '
-        'fill="none" stroke="#24323f" stroke-width="1.7" stroke-linecap="round" '
-        f'stroke-linejoin="round"><path d="{path}"/></svg>'
-    )
-    return html.Img(src=f"data:image/svg+xml,{quote(drawing)}", alt="", className="idp-editor-icon")
+def icon_styles() -> str:
+    """Return style rules that draw the buttons' icons: a component for each would cost time."""
+    rules = []
+    for action, path in _PATHS.items():
+        drawing = (
+            '<svg xmlns="http://www.w3.org/2000/svg" width="15" height="15" viewBox="0 0 16 16" '
+            'fill="none" stroke="#24323f" stroke-width="1.7" stroke-linecap="round" '
+            f'stroke-linejoin="round"><path d="{path}"/></svg>'
+        )
+        icon = f'content:url("data:image/svg+xml,{quote(drawing)}")'
+        rules.append(f".idp-editor [data-action={action}]::before{{{icon};line-height:0}}")
+    return "".join(rules)
+
+
+def session_of(identity: Any) -> EditSession:
+    """Return the session of a card or a bar.
+
+    Raises
+    ------
+    ValueError
+        If it belongs to a process that has ended, or to an explanation that is gone.
+    """
+    explanation = explanation_of(identity["uid"])
+    if explanation is None:
+        raise ValueError(
+            "This page belongs to a dashboard that has ended. Show the explanation again, and "
+            "reload the page."
+        )
+    session: EditSession = explanation.edit_session
+    return session
+
+
+def model_name(session: EditSession) -> str:
+    """Return what the cards and the bar of one session have in common on a page."""
+    return str(id(session))
 
 
 # --------------------------------------------------------------- what changes with the session
@@ -112,17 +160,6 @@ def message(outcome: Outcome) -> Component:
     )
 
 
-def status_text(session: EditSession) -> str:
-    """Return the number of edits in words, those that the model was loaded with included."""
-    count, pending = len(session.history), len(session.pending)
-    earlier = len(session.base.edits)
-    texts = [f"{counted(earlier)} in the loaded model"] if earlier else []
-    if count:
-        state = f"{pending} not committed" if pending else "all committed"
-        texts.append(f"{counted(count)}, {state}")
-    return "; ".join(texts) or "no edits yet"
-
-
 def selection_line(term: EditedTerm, bins: tuple[int, ...]) -> list[Any]:
     """Return the selection in words, or how to select."""
     if bins:
@@ -133,13 +170,49 @@ def selection_line(term: EditedTerm, bins: tuple[int, ...]) -> list[Any]:
     return [html.B("Nothing selected: "), f"{gesture}."]
 
 
-def history_list(session: EditSession) -> Component:
-    """Return all edits of the model, the newest first, with what redo would bring back on top."""
+def history_list(
+    session: EditSession, button: Callable[[str, str, str], Component], term: str | None = None
+) -> Component:
+    """Return the edits of the model, the newest first, with what redo would bring back on top.
+
+    Parameters
+    ----------
+    session : EditSession
+    button : callable
+        Makes a button of its action, label and hint.
+    term : str, default=None
+        Name of the only term that is listed, whose entries can be looked at too.
+    """
+
+    def buttons(entry: int) -> list[Component]:
+        back = button(f"back-{entry}", "Go back", "Back to this entry; the history goes on")
+        if term is None:
+            return [back]
+        return [button(f"look-{entry}", "Show", "Draw the curve as it was then"), back]
+
+    n_done, n_loaded = len(session.history), len(session.base.edits)
+    records = [*session.history, *session.undone]
     entries = [
-        *(_entry(record, "undone") for record in reversed(session.undone)),
-        *(_entry(record, "" if record.why else "pending") for record in reversed(session.history)),
-        *(_entry(record, "") for record in reversed(session.base.edits)),
+        _entry(
+            record,
+            "undone" if number > n_done else "" if record.why else "pending",
+            buttons(number) if term is None or number <= n_done else [],
+            n_loaded + number,
+        )
+        for number, record in enumerate(records, start=1)
+        if term in (None, record.term)
     ]
+    entries.reverse()
+    loaded = [
+        _entry(record, "", [], number)
+        for number, record in enumerate(session.base.edits, start=1)
+        if term in (None, record.term)
+    ]
+    if entries:
+        name = "As it was loaded" if session.base.edits else "As it was released"
+        entries.append(html.Li([html.Span(name), html.Span(), html.Span(), _div_of(buttons(0))],
+                               className="idp-editor-entry"))  # fmt: skip
+    entries += reversed(loaded)
     if not entries:
         return html.Div(
             "What you change is listed here, with who did it, when and why.", className="idp-muted"
@@ -151,13 +224,20 @@ def history_list(session: EditSession) -> Component:
     return html.Ol(shown, className="idp-editor-history")
 
 
-def _entry(record: EditRecord, state: str) -> Component:
+def _div_of(buttons: list[Component]) -> Component:
+    return html.Span(buttons, className="idp-editor-links")
+
+
+def _entry(record: EditRecord, state: str, buttons: list[Component], number: int) -> Component:
     words = {"undone": "undone", "pending": "not committed"}.get(state, f"“{record.why}”")
     return html.Li(
         [
-            html.Span(f"{time_text(record)} · {record.who}", className="idp-editor-when"),
+            html.Span(
+                f"{number} · {time_text(record)} · {record.who}", className="idp-editor-when"
+            ),
             html.Span([html.B(record.term), f" {record.what}"], className="idp-editor-what"),
             html.Span(words, className="idp-editor-why"),
+            _div_of(buttons),
         ],
         className=f"idp-editor-entry idp-editor-{state or 'committed'}",
     )

@@ -13,21 +13,12 @@ import pytest
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
 from interpret_dp.editor import EditSession
 from interpret_dp.released import EditRecord
-from interpret_dp.ui.dash.editor.parts import status_text
+from interpret_dp.ui.actions import status_text
 from tests.editor.models import Holder, build_model
 from tests.ui.dash.client import AppClient, ids
 from tests.ui.dash.editor.client import EditorClient
 
 AGE, INSURANCE = 0, 9
-
-
-@pytest.fixture
-def session(shown):
-    """Return the session of all dashboards of the model, without edits."""
-    found = shown.total.edit_session
-    while found.can_undo:
-        found.undo()
-    return found
 
 
 @pytest.fixture
@@ -50,7 +41,7 @@ def test_a_box_selects_every_bin_that_it_touches(editor, session):
     assert editor.selected == expected
     count = float(session.base.terms[AGE].weights[expected].sum())
     rows = f"about {float(f'{count:.3g}'):,.0f} rows"
-    assert f"({len(expected)} bins, {rows})" in editor.text("selected")
+    assert f"({rows}, noisy count)" in editor.text("selected")
     assert editor.state["idp-editor-tools", "disabled"] is False
     assert editor.figure["layout"]["shapes"][0]["x0"] == edges[expected[0] - 1]
     assert editor.figure["layout"]["shapes"][0]["x1"] == edges[expected[-1]]
@@ -83,7 +74,7 @@ def test_an_operation_edits_the_selected_bins_alone(editor, session):
     assert edit["kind"] == "make_monotone"
     assert edit["bins"] == editor.selected
     assert editor.text("message").startswith(f"age: made {direction} between")
-    assert editor.text("status") == "1 edit, 1 not committed"
+    assert editor.text("status") == editor.bar("status") == "1 edit, 1 not committed"
     assert editor.curve()[:-1] == pytest.approx(session.view("age").current[1:-1])
 
 
@@ -111,7 +102,7 @@ def test_a_drag_shifts_the_bins_that_it_grabbed(editor, session):
 
 
 def test_a_refused_drag_is_told_and_the_page_drawn_anew(editor, session):
-    drawn = editor.state["idp-editor-refresh", "data"] if editor.calls else None
+    drawn = editor.state.get(("idp-editor-refresh", "data"))
     editor.change("idp-editor-drag", "data", {"bins": [], "by": 0.5, "at": 1})
     assert "empty" in editor.text("message")
     assert editor.state["idp-editor-refresh", "data"] != drawn
@@ -120,9 +111,10 @@ def test_a_refused_drag_is_told_and_the_page_drawn_anew(editor, session):
 
 def test_undo_redo_commit_and_cancel_follow_the_session(editor, session):
     disabled = {
-        action: lambda a=action: editor.state[f"idp-editor-button:{a}", "disabled"]
-        for action in ("undo", "redo", "commit", "cancel", "reset")
+        action: lambda a=action: editor.state[f"idp-model-button:{a}", "disabled"]
+        for action in ("undo", "redo", "commit", "cancel")
     }
+    disabled["reset"] = lambda: editor.state["idp-editor-button:reset", "disabled"]
     assert disabled["undo"]()
     assert disabled["reset"]()
     editor.press("all")
@@ -132,9 +124,9 @@ def test_undo_redo_commit_and_cancel_follow_the_session(editor, session):
     editor.press("undo")
     assert not disabled["redo"]()
     editor.press("redo")
-    editor.change("idp-editor-why", "value", "flat in the literature")
+    editor.change("idp-model-why", "value", "flat in the literature")
     editor.press("commit")
-    assert editor.state["idp-editor-why", "value"] == ""
+    assert editor.state["idp-model-why", "value"] == ""
     assert [record.why for record in session.history] == ["flat in the literature"]
     assert disabled["commit"]()
     editor.press("decreasing")
@@ -144,12 +136,69 @@ def test_undo_redo_commit_and_cancel_follow_the_session(editor, session):
     assert len(session.history) == 1
 
 
+def test_a_card_speaks_of_its_own_term_and_the_bar_of_the_model(editor, session):
+    session.flatten("bmi")
+    editor.press("all")
+    editor.press("flatten")
+    assert editor.text("status") == "1 edit, 1 not committed"
+    assert editor.bar("status") == "2 edits, 2 not committed"
+    assert "bmi" not in editor.text("history")
+    assert "bmi flattened" in " ".join(editor.bar("history").split())
+    session.undo()
+    session.undo()
+    editor.change("idp-clock", "n_intervals", 1)
+    assert editor.text("status") == editor.bar("status") == "no edits yet"
+    assert editor.bar("history").count("undone") == 2
+
+
+def test_an_entry_is_looked_at_and_gone_back_to(editor, session):
+    session.shift("age", 0.5)
+    session.commit("first")
+    shifted = session.view("age").current
+    session.flatten("age")
+    editor.change("idp-clock", "n_intervals", 1)
+    editor.press("look-1")
+    line = next(t for t in editor.figure["data"] if t.get("name") == "after edit 1")
+    assert line["visible"] is not False
+    assert line["y"][:-1] == pytest.approx(shifted[1:-1])
+    editor.press("look-1")
+    assert not [t for t in editor.figure["data"] if t.get("name") == "after edit 1"]
+    editor.press("undo")
+    assert "Undone" in editor.bar("message")
+    # A new edit in a card makes the bar's last message old news.
+    editor.press("reset")
+    assert editor.bar("message") == ""
+    editor.press("back-1")
+    assert np.array_equal(session.view("age").current, shifted)
+    assert session.history[-1].what == "set back to edit 1"
+
+
+def test_ends_and_levels_are_typed_as_a_gesture_selects(shown, editor, session):
+    editor.change("idp-editor-from", "value", "40")
+    editor.change("idp-editor-to", "value", "60.0")
+    editor.press("typed")
+    typed = editor.selected
+    editor.box(40.0, 60.0)
+    assert editor.selected == typed
+    editor.change("idp-editor-from", "value", None)
+    editor.press("typed")
+    assert editor.selected == list(range(1, typed[-1] + 1))
+    for value, message in (("forty", "must be a number"), ("100", "above the second")):
+        editor.change("idp-editor-from", "value", value)
+        editor.press("typed")
+        assert message in editor.text("message")
+    editor = EditorClient(AppClient(shown.total), INSURANCE)
+    editor.change("idp-editor-levels", "value", ["2", "1"])
+    editor.press("typed")
+    assert editor.selected == [1, 2]
+
+
 def test_a_blank_message_keeps_edits_pending(editor, session):
     editor.press("all")
     editor.press("flatten")
-    editor.change("idp-editor-why", "value", "  ")
+    editor.change("idp-model-why", "value", "  ")
     editor.press("commit")
-    assert "must say why" in editor.text("message")
+    assert "must say why" in editor.bar("message")
     assert len(session.pending) == 1
 
 
@@ -197,11 +246,11 @@ def test_a_loaded_document_brings_its_edits_back(editor, session):
     editor.press("flatten")
     document = session.to_dict()
     editor.press("undo")
-    editor.change("idp-editor-upload", "contents", uploaded(document))
-    assert "Loaded 1 edit" in editor.text("message")
+    editor.change("idp-model-upload", "contents", uploaded(document))
+    assert "Loaded 1 edit" in editor.bar("message")
     assert session.to_dict() == document
-    editor.change("idp-editor-upload", "contents", uploaded(document))
-    assert "no new edits" in editor.text("message")
+    editor.change("idp-model-upload", "contents", uploaded(document))
+    assert "no new edits" in editor.bar("message")
 
 
 # ---------------------------------------------------------------------- several views, and errors
@@ -227,21 +276,21 @@ def test_a_page_without_the_token_of_this_process_edits_nothing(editor, session,
     editor.press("flatten")
     assert session.history == ()
     assert "has ended" in editor.text("message")
-    editor.change("idp-editor-clock", "n_intervals", 1)
-    assert "has ended" in editor.text("message")
 
 
 def test_a_replayed_save_writes_no_file(editor, session, tmp_path):
     path = tmp_path / "edits.json"
-    editor.buttons.append(editor.buttons[-1] | {"action": "save"})
-    editor.state["idp-editor-path", "value"] = str(path)
-    editor.press("save")
-    assert "'save'" in editor.text("message")
+    for kind, said in (("idp-model-button", editor.bar), ("idp-editor-button", editor.text)):
+        known = next(button for button in editor.buttons if button["type"] == kind)
+        editor.buttons.append(known | {"action": "save"})
+        editor.state["idp-editor-path", "value"] = str(path)
+        editor.press("save")
+        assert "'save'" in said("message")
     assert not path.exists()
 
 
 def test_an_error_of_ours_is_a_message(editor, session, monkeypatch):
-    def fail(self, term):
+    def fail(self, term, entry=None):
         raise RuntimeError("planted")
 
     monkeypatch.setattr(EditSession, "view", fail)

@@ -1,0 +1,100 @@
+"""Work that a browser's page, its server or a notebook's page loses, and how it comes back."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from playwright.sync_api import expect
+
+from interpret_dp import DPExplainableBoostingClassifier, load_model
+from interpret_dp.editor.autosave import AUTOSAVE_VARIABLE
+from tests.browser.driver import Dashboard
+from tests.browser.editor_page import EditorPage
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def serve(cohort, tmp_path):
+    """Return ``serve()``: the command that shows a saved model, and the page's address."""
+    model = DPExplainableBoostingClassifier(epsilon=4, schema=cohort.schema, max_rounds=1)
+    model.fit(cohort.X, cohort.y).save(tmp_path / "model.json")
+    words = [sys.executable, "-m", "interpret_dp", "show", "model.json", "--no-browser"]
+    environment = os.environ | {AUTOSAVE_VARIABLE: "on", "XDG_DATA_HOME": str(tmp_path / "data")}
+    with contextlib.ExitStack() as stack:
+
+        def start():
+            command = stack.enter_context(
+                subprocess.Popen(
+                    words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+                )
+            )
+            stack.callback(command.kill)
+            for line in command.stdout:
+                if address := re.search(r"http://\S+", line):
+                    return command, address[0]
+            raise AssertionError("the command printed no address")
+
+        yield start
+
+
+def test_edits_outlive_the_server_and_are_offered_again(serve, browser_page, tmp_path):
+    command, address = serve()
+    page = Dashboard(browser_page)
+    page.open(address)
+    page.select("Name (age)")
+    editor = EditorPage(page)
+    editor.press("select-all")
+    editor.press("flatten")
+    file = tmp_path / "model.autosave.json"
+    expect(browser_page.locator(".idp-page-places")).to_contain_text(str(file))
+    page.assert_clean()
+    command.send_signal(signal.SIGINT)
+    assert f"kept in {file}" in " ".join(command.communicate()[0].split())
+    lost = browser_page.locator(".idp-page-lost")
+    expect(lost).to_contain_text("has lost its server")
+    expect(lost).to_contain_text(str(file))
+    page.screenshot("page_lost_server")
+
+    browser_page.goto("about:blank")
+    _, address = serve()
+    page = Dashboard(browser_page)
+    page.open(address)
+    offer = browser_page.locator(".idp-page-offer")
+    expect(offer).to_contain_text("1 edit, the last by")
+    page.screenshot("page_offer")
+    page.select("Name (age)")
+    editor = EditorPage(page)
+    assert "no edits yet" in editor.text("status")
+    offer.get_by_role("button", name="Take them").click()
+    expect(editor.card.locator(".idp-editor-status").first).to_contain_text("1 edit")
+    expect(offer).to_have_count(0)
+    page.screenshot("page_taken")
+    page.assert_clean()
+
+
+def test_an_offer_is_discarded_after_a_question(serve, browser_page, tmp_path):
+    session = load_model(tmp_path / "model.json").edit(author="Ada")
+    session.flatten("age")
+    session.save(tmp_path / "model.autosave.json")
+    _, address = serve()
+    page = Dashboard(browser_page)
+    page.open(address)
+    offer = browser_page.locator(".idp-page-offer")
+    expect(offer).to_contain_text("the last by Ada")
+    answers = iter(["dismiss", "accept"])
+    browser_page.on("dialog", lambda dialog: getattr(dialog, next(answers))())
+    offer.get_by_role("button", name="Discard").click()
+    page.settle()
+    assert (tmp_path / "model.autosave.json").exists()
+    offer.get_by_role("button", name="Discard").click()
+    expect(offer).to_have_count(0)
+    assert not (tmp_path / "model.autosave.json").exists()
+    assert "Discarded 1 edit" in page.text()
+    page.assert_clean()

@@ -1,0 +1,78 @@
+"""Cards of the full dashboard: a tick draws one of them, and the others stay as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.editor_page import EditorPage
+
+pytestmark = pytest.mark.browser
+
+_MARK = """
+() => document.querySelectorAll('.js-plotly-plot').forEach((plot, place) => {
+    plot.mark = place;
+    plot.drawings = 0;
+    plot.on('plotly_afterplot', () => plot.drawings++);
+})
+"""
+_MARKS = "() => [...document.querySelectorAll('.js-plotly-plot')].map(p => [p.mark, p.drawings])"
+_RANGES = """
+() => [...document.querySelectorAll('.idp-editor .js-plotly-plot')].map(plot =>
+    [plot._fullLayout.xaxis.range, plot._fullLayout.yaxis.range])
+"""
+
+
+@pytest.fixture
+def pane(dashboard, shown):
+    page = dashboard([shown.total, shown.local])
+    page.open_tab("Global")
+    page.choose_explanation("Global", "all patients")
+    return page
+
+
+def test_a_tick_draws_its_own_card_alone(pane):
+    pane.tick_row(0)
+    pane.tick_row(1)
+    second = EditorPage(pane, 0)
+    second.press("select-all")
+    pane.page.evaluate(_MARK)
+    requests: list[str] = []
+    pane.page.on("request", lambda request: requests.append(request.url))
+    pane.tick_row(2)
+    # The new card is on top; the others, the overview among them, were not drawn again.
+    marks = pane.page.evaluate(_MARKS)
+    assert [mark for mark, _ in marks] == [None, 0, 1, 2]
+    assert all(not drawings for _, drawings in marks[1:])
+    assert "the whole curve" in EditorPage(pane, 1).text("selected")
+    pane.tick_row(1)
+    assert [mark for mark, _ in pane.page.evaluate(_MARKS)] == [None, 1, 2]
+    pane.tick_row(1)
+    assert [mark for mark, _ in pane.page.evaluate(_MARKS)] == [None, None, 1, 2]
+    assert pane.text().count("What does this mean?") == 1
+
+    requests.clear()
+    pane.page.wait_for_timeout(2_500)
+    # One clock, however many cards there are; it has two answers, for cards and for bars.
+    assert len([url for url in requests if url.endswith("_dash-update-component")]) <= 6
+    for row in (2, 1, 0):
+        pane.tick_row(row)
+    assert [mark for mark, _ in pane.page.evaluate(_MARKS)] == [2]
+    pane.screenshot("panes")
+    pane.assert_clean()
+
+
+def test_a_zoom_survives_selections(pane):
+    pane.tick_row(0)
+    editor = EditorPage(pane)
+    plot = editor.card.locator(".js-plotly-plot")
+    plot.hover()
+    plot.locator('.modebar-btn[data-title="Zoom in"]').click()
+    pane.settle()
+    (zoomed,) = pane.page.evaluate(_RANGES)
+    editor.press("select-all")
+    assert pane.page.evaluate(_RANGES) == [zoomed]
+    editor.press("flatten")
+    editor.press("select-none")
+    assert pane.page.evaluate(_RANGES)[0][0] == zoomed[0]
+    editor.press("undo")
+    pane.assert_clean()
