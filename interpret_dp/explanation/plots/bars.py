@@ -69,9 +69,8 @@ _ROOM_FOR_HEAD = 46
 _LARGEST_RATIO = 1000
 
 SIGNAL_TO_NOISE = (
-    "Signal to noise: the size of a term over that of its added noise (root mean squares over the "
-    "rows). Below 2, the effect may be noise alone: of terms without effect, fewer than one in "
-    "twenty reach 2. Sampling error is not counted."
+    "Signal to noise is the size of a term over that of its noise. Below 2, the effect may be "
+    "noise alone. Sampling error is not counted."
 )
 """Explanation of the figures beside the importances."""
 
@@ -198,7 +197,7 @@ def overview_figure(model: AdditiveModel, line: str) -> Figure:
     figure = _importances(model)
     height = figure.layout.height
     figure.update_layout(showlegend=True)
-    lines = "\n".join([*textwrap.wrap(SIGNAL_TO_NOISE, 95), line]).strip()
+    lines = "\n".join([*textwrap.wrap(SIGNAL_TO_NOISE, 64), line]).strip()
     has_menu = len(model.terms) > MOST_BARS
     add_heading(figure, "What matters: importance of every term", lines, with_menu=has_menu, gap=24)
     place_legend(figure, below=figure.layout.margin.b + 4, height=max(420, height + 140))
