@@ -148,10 +148,11 @@ def test_the_notebook_shows_the_heat_map(session):
         heat = editor.heat_map
         assert heat.data[0].type == "heatmap"
         assert editor.controls.tools["increasing"].disabled
-        assert not editor.controls.tools["smooth"].disabled
         assert "cells of" in editor.controls.verdict.value
+        assert editor.controls.tools["smooth"].disabled  # nothing is selected yet
         editor.controls.bins.value = (2, 2)
         assert editor.selected == (11, 12, 13)
+        assert not editor.controls.tools["smooth"].disabled
         editor.controls.tools["remove"].click()
         assert not table(session)[2, 1:4].any()
         assert len(editor.heat_map.layout.shapes) == 3

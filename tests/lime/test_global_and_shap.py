@@ -132,7 +132,7 @@ def test_figures_of_any_column_and_several_classes(explained: Any, rows: Any) ->
         assert names.count("your rows, one by one (ICE)") == has_lines
         assert "artial dependence" in figure.layout.annotations[-1].text
         axis = figure.layout.xaxis if key is None else figure.layout.yaxis
-        assert output in axis.title.text
+        assert output in axis.title.text.replace("<br>", " ")
     # The cell of 0 is 0.8 % of the axis wide, in place of 0.002 %.
     steps = [trace.x for trace in explanation.visualize(1).data if trace.line.shape == "hv"]
     assert np.array(steps)[:, 1] == pytest.approx(399.5, abs=0.1)

@@ -55,7 +55,7 @@ _SIDE_CHANNELS = (
     *("Side channels", "Can time, memory or errors reveal rows?"),
     "Values in rows raise no error and change no message, file name or log. Time and memory of the "
     "fit are not covered: whoever watches the machine learns about the rows.",
-    "docs/known_limits.md, tests/edges/test_nothing_leaks.py",
+    "docs/known_limits.md, tests/edges/test_values.py",
 )
 _SECURITY = (
     *("Security and access control", "Who can reach rows and noise?"),
@@ -119,12 +119,12 @@ def question_table(model: AdditiveModel, statements: Mapping[str, Any], odds: st
             (
                 *("Unprotected quantities", "What counts as public?"),
                 variant["unprotected_quantities"],
-                "docs/proofs/encoding.md, tests/edges/test_nothing_leaks.py",
+                "docs/proofs/encoding.md, tests/audit/test_planted_everywhere.py",
             ),
             (
                 *("Composition", "What do other private releases on these rows add?"),
                 known["accounting"]["composition"],
-                "docs/proofs/ledger-filter.md, tests/ledger/test_adaptive_sequences.py",
+                "docs/proofs/ledger-filter.md, tests/ledger/test_team_sequences.py",
             ),
             stated("Further use", "Will the rows be used again?", "release_type_details"),
             _OTHERS,

@@ -265,7 +265,8 @@ def test_figures_and_the_editor_speak_of_the_logarithm(models):
     mean = float(model.predict(X[:1])[0])
     shown = outcome_text(released, record).removeprefix("Predicted ").split(",")[0]
     assert float(shown) == pytest.approx(mean, rel=0.01)
-    assert "change of log(prediction)" in prediction_figure(released, record, "a line").to_json()
+    title = prediction_figure(released, record, "a line").layout.xaxis.title.text
+    assert "change of log(prediction)" in title.replace("<br>", " ")
     session = model.edit()
     session.shift("g", by=0.5, levels=["a"], recentre=False)
     edited = session.model

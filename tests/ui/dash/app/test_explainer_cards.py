@@ -43,5 +43,5 @@ def test_an_explainers_request_is_found_in_its_account(open_app, tmp_path):
     assert "models of this dashboard" in tab
     card = client.pane("local-overall-plot-container-0", local_model_drop=[0])
     assert "this explainer 100 %" not in text_of(card)
-    assert "more like this explainer." in text_of(card)
+    assert "Room for about 50 more queries." in text_of(card)
     assert dataclasses.replace(spend, queries=None).model_share >= spend.model_share
