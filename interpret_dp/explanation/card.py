@@ -25,7 +25,7 @@ from interpret_dp.explanation.plots.bars import term_importance
 from interpret_dp.explanation.plots.parts import score_unit
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, ModelSummary, summarise
-from interpret_dp.released.summary import LEAST_RATIO, term_sentence
+from interpret_dp.released.sentences import LEAST_RATIO, term_sentence
 
 __all__ = ["ModelCard"]
 

@@ -22,7 +22,7 @@ from interpret_dp.explanation.plots.prediction import prediction_figure
 from interpret_dp.explanation.plots.term import term_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveFeature, AdditiveModel, FeaturePair
-from interpret_dp.released.summary import term_sentence
+from interpret_dp.released.sentences import term_sentence
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -1,4 +1,4 @@
-"""Summary of a released model: a line a column, a sentence a term, contradictions to declarations.
+"""Summary of a released model: a line for each column, and contradictions to declarations.
 
 Only the released model is read, so a summary costs nothing and can be made of a loaded model too.
 """
@@ -10,13 +10,11 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from interpret_dp._figures import enumerated, notebook_table
+from interpret_dp._figures import notebook_table
 from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning
 from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.background import Background, BackgroundColumn
@@ -25,7 +23,6 @@ from interpret_dp.released.terms import (
     FEWEST_ROWS,
     AdditiveFeature,
     AdditiveTerm,
-    FeaturePair,
     FloatArray,
 )
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec
@@ -34,11 +31,7 @@ from interpret_dp.schema.declarations import NO_LEVEL
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LEAST_RATIO", "ColumnSummary", "ModelSummary", "summarise", "term_sentence"]
-__all__ += ["warn_after_fit"]
-
-LEAST_RATIO = 2.0
-"""Signal to noise below which the effect of a term may be noise alone."""
+__all__ = ["ColumnSummary", "ModelSummary", "summarise", "warn_after_fit"]
 
 # A column is said to be nearly empty from this share of undeclared or missing cells on. Three
 # deviations of the noise must leave so much of it: a column with 85 % missing cells is none.
@@ -53,7 +46,6 @@ _ROWS_OF_MANY_BINS = 100.0
 # small is of no use either, and what noise makes of larger ones must not raise an alarm.
 _SMALL_TABLE = 500
 _COLUMNS_NAMED = 3
-_MOST_NAMED = 4  # levels or ranges in a sentence; more of them are counted
 _MISSING, _UNDECLARED = "nearly all rows missing", "nearly all rows undeclared"
 _UNRELEASED, _ONE_BIN = "no level was released", "one bin"
 _FINDINGS = {
@@ -482,109 +474,3 @@ def _released_rows(model: LocallyLinearModel) -> float | None:
         return float(declared)
     rate = float((model.steps or {}).get("probability", 1.0))
     return batch / rate if batch is not None and rate < 1.0 else None
-
-
-# ------------------------------------------------------------------- sentences about terms
-
-
-def term_sentence(model: AdditiveModel, term: AdditiveTerm) -> str:
-    """Return what a curve and its band show, such as "The log-odds of 'yes' are higher for ...".
-
-    Parameters
-    ----------
-    model : AdditiveModel
-    term : AdditiveTerm
-        Of the model.
-
-    Notes
-    -----
-    Bands hold for each bin by itself. So a term of which noise alone may be the effect (signal to
-    noise below 2) is not described, and of others a bin counts as higher or lower where its whole
-    band is above or below zero, the average over the rows.
-    """
-    subject = model.subject(term)
-    if term.is_edited:
-        return f"{subject.name!r} was edited, so its effect is not described."
-    ratio = term.signal_to_noise
-    band = term.band()
-    if ratio is None or band is None:
-        return f"The noise in {subject.name!r} is not known, so its effect is not described."
-    if ratio < LEAST_RATIO:
-        return f"The effect of {subject.name!r} may be noise alone."
-    if isinstance(subject, FeaturePair):
-        return f"{subject.first.name!r} and {subject.second.name!r} have an effect together."
-    columns = [np.atleast_2d(values.T)[:, 1:-1] for values in (*band, term.scores)]
-    parts = [
-        _comparison(output, subject, _signs(*column))
-        for output, *column in zip(_outputs(model), *columns, strict=True)
-    ]
-    return " ".join(part for part in parts if part) or (
-        f"{subject.name!r} has an effect, but no single value is clearly above or below average."
-    )
-
-
-def _signs(lower: FloatArray, upper: FloatArray, scores: FloatArray) -> NDArray[np.int8]:
-    """Return 1 where the band is above zero, -1 where it is below, and 0 elsewhere.
-
-    Bins between two of the same sign join them where the curve itself keeps that sign.
-    """
-    signs = np.where(lower > 0, 1, np.where(upper < 0, -1, 0)).astype(np.int8)
-    known = np.flatnonzero(signs)
-    for first, last in pairwise(known.tolist()):
-        if signs[first] == signs[last] and (signs[first] * scores[first : last + 1] > 0).all():
-            signs[first : last + 1] = signs[first]
-    return signs
-
-
-def _outputs(model: AdditiveModel) -> list[str]:
-    if model.classes is None:
-        return ["The prediction is" if model.outcome is None else f"Predicted {model.outcome!r} is"]
-    if len(model.classes) <= 2:
-        return [f"The log-odds of {model.outcome!r} are"]
-    return [f"The score of {str(label)!r} is" for label in model.classes]
-
-
-def _comparison(output: str, feature: AdditiveFeature, signs: NDArray[np.int8]) -> str:
-    clauses = [
-        (word, _places_text(feature, signs == sign))
-        for word, sign in (("higher", 1), ("lower", -1))
-        if (signs == sign).any()
-    ]
-    if not clauses:
-        return ""
-    (word, places), *others = clauses
-    text = f"{word} for {feature.name!r} {places}"
-    for word, places in others:
-        text += f", and {word} {'for ' * (feature.cuts is None)}{places}"
-    rest = "" if signs.all() else "; elsewhere the average is within the band"
-    return f"{output} {text}{rest}."
-
-
-def _places_text(feature: AdditiveFeature, where: NDArray[np.bool_]) -> str:
-    """Return the levels, or the ranges of a number, where a condition holds."""
-    if feature.cuts is None:
-        labels = zip(feature.labels, where, strict=True)
-        return _listed([repr(label) for label, holds in labels if holds], "levels")
-    ends = np.flatnonzero(np.diff(np.concatenate([[False], where, [False]]).astype(np.int8)))
-    ranges = [
-        _range_text(feature, int(first), int(last))
-        for first, last in zip(ends[::2], ends[1::2] - 1, strict=True)
-    ]
-    return _listed(ranges, "ranges")
-
-
-def _range_text(feature: AdditiveFeature, first: int, last: int) -> str:
-    """Return a range of regular bins in words: "below 41", "from 41 to below 62", "from 62 on"."""
-    cuts = np.asarray(feature.cuts)
-    # A cut between two integers stands for the upper one.
-    borders = [f"{cut:.3g}" for cut in (np.ceil(cuts) if feature.integers else cuts).tolist()]
-    if first == 0 and last == len(cuts):
-        return "of any value"
-    start = "" if first == 0 else f"from {borders[first - 1]}"
-    if last == len(cuts):
-        return f"{start} on"
-    return f"{start} to below {borders[last]}" if start else f"below {borders[last]}"
-
-
-def _listed(names: Sequence[str], noun: str) -> str:
-    return f"in {len(names)} {noun}" if len(names) > _MOST_NAMED else enumerated(names)

@@ -30,7 +30,8 @@ from interpret_dp.explanation.plots.shape import monotone_previews, shape_figure
 from interpret_dp.explanation.plots.term import term_figure
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.released.lookup import lookup_tables
-from interpret_dp.released.summary import summarise, term_sentence
+from interpret_dp.released.sentences import term_sentence
+from interpret_dp.released.summary import summarise
 from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
 from tests.editor import test_pairs as pairs
 from tests.editor.models import build_model, session, without_rows

@@ -8,12 +8,13 @@ import pytest
 from interpret_dp import DPExplainableBoostingClassifier
 from interpret_dp.datasets import make_cohort
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
-from interpret_dp.released.summary import term_sentence
+from interpret_dp.released.sentences import term_sentence
 from interpret_dp.schema import Categorical, Continuous, Integer, Schema
 from tests.editor.models import build_model
 
 AGE = AdditiveFeature("age", Continuous(18, 95), np.array([30.0, 41.25, 50.0, 62.0]))
 YEARS = AdditiveFeature("age", Integer(18, 95), np.array([29.5, 40.5, 49.5, 61.5]))
+VISITS = AdditiveFeature("visits", Continuous(0, 20), np.array([4e-6, 2.0, 5.0, 9.0]))
 CITY = AdditiveFeature("city", Categorical(["Bern", "Bonn", "Ghent", "Graz", "Lyon"]))
 
 
@@ -39,6 +40,9 @@ def sentence(feature, scores, deviation=0.01, *, n_classes=2, missing=0.0):
         # A bin within its band joins its neighbours, unless the curve crosses zero there.
         (AGE, [1, 1, 0.001, 1, -1], "higher for 'age' below 62, and lower from 62 on."),
         (AGE, [1, 1, -0.001, 1, -1], "higher for 'age' below 41.2 and from 50 to below 62, and"),
+        (VISITS, [1, 1, 1, 1, -1], "higher for 'visits' below 9, and lower from 9 on."),
+        (VISITS, [-1, 1, 1, 1, 1], "higher for 'visits' above 0, and lower at 0."),
+        (VISITS, [-1, 1, 1, 1, -1], "above 0 and below 9, and lower at 0 and from 9 on."),
         (CITY, [1, 1, 0, -1, 0], "higher for 'city' 'Bern' and 'Bonn', and lower for 'Graz'"),
         (CITY, [1, 1, 1, 1, 1], "higher for 'city' in 5 levels."),
     ],

@@ -21,7 +21,7 @@ from interpret_dp.explanation.plots.prediction import local_figure, outcome_text
 from interpret_dp.explanation.plots.shape import TrueCurve, edit_note, shape_figure, with_bands
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, AdditiveTerm
-from interpret_dp.released.summary import term_sentence
+from interpret_dp.released.sentences import term_sentence
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

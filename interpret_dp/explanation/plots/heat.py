@@ -46,7 +46,7 @@ from interpret_dp.explanation.plots.parts import (
 )
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.released.locally_linear import LocallyLinearModel
-from interpret_dp.released.summary import term_sentence
+from interpret_dp.released.sentences import term_sentence
 from interpret_dp.schema.declarations import Continuous
 
 if TYPE_CHECKING:

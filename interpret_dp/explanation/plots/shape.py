@@ -35,7 +35,7 @@ from interpret_dp.explanation.plots.parts import (
 from interpret_dp.explanation.plots.plausible import add_draws
 from interpret_dp.released.intervals import Band
 from interpret_dp.released.isotonic import isotonic
-from interpret_dp.released.summary import term_sentence
+from interpret_dp.released.sentences import term_sentence
 from interpret_dp.schema.declarations import Categorical, Continuous
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from interpret_dp.explanation.plots.shape import (
     shape_figure,
     with_bands,
 )
-from interpret_dp.released.summary import term_sentence
+from interpret_dp.released.sentences import term_sentence
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
