@@ -22,12 +22,11 @@ from tests.browser.editor_page import EditorPage
 
 FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "dashboard.png"
 WIDTH, HEIGHT = 1200, 1000
-# What the panel says below its bar is in the documentation as text.
-LAST_LINE = "Shares are of mu squared"
+LAST_LINE = "All figures: costs"
 
 
 def draw(file: Path, chromium: str, folder: Path) -> None:
-    """Fit, open the dashboard, have the editor repair a curve, and write the picture."""
+    """Fit, open the dashboard, have the editor test a curve, and write the picture."""
     patients = make_cohort(5_000)
     ledger = PrivacyLedger(f"sqlite:///{folder / 'privacy.db'}")
     ledger.create_budget("patients", epsilon=4, delta=1e-6)
@@ -49,7 +48,7 @@ def draw(file: Path, chromium: str, folder: Path) -> None:
             editor.card.locator("button.dash-dropdown").last.click()
             page.locator(".dash-dropdown-option", has_text="increasing").first.click()
             dashboard.settle()
-            editor.press("repair")
+            editor.press("verdict")
             dashboard.assert_clean()
             box = page.get_by_text(LAST_LINE).bounding_box()
             assert box is not None
