@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -193,7 +194,9 @@ def main() -> None:
     """Measure, print and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--serve", nargs=4, metavar="", help=argparse.SUPPRESS)
-    parser.add_argument("--chromium", default="chromium", help="the browser's executable")
+    parser.add_argument(
+        "--chromium", default=shutil.which("chromium"), help="the browser's executable"
+    )
     parser.add_argument("--port", type=int, default=7_600)
     parser.add_argument("--out", type=Path, default=_RESULTS)
     arguments = parser.parse_args()

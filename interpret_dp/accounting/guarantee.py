@@ -56,7 +56,7 @@ _NUMBER_OF_ROWS = {
     "add_or_remove_one": "The number of rows is protected.",
     "replace_one": "The number of rows is not protected.",
 }
-# Whom somebody accuses wrongly, and whom he then spots: of people, and of rows.
+# Those who are wrongly accused, and the one who is spotted: of people, and of rows.
 _SUSPECTS = {
     "add_or_remove_one": (
         ("people who are not in the data", "a person who is in the data"),
@@ -70,18 +70,18 @@ _SUSPECTS = {
 
 
 def detection_text(probability: str, *, relation: str, of_rows: bool, seen: str = "") -> str:
-    """Return what somebody can find out who wants to find a person, in odds.
+    """Return how well an attacker can tell that a person is in the data, in odds.
 
     Parameters
     ----------
     probability : str
-        Of finding a person, in percent.
+        Of spotting a person, in percent.
     relation : {"add_or_remove_one", "replace_one"}
         Relation of neighbouring tables.
     of_rows : bool
         Whether one row is protected, and not all rows of a person.
     seen : str
-        Everything that he sees.
+        What the attacker sees, such as "that the model published".
     """
     alarms = f"{100 * FALSE_ALARMS:g}"
     innocent, guilty = _SUSPECTS[relation][of_rows]

@@ -329,7 +329,7 @@ def _planned(
 
 
 def _trained(estimator: Any, rows: _Rows, seed: int) -> tuple[FitRequest, TrainedTerms]:
-    """Train on public rows; no session is entered, and no ledger is asked for anything."""
+    """Train on public rows; no session is entered, and no ledger is read or written."""
     request = open_request(estimator, rows.X, rows.y)
     if request.declaring.is_needed:
         raise SchemaError(

@@ -54,7 +54,10 @@ def suggest_repairs(
     alpha: float,
     codes: Sequence[int] | None = None,
 ) -> tuple[Suggestion, ...]:
-    """Return a suggestion for each declared curve that noise bent; see the session's method."""
+    """Return a suggestion for each curve whose bumps against its direction could be noise.
+
+    See :meth:`interpret_dp.editor.EditSession.suggest_repairs`.
+    """
     if not isinstance(monotone, Mapping):
         raise TypeError(
             f"monotone is {monotone!r}; it must be a mapping of terms to directions, such as "

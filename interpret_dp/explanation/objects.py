@@ -271,7 +271,7 @@ class PrivateEBMExplanation(PrivateExplanation):
 
     @property
     def has_edit_session(self) -> bool:
-        """Whether :attr:`edit_session` was asked for before: opening it hashes the model."""
+        """Whether :attr:`edit_session` is open; to open it, the model is hashed."""
         return _SESSION in vars(self)
 
     def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:

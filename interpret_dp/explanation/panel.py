@@ -368,7 +368,7 @@ def _icons(document: Mapping[str, Any]) -> Element:
     groups = (
         (_GUESSED, guessed, "are spotted by guessing", _MODEL),
         (_SPOTTED, spotted - guessed, "more at most", _STRONG),
-        (_UNSEEN, 100 - spotted, "are not spotted", _FAINT),
+        (_UNSEEN, 100 - spotted, "or more are not spotted", _FAINT),
     )
     spans, place = [], 0
     for icon, count, _, ink in groups:

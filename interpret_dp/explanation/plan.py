@@ -30,8 +30,8 @@ __all__ = ["EFFECT", "FitPlan", "PlannedCurve", "PlannedFit"]
 
 FloatArray = NDArray[np.float64]
 
-#: Of an effect of so many half-widths the band is without zero in 4 of 5 fits.
 EFFECT = 1.0 + NormalDist().inv_cdf(0.8) / NormalDist().inv_cdf(0.975)
+"""Half-widths of a band that an effect must have, so that the band excludes zero in 4 of 5 fits."""
 
 _TITLE = "Plan of a private fit"
 _COLUMNS = (
@@ -78,7 +78,7 @@ class PlannedFit:
     correlated_widths : mapping of str to float, or None
         The same where all numbers are correlated by 0.9; None on public rows, which have their own.
     effects : mapping of str to float
-        Smallest effect of each feature whose band is without zero in 4 of 5 fits. With high noise a
+        Smallest effect of each feature whose band excludes zero in 4 of 5 fits. With high noise a
         curve shows a part of an effect only, so that this may be far above the width.
     correlated_effects : mapping of str to float, or None
         The same where all numbers are correlated by 0.9.
@@ -144,7 +144,7 @@ class FitPlan:
             ``n_rows``, ``epsilon``, ``kind`` ("all", "numbers", "levels"), ``n_features``; in the
             score's unit ``width`` (the half-width of the band: the median over features),
             ``correlated_width`` (the same where all numbers are correlated by 0.9), and
-            ``smallest_effect`` (whose band is without zero in 4 of 5 fits); ``level_rows``,
+            ``smallest_effect`` (whose band excludes zero in 4 of 5 fits); ``level_rows``,
             ``label_rows``, ``fits_left``, and with public rows the accuracy and its spread.
         """
         import pandas as pd

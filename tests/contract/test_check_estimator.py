@@ -24,7 +24,7 @@ pytestmark = [
 ]
 
 # Epsilon at which the noise is small beside the tables of 10 to 300 rows that the checks fit.
-LOUD = 1_000.0
+HIGH_EPSILON = 1_000.0
 # As little training as is enough for the checks that ask for a score.
 QUICK: dict[Any, dict[str, Any]] = {
     DPExplainableBoostingClassifier: {"max_rounds": 6},
@@ -75,14 +75,14 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     if has_fit_parameter(estimator, "sample_weight"):
         expected |= WEIGHTS_ARE_PRIVATE
     if is_classifier(estimator):
-        expected |= {} if estimator.epsilon == LOUD else LABELS_ARE_NOT_FOUND
+        expected |= {} if estimator.epsilon == HIGH_EPSILON else LABELS_ARE_NOT_FOUND
     else:
         expected |= TARGETS_NEVER_RAISE
     return expected
 
 
 @parametrize_with_checks(
-    [kind(epsilon=LOUD, **quick) for kind, quick in QUICK.items()],
+    [kind(epsilon=HIGH_EPSILON, **quick) for kind, quick in QUICK.items()],
     expected_failed_checks=expected_failed_checks,
 )
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:

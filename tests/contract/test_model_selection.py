@@ -136,8 +136,8 @@ def test_a_ledger_in_memory_refuses_other_processes(rows: Any) -> None:
 
 
 N_PEOPLE, VISITS = 60, 4
-# So little noise that the released number of rows tells how many were used.
-LOUD = 1_000.0
+# So little noise that the released number of rows shows how many were used.
+HIGH_EPSILON = 1_000.0
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def visits() -> tuple[Any, Any, Any, Any]:
 def weighted_model(**parameters: Any) -> DPExplainableBoostingClassifier:
     settings = {"schema": SCHEMA} | parameters
     return DPExplainableBoostingClassifier(
-        epsilon=LOUD, max_rounds=2, privacy_weight_max=1.0, **settings
+        epsilon=HIGH_EPSILON, max_rounds=2, privacy_weight_max=1.0, **settings
     )
 
 

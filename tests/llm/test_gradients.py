@@ -174,18 +174,18 @@ SCALES = [0.0, 1e-20, 1e-6, 1e-2, 1.0, 1e3, 1e6, 1e30]
 @given(
     seed=st.integers(0, 2**32 - 1),
     scale=st.sampled_from(SCALES),
-    loudness=st.sampled_from([0.0, 1e-3, 1.0, 1e4, 1e30]),
+    factor=st.sampled_from([0.0, 1e-3, 1.0, 1e4, 1e30]),
     projected=st.booleans(),
     n_limbs=st.sampled_from([1, 2, 3]),
 )
 @settings(max_examples=100)
-def test_one_row_adds_at_most_the_bound_in_integers(seed, scale, loudness, projected, n_limbs):
+def test_one_row_adds_at_most_the_bound_in_integers(seed, scale, factor, projected, n_limbs):
     """Rows and weights of any size; no room for anything."""
     rows, projections, weights, biases = problem(projected=projected, seed=seed, n_rows=9)
     rows = TrainingRows(rows.inputs * scale, rows.classes)
     sums = ClosedForm(rows, projections, TEMPERATURE, CLIP_NORM, n_limbs=n_limbs)
     for row in range(9):
-        added = sums.lattice_sum(weights * loudness, biases * loudness, torch.tensor([row]))
+        added = sums.lattice_sum(weights * factor, biases * factor, torch.tensor([row]))
         assert norm(added) <= sums.row_norm
 
 

@@ -24,7 +24,7 @@ def _row(text, name):
 
 
 def _replacing(text):
-    truth, ebm, private, louder = (
+    truth, ebm, private, noisier = (
         _row(text, name)[0]
         for name in ("truth", "EBM, not private", "private, epsilon 1", "private, epsilon 0.25")
     )
@@ -32,8 +32,8 @@ def _replacing(text):
     # and the EBM's 0.7623: one fit in fifty is better than the EBM.
     assert truth > ebm
     assert -0.01 < private - ebm < 0.006
-    assert louder < ebm
-    assert louder < private + 0.006
+    assert noisier < ebm
+    assert noisier < private + 0.006
 
 
 def _regularising(text):
