@@ -86,16 +86,24 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup(
-    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
-) -> Generator[None, object, object]:
-    """Give a fixture draws of its own, whichever test needs it first."""
-    from tests.repeatable import named_after
+class _DrawsOfFixtures:
+    """A plugin of its own: hooks of a conftest do not see fixtures of the session."""
 
-    of_parameter = getattr(request, "param_index", 0)
-    with named_after(f"{request.node.nodeid} {fixturedef.argname} {of_parameter}"):
-        return (yield)
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Generator[None, object, object]:
+        """Give a fixture draws of its own, whichever test needs it first."""
+        from tests.repeatable import named_after
+
+        of_parameter = getattr(request, "param_index", 0)
+        with named_after(f"{request.node.nodeid} {fixturedef.argname} {of_parameter}"):
+            return (yield)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the plugin above."""
+    config.pluginmanager.register(_DrawsOfFixtures())
 
 
 @pytest.hookimpl(wrapper=True)

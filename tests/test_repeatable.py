@@ -54,6 +54,16 @@ def test_a_fixture_has_draws_of_its_own(of_a_fixture):
     assert not np.array_equal(SystemRandomness().noise(2**12, 3), of_a_fixture)
 
 
+@pytest.fixture(scope="session")
+def of_the_session():
+    return SystemRandomness().noise(2**12, 3)
+
+
+def test_a_fixture_of_the_session_draws_by_its_name_alone(of_the_session):
+    with named_after(" of_the_session 0"):
+        assert np.array_equal(SystemRandomness().noise(2**12, 3), of_the_session)
+
+
 def test_another_seed_has_other_draws(monkeypatch):
     first = drawn("a")
     monkeypatch.setattr("tests.repeatable._SEED", "7")

@@ -137,13 +137,13 @@ def test_undo_redo_commit_and_cancel_follow_the_session(editor, session):
 
 
 def test_a_card_speaks_of_its_own_term_and_the_bar_of_the_model(editor, session):
-    session.flatten("bmi")
+    session.shift("bmi", by=0.25, bins=[3])
     editor.press("all")
     editor.press("flatten")
     assert editor.text("status") == "1 edit, 1 not committed"
     assert editor.bar("status") == "2 edits, 2 not committed"
     assert "bmi" not in editor.text("history")
-    assert "bmi flattened" in " ".join(editor.bar("history").split())
+    assert "bmi shifted" in " ".join(editor.bar("history").split())
     session.undo()
     session.undo()
     editor.change("idp-clock", "n_intervals", 1)
