@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,23 +94,15 @@ def class_strokes(model: LocallyLinearModel, index: int, against: int | None, li
     line : str
         The privacy cost; left out if empty.
     """
-    from plotly.subplots import make_subplots
-
     evidence = mean_evidence(model)
     values = evidence[index] if against is None else evidence[index] - evidence[against]
-    figure = make_subplots(
-        rows=1,
-        cols=3,
-        specs=[[{}, {}, {"type": "polar"}]],
-        subplot_titles=_PANELS,
-        horizontal_spacing=0.05,
-    )
-    _add_evidence(figure, ((1, 1), (1, 2), (1, 3)), model, values, _longest([values], model))
+    figure = _panels([[{}, {}], [None, {"type": "polar"}]], _PANELS)
+    _add_evidence(figure, ((1, 1), (1, 2), (2, 2)), model, values, _longest([values], model))
     title = f"The evidence of {label_text(model.classes, index)}"
     if against is not None:
         title += f", compared with {label_text(model.classes, against)}"
     words = f"{_evidence_words(model)}\n{_COLORS}\n{_WHEEL}\n{NOISE_WORDS}\n{line}"
-    return _finished(figure, model, [values], title, words, n_lines=1)
+    return _finished(figure, model, [values], title, words)
 
 
 def leads_of_rows(
@@ -171,16 +163,7 @@ def stroke_reading(
     line : str
         The privacy cost; left out if empty.
     """
-    from plotly.subplots import make_subplots
-
-    figure = make_subplots(
-        rows=2,
-        cols=2,
-        specs=[[{}, {}], [{}, {"type": "polar"}]],
-        subplot_titles=["the image", *_PANELS],
-        horizontal_spacing=0.12,
-        vertical_spacing=0.08,
-    )
+    figure = _panels([[{}, {}], [{}, {"type": "polar"}]], ["the image", *_PANELS])
     places = (1, 2), (2, 1), (2, 2)
     add_image(figure, image)
     for place in places[:2]:
@@ -193,13 +176,26 @@ def stroke_reading(
     compared = CLASS_WORDS if readings[0].against is None else _COLORS
     words = f"{words}\n{compared}\n{_WHEEL}\n{NOISE_WORDS}\n{line}"
     many = len(readings) > 1
-    figure = _finished(figure, model, contributions, title, words, n_lines=2, with_menu=many)
+    figure = _finished(figure, model, contributions, title, words, with_menu=many)
     if many:
         add_class_menu(figure, model, readings, actual, [{} for _ in readings], n_shared=3)
     return figure
 
 
 # ----------------------------------------------------------------------------------- their parts
+
+
+def _panels(specs: list[list[Any]], titles: Sequence[str]) -> Figure:
+    from plotly.subplots import make_subplots
+
+    return make_subplots(
+        rows=2,
+        cols=2,
+        specs=specs,
+        subplot_titles=titles,
+        horizontal_spacing=0.12,
+        vertical_spacing=0.08,
+    )
 
 
 def _finished(
@@ -209,27 +205,22 @@ def _finished(
     title: str,
     words: str,
     *,
-    n_lines: int,
     with_menu: bool = False,
 ) -> Figure:
     """Give a figure of evidence its scales, frames and heading."""
     wheels = [_wheel(model, values)[0] for values in drawn]
     pictures = [picture_of(model, values) for values in drawn]
-    upper, lower = (0.78, 0.22) if n_lines == 2 else (0.5, 0.5)
-    length = 1 / n_lines - 0.06
-    figure.update_layout(coloraxis=signed_axis(pictures, "a pixel", y=upper, length=length))
-    figure.update_layout(coloraxis2=signed_axis(wheels, "a direction", y=lower, length=length))
-    if n_lines == 1:
-        figure.update_layout(coloraxis2_colorbar_x=1.12)
-    dress(figure, height=400, margin={"l": 8, "r": 90 + 90 * (n_lines == 1), "b": 20})
+    figure.update_layout(coloraxis=signed_axis(pictures, "a pixel", y=0.78, length=0.44))
+    figure.update_layout(coloraxis2=signed_axis(wheels, "a direction", y=0.22, length=0.44))
+    dress(figure, height=400, margin={"l": 8, "r": 90, "b": 20})
     as_pictures(figure)
     height, width = pictures[0].shape
     figure.update_xaxes(range=[-0.5, width - 0.5])
     figure.update_yaxes(range=[height - 0.5, -0.5], autorange=False)
     low, high = figure.layout.polar.domain.y
     figure.update_polars(
-        # Room for the labels of directions, below the panel's title.
-        domain_y=[low, high - 0.12 * (high - low)],
+        # Room for the labels of directions, below the panel's title and above the figure's end.
+        domain_y=[low + 0.06 * (high - low), high - 0.12 * (high - low)],
         bgcolor="rgba(0,0,0,0)",
         radialaxis={"visible": False, "range": [0, 4]},
         angularaxis={
@@ -241,7 +232,7 @@ def _finished(
     )
     figure.update_annotations(font_size=12.5)
     add_heading(figure, title, words, with_menu=with_menu, letters=_LETTERS, over_panels=True)
-    fit_height(figure, n_lines * _PANEL)
+    fit_height(figure, 2 * _PANEL)
     return figure
 
 
