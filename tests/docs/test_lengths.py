@@ -9,8 +9,6 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("tutorials/*.md")])
 RECORDS = sorted(DOCS.glob("decisions/*.md"))
-# Its tables compare every engine with every table; its log is in benchmarks/NOTES.md.
-LONGER = {"accuracy.md": 1_500}
 
 
 def words(page):
@@ -19,7 +17,7 @@ def words(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_is_short(page):
-    assert words(page) <= LONGER.get(page.name, 1_200)
+    assert words(page) <= 1_200
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
