@@ -115,6 +115,10 @@ NUMBER_TOOLS: Mapping[str, Tool] = MappingProxyType({
         "Cap at", "No score above the number, none below minus the number",
         "cap", number="magnitude",
     ),
+    "steps": Tool(
+        "In steps", "So many equal steps from the first to the last selected bin",
+        "interpolate", {"method": "ends"}, number="steps",
+    ),
 })
 # fmt: on
 TOOLS: Mapping[str, Tool] = MappingProxyType({**SHAPE_TOOLS, **LEVEL_TOOLS, **NUMBER_TOOLS})
@@ -384,9 +388,10 @@ def _drag(term: EditedTerm, request: Request) -> Outcome:
     return _edited(term.session.shift(term.index, request.moved_by, bins=bins, **classes))
 
 
-def _number(tool: Tool, typed: float | str) -> float:
+def _number(tool: Tool, typed: float | str) -> float | int:
     try:
-        return float(typed)
+        number = float(typed)
+        return int(number) if number.is_integer() else number
     except ValueError:
         problem = f"got {typed!r}" if str(typed).strip() else "the field is empty"
         raise ValueError(f"'{tool.label}' needs a number, such as 0.1; {problem}.") from None

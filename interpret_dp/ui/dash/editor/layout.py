@@ -241,12 +241,10 @@ def _tools(ids: Ids, kind_of_term: str) -> list[Component]:
         id=ids("number"), type="text", placeholder="0.1", className="idp-editor-number"
     )
     number = named_field("Number", number)
+    numbers = suiting(NUMBER_TOOLS, kind_of_term)
     groups = [
         _group("Level of the selection", _div("grid", *_buttons(ids, levels))),
-        _group(
-            "By number",
-            _div("numbers", named_field("Number", number), *_buttons(ids, NUMBER_TOOLS)),
-        ),
+        _group("By number", _div("numbers", number, *_buttons(ids, numbers))),
     ]
     if shapes:
         grid = _div("grid", *_buttons(ids, shapes))
