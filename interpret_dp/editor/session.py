@@ -485,15 +485,7 @@ class EditSession(MeasuredHistory):
         for entry in chosen:
             if not isinstance(entry, Suggestion):
                 raise TypeError(f"{entry!r} is no Suggestion; use what suggest_repairs() returns.")
-        records = [
-            self.make_monotone(
-                entry.term,
-                increasing=entry.increasing,
-                bins=entry.bins,
-                classes=None if entry.class_label is None else [entry.class_label],
-            )
-            for entry in chosen
-        ]
+        records = [self.make_monotone(entry.term, **entry.arguments) for entry in chosen]
         return tuple(record for record in records if record is not None)
 
 

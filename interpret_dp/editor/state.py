@@ -202,7 +202,7 @@ def operation_in_words(base: AdditiveModel, operation: Operation) -> str:
     """Return an operation in words, such as "made increasing between 40 and 60"."""
     words = _effect_in_words(base, operation)
     if operation.n_public_rows:
-        words += f" (with metrics on {operation.n_public_rows:,} public rows)"
+        words += f", with metrics on {operation.n_public_rows:,} public rows"
     return words
 
 

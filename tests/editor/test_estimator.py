@@ -164,7 +164,7 @@ def test_edits_after_a_look_at_metrics_say_so_and_no_file_holds_a_row(model, tmp
     editing.reset("age")
     first, *others = [record.what for record in editing.history]
     assert "public" not in first
-    assert all(what.endswith("(with metrics on 1,234 public rows)") for what in others)
+    assert all(what.endswith(", with metrics on 1,234 public rows") for what in others)
     assert len(others) == 3
     editing.save(tmp_path / "edits.json")
     editing.model.save(tmp_path / "model.json")
