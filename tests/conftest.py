@@ -37,7 +37,7 @@ _LENGTHY = (
     "docs/test_migration.py",
     *("ebm/noise/test_denoising.py", "ebm/noise/test_intercepts.py"),
     *("ebm/test_estimators.py", "ebm/test_evaluation.py", "ebm/test_memory.py"),
-    *("ebm/test_multiclass.py", "ebm/test_wide_terms.py"),
+    "ebm/test_wide_terms.py",
     *("fitting/test_declaring.py", "fitting/test_weights_and_scores.py"),
     "ledger/test_team_sequences.py",
     *("lime/paper/test_adaptive.py", "lime/test_surrogate.py"),

@@ -227,3 +227,19 @@ def test_merging_to_many_bins_keeps_two_bytes():
     none = np.zeros(0, dtype=np.int64)
     sums = rows.advance(none, np.zeros((0, 300, 1), dtype=np.int32), np.array([0]), 300)
     assert np.flatnonzero(sums[0, :, 0]).tolist() == [0, 299]
+
+
+def test_one_rows_softmax_residuals_stay_within_the_declared_norm():
+    rng = np.random.default_rng(0)
+    both, label = np.arange(2), np.array([1], dtype=np.int16)
+    codes = [np.array([1], dtype=np.uint8), np.array([2], dtype=np.uint8)]
+    for n_classes in (3, 10, 200):
+        for _ in range(50):
+            rows = LocalMulticlassRows(codes, label, n_classes=n_classes)
+            scale = 2.0 ** rng.integers(10, 28)
+            updates = rng.normal(scale=scale, size=(2, 4, n_classes)).astype(np.int32)
+            sums = rows.advance(both, updates, both, 4)
+            for slot, code in ((0, 1), (1, 2)):
+                residual = sums[slot, code].astype(object)
+                assert sum(residual**2) <= rows.residual_norm**2
+                assert sum(residual) >= 0
