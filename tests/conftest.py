@@ -35,7 +35,7 @@ _LENGTHY = (
     *("backends/test_dask.py", "backends/test_local.py"),
     "benchmarks/test_rules.py",
     "docs/test_migration.py",
-    *("ebm/noise/test_denoising.py", "ebm/noise/test_intercepts.py"),
+    "ebm/noise/test_denoising.py",
     *("ebm/test_estimators.py", "ebm/test_evaluation.py", "ebm/test_memory.py"),
     "ebm/test_wide_terms.py",
     *("fitting/test_declaring.py", "fitting/test_weights_and_scores.py"),
