@@ -57,6 +57,12 @@ class Suggestion:
     p_value: float
     text: str
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of ``make_monotone`` that repair the curve."""
+        classes = None if self.class_label is None else [self.class_label]
+        return {"increasing": self.increasing, "bins": self.bins, "classes": classes}
+
 
 def suggest_repairs(
     base: AdditiveModel,

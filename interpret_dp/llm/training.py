@@ -48,12 +48,15 @@ class TrainedMaps:
     steps_begun : int
         Fewer than planned after an interruption.
     interrupted : bool
+    means : ndarray of float64, shape (n_inputs,), or None
+        Means of the inputs, where they are what was centred.
     """
 
     weights: NDArray[np.float64]
     biases: NDArray[np.float64]
     steps_begun: int
     interrupted: bool
+    means: NDArray[np.float64] | None
 
 
 def compute_device(name: str) -> torch.device:
@@ -155,7 +158,10 @@ class Training:
             interrupted = True
         average = self._adam.average.cpu().numpy()
         weights, biases = self._start.maps(average, self._frame)
-        return TrainedMaps(weights, biases, self._steps_begun, interrupted)
+        means = None
+        if self._frame is not None and self._start.projections is None:
+            means = self._frame.centre
+        return TrainedMaps(weights, biases, self._steps_begun, interrupted, means)
 
     def step(self) -> None:
         """Release the sum of one sample and follow it."""

@@ -21,11 +21,12 @@ from interpret_dp.released import EditRecord
 from interpret_dp.ui.figure import EditedTerm
 
 if TYPE_CHECKING:
-    from interpret_dp.editor import EditSession
+    from interpret_dp.editor import EditSession, Preview, Suggestion
 
 __all__ = ["ACTIONS", "LEVEL_TOOLS", "MODEL_ACTIONS", "NUMBER_TOOLS", "SESSION_BUTTONS"]
 __all__ += ["SHAPE_TOOLS", "TOOLS", "Outcome", "Request", "Tool", "counted", "disabled_buttons"]
-__all__ += ["go_back", "load", "perform", "status_text", "typed_bins"]
+__all__ += ["MetricsTable", "go_back", "load", "metrics_tables", "perform", "previewed"]
+__all__ += ["status_text", "typed_bins"]
 __all__ += ["selection_text", "shapes_for", "suiting", "time_text", "verdict_text", "whole_label"]
 
 
@@ -114,6 +115,10 @@ NUMBER_TOOLS: Mapping[str, Tool] = MappingProxyType({
     "cap": Tool(
         "Cap at", "No score above the number, none below minus the number",
         "cap", number="magnitude",
+    ),
+    "steps": Tool(
+        "In steps", "So many equal steps from the first to the last selected bin",
+        "interpolate", {"method": "ends"}, number="steps",
     ),
 })
 # fmt: on
@@ -261,6 +266,91 @@ def selection_text(term: EditedTerm, bins: tuple[int, ...]) -> str:
     return f"{text} ({rows})"
 
 
+# ------------------------------------------------------------------------------------ metrics
+
+_METRICS = {"log_loss": "log loss", "auroc": "AUROC", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
+
+
+@dataclass(frozen=True)
+class MetricsTable:
+    """Metrics on a part of the public rows, before and after editing, as texts.
+
+    Attributes
+    ----------
+    title : str
+        The part, with its number of rows.
+    head : tuple of str
+        Names of the columns: the metric, and the versions of the model.
+    rows : tuple of tuple of str
+    """
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def metrics_tables(
+    term: EditedTerm,
+    bins: Sequence[int] | None,
+    slice_term: int | None = None,
+    slice_bins: Sequence[int] | None = None,
+) -> list[MetricsTable]:
+    """Return metrics on all public rows, on those of the selection and on a slice.
+
+    Parameters
+    ----------
+    term : EditedTerm
+    bins : sequence of int or None
+        The selected bins.
+    slice_term : int, default=None
+        Number of the term that the slice is of.
+    slice_bins : sequence of int, default=None
+        The bins of the slice.
+
+    Returns
+    -------
+    list of MetricsTable
+        Empty if the session has no public rows.
+    """
+    session = term.session
+    if session.public_rows is None:
+        return []
+    parts: dict[str, dict[str, Any]] = {"All public rows": {}}
+    # The whole curve is all rows.
+    selected = bins if set(bins or ()) < set(term.places.whole()) else ()
+    for name, index, chosen in (
+        ("Selection", term.index, selected),
+        ("Slice", slice_term, slice_bins),
+    ):
+        if index is not None and chosen:
+            codes = sorted({int(code) for code in chosen})
+            subject = session.base.subject(session.base.terms[index])
+            title = f"{name} {codes_text(subject, codes)} of {subject.name!r}"
+            parts[title] = {subject.name: {"bins": codes}}
+    return [_metrics_table(term, title, where) for title, where in parts.items()]
+
+
+def _metrics_table(term: EditedTerm, title: str, where: Mapping[str, Any]) -> MetricsTable:
+    session = term.session
+    figures = session.metrics(where=where, preview=term.preview).drop(index="last")
+    names = {"original": "loaded" if session.base.edits else "released", "current": "now"}
+    n_rows = int(figures.pop("n_rows").iloc[0])
+    return MetricsTable(
+        title=f"{title} ({n_rows:,})",
+        head=("", *(names.get(version, version) for version in figures.index)),
+        rows=tuple(
+            (_METRICS.get(metric, metric), *map(_figure_text, figures[metric]))
+            for metric in figures.columns
+        ),
+    )
+
+
+def _figure_text(value: float) -> str:
+    if not math.isfinite(value):
+        return "none"
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:#.4g}"
+
+
 # ------------------------------------------------------------------------------------ actions
 
 
@@ -335,6 +425,28 @@ def perform(term: EditedTerm, action: str, request: Request) -> Outcome:
     return ACTIONS[action](term, request)
 
 
+def previewed(term: EditedTerm, action: str, request: Request) -> Preview | None:
+    """Return what a button would do; None for one whose effect is not previewed.
+
+    Parameters
+    ----------
+    term, action, request
+        As :func:`perform` takes them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`perform`.
+    """
+    if action in TOOLS:
+        kind, arguments = TOOLS[action].kind, _arguments(term, TOOLS[action], request)
+    elif action == "repair" and (suggestions := _suggestions(term, request)):
+        kind, arguments = "make_monotone", suggestions[0].arguments
+    else:
+        return None
+    return term.session.preview(kind, term.index, **arguments)
+
+
 def go_back(session: EditSession, entry: int, term: int | None = None) -> Outcome:
     """Bring the model, or one term, back to an entry of the history."""
     records = session.go_back(entry, term)
@@ -360,6 +472,12 @@ def load(session: EditSession, document: Mapping[str, Any]) -> Outcome:
 
 
 def _edit(term: EditedTerm, tool: Tool, request: Request) -> Outcome:
+    arguments = _arguments(term, tool, request)
+    return _edited(getattr(term.session, tool.kind)(term.index, **arguments))
+
+
+def _arguments(term: EditedTerm, tool: Tool, request: Request) -> dict[str, Any]:
+    """Return the arguments of a tool's method."""
     bins = request.bins
     if bins == ():
         raise ValueError(
@@ -375,7 +493,7 @@ def _edit(term: EditedTerm, tool: Tool, request: Request) -> Outcome:
     is_default = KINDS[tool.kind].everything and set(bins or ()) >= set(term.places.whole())
     if bins is not None and not is_default:
         arguments["bins"] = bins
-    return _edited(getattr(term.session, tool.kind)(term.index, **arguments))
+    return arguments
 
 
 def _drag(term: EditedTerm, request: Request) -> Outcome:
@@ -384,9 +502,10 @@ def _drag(term: EditedTerm, request: Request) -> Outcome:
     return _edited(term.session.shift(term.index, request.moved_by, bins=bins, **classes))
 
 
-def _number(tool: Tool, typed: float | str) -> float:
+def _number(tool: Tool, typed: float | str) -> float | int:
     try:
-        return float(typed)
+        number = float(typed)
+        return int(number) if number.is_integer() else number
     except ValueError:
         problem = f"got {typed!r}" if str(typed).strip() else "the field is empty"
         raise ValueError(f"'{tool.label}' needs a number, such as 0.1; {problem}.") from None
@@ -450,7 +569,8 @@ def verdict_text(term: EditedTerm, request: Request) -> str:
     return f"{verdict.text}{' Edits are not judged.' * term.view.is_edited}"
 
 
-def _repair(term: EditedTerm, request: Request) -> Outcome:
+def _suggestions(term: EditedTerm, request: Request) -> tuple[Suggestion, ...]:
+    """Return what a repair would do, at most one suggestion."""
     label, session = _label(term, request), term.session
     sign = {"increasing": "+", "decreasing": "-"}.get(request.shape)
     if sign is None:
@@ -459,10 +579,14 @@ def _repair(term: EditedTerm, request: Request) -> Outcome:
         )
     direction: Any = sign if label is None else {label: sign}
     directions = {session.terms[term.index]: direction}
-    suggestions = session.suggest_repairs(directions, bins=request.bins or None)
+    return session.suggest_repairs(directions, bins=request.bins or None)
+
+
+def _repair(term: EditedTerm, request: Request) -> Outcome:
+    suggestions = _suggestions(term, request)
     if not suggestions:
         return Outcome(f"There is nothing to repair. {_test(term, request).text}", "note")
-    session.apply(suggestions)
+    term.session.apply(suggestions)
     return Outcome(f"Repaired what noise explains. {suggestions[0].text}")
 
 

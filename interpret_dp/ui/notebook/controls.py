@@ -27,7 +27,7 @@ _ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Shape": ("increasing", "decreasing", "monotone", "convex", "concave"),
         "Line": ("line", "fit", "flatten", "left", "right"),
-        "Number": ("shift", "scale", "set", "cap", "remove"),
+        "Number": ("shift", "scale", "set", "cap", "steps", "remove"),
         "Smoothing": ("smooth",),
     }
 )
