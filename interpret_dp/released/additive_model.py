@@ -82,6 +82,16 @@ class AdditiveModel:
         Whether a regression's scores are logarithms of the target's unit.
     target : str or None
         Name of the target's column; None if it has none.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> released = model.fit(patients.X, patients.y).released_
+    >>> released
+    <AdditiveModel: classification of 10 terms, epsilon 1 at delta 1e-05, data set 'unnamed'>
     """
 
     task: str
