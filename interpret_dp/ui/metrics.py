@@ -1,4 +1,4 @@
-"""Metrics on public rows as texts, for the card of the dashboard and for the notebook."""
+"""Metrics on public rows, and correlated features, as texts for both editors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from interpret_dp._figures import enumerated
 from interpret_dp.editor.bins import codes_text
 from interpret_dp.ui.figure import EditedTerm
 
-__all__ = ["MetricsTable", "metrics_tables"]
+__all__ = ["MetricsTable", "correlated_text", "metrics_tables"]
 
+_MOST_CORRELATED = 5
 _METRICS = {"log_loss": "log loss", "auroc": "AUROC", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
 
 
@@ -93,3 +95,21 @@ def _figure_text(value: float) -> str:
     if not math.isfinite(value):
         return "none"
     return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:#.4g}"
+
+
+def correlated_text(term: EditedTerm, bins: Sequence[int] | None) -> str:
+    """Return the features that a term's feature is correlated with, in a sentence or two.
+
+    Empty if the model holds no correlations of it.
+    """
+    selection = {"bins": list(bins)} if bins else {}
+    table = term.session.correlated(term.index, **selection).head(_MOST_CORRELATED)
+    if table.empty:
+        return ""
+    names = [f"{row.feature} ({row.correlation:g})" for row in table.itertuples()]
+    text = f"Most correlated features, as released: {enumerated(names)}."
+    moved = [(row.feature, f"{row.shift:+.1f}") for row in table.itertuples()]
+    shifts = [f"{name} {shift}" for name, shift in moved if shift not in ("+0.0", "-0.0", "+nan")]
+    if shifts:
+        text += f" Expected in the selection, in standard deviations: {enumerated(shifts)}."
+    return text

@@ -32,7 +32,7 @@ from interpret_dp.ui.actions import (
     verdict_text,
 )
 from interpret_dp.ui.figure import BINS, EditedTerm
-from interpret_dp.ui.metrics import metrics_tables
+from interpret_dp.ui.metrics import correlated_text, metrics_tables
 from interpret_dp.ui.notebook.controls import (
     Controls,
     error_html,
@@ -206,7 +206,8 @@ class NotebookEditor:
             text = "nothing; draw across the plot, or use the fields"
             if self._selected:
                 text = selection_text(self._edited, self._selected)
-            controls.figure_note.value = note_html(self._edited.note)
+            correlated = correlated_text(self._edited, self._selected)
+            controls.figure_note.value = note_html(f"{self._edited.note} {correlated}".strip())
             controls.selected.value = note_html(f"Selected: {text}")
             controls.says.value = note_html(self.figure.layout.meta["alternative"])
             controls.history.value = history_html(session.history, session.undone)
