@@ -338,6 +338,7 @@ def test_an_edit_is_previewed_with_its_metrics(editor):
     rows = [[age, 3.0, "mid", "Lyon"] for age in (15, 50, 57, 80)]
     estimator = SimpleNamespace(
         predict_proba=lambda X: np.tile([0.25, 0.75], (len(X), 1)),
+        eval_terms=lambda X: np.array([[1.0], [5.0], [6.0], [8.0]]),
     )
     editor.session._build = lambda model: estimator
     editor.session.use_public_rows(rows, list("abba"), public=True)
