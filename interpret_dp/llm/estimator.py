@@ -345,7 +345,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
             spreads=np.array(coding.spreads),
             weights=np.zeros((1, 1, coding.n_inputs)) if trained is None else trained.weights,
             biases=np.zeros((1, 1)) if trained is None else trained.biases,
-            inverse_temperature=1.0 if trained is None else request.settings.inverse_temperature,
+            inverse_temperature=1.0 if trained is None else trained.inverse_temperature,
             classes=tuple(
                 plain_value(label)
                 for label in class_array(in_class_order(request.schema.target).levels)

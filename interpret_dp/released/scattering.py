@@ -41,7 +41,7 @@ _WINDOW = 1.6
 # Channels that are normalised together.
 _GROUPS = (1, ORIENTATIONS, ORIENTATIONS, *[ORIENTATIONS] * ORIENTATIONS)
 # Contrast, of the declared range, below which an image counts as blank more and more.
-_FAINTEST = 2.0**-10
+_MIN_CONTRAST = 2.0**-10
 # Features are multiples of this.
 _UNIT = 2.0**-10
 
@@ -172,7 +172,7 @@ def _normalised(channels: Singles) -> FloatArray:
     start = 0
     for size in _GROUPS:
         group = units[start : start + size]
-        group /= math.sqrt(float(np.mean(group**2)) + _FAINTEST**2)
+        group /= math.sqrt(float(np.mean(group**2)) + _MIN_CONTRAST**2)
         start += size
     # Towards zero, so that no length grows.
     return np.trunc(units / _UNIT) * _UNIT
