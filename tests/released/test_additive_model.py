@@ -198,6 +198,7 @@ def test_what_bands_are_made_from_is_checked_as_noise_is(known, message):
         (("features", 1, "cuts"), [1.0], "cannot have cuts"),
         (("classes",), None, "has classes"),
         (("task",), "ranking", "must be 'classification'"),
+        (("rounds",), 10**30, "rounds is 10"),
         (("terms",), 3, "incomplete or was changed"),
         (("terms",), [], "has no terms; it must have one at least"),
         (
