@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from tests.explanation.influences import adult_explanation
 from tests.ledger.requests import reserve
 
 pytestmark = pytest.mark.browser
@@ -123,3 +126,44 @@ def test_a_slider_shows_what_each_epsilon_buys(dashboard, shown, width):
     page.assert_fits()
     page.screenshot(f"privacy_plan_{width}")
     page.assert_clean()
+
+
+# ----------------------------------------------------------------- a fitted estimator in a notebook
+
+
+def test_guarantee_is_below_the_diagram(shown: Any, browser_page: Any) -> None:
+    from tests.browser.driver import Dashboard
+
+    model = shown.model
+    view = Dashboard(browser_page)
+    browser_page.set_content(model._repr_html_())
+    diagram = browser_page.locator(".sk-container").bounding_box()
+    card = browser_page.locator(".interpret-dp-guarantee")
+    assert card.bounding_box()["y"] >= diagram["y"] + diagram["height"]
+    assert model.guarantee_.sentence in card.inner_text()
+    assert "trusted with the rows" not in card.inner_text()
+    card.locator("summary").click()
+    assert "trusted with the rows" in card.inner_text()
+    view.screenshot("estimator_repr")
+    view.assert_clean()
+
+
+# -------------------------------------------- the harness: a tool that sees no error proves nothing
+
+
+def test_errors_on_the_page_are_noticed(browser_page, show_server):
+    from tests.browser.driver import Dashboard
+
+    page = Dashboard(browser_page)
+    page.open(show_server(adult_explanation()))
+    page.assert_clean()
+
+    page.page.evaluate("() => console.error('planted')")
+    page.page.evaluate("() => fetch('/no-such-page')")
+    page.page.evaluate("() => fetch('http://192.0.2.1/outside').catch(() => null)")
+    page.settle()
+    assert "planted" in page.console_errors
+    assert any(entry.startswith("400 ") for entry in page.failed_requests)
+    assert any("192.0.2.1" in entry for entry in page.failed_requests)
+    with pytest.raises(AssertionError, match="planted"):
+        page.assert_clean()
