@@ -4,6 +4,7 @@ Nothing is replaced but ``interpret.show``, which would start a server: here it 
 of what it is given. A page that speaks of "your table" is given one, as ``GIVEN`` says.
 """
 
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,16 +33,17 @@ def _table():
     }
 
 
-def _black_box():
+@cache
+def _fitted():
     patients = make_cohort(2_000)
     model = DPExplainableBoostingClassifier(schema=patients.schema)
-    model.fit(patients.X, patients.y)
-    return {
-        "model": model,
-        "patients": patients.X,
-        "schema": patients.schema,
-        "rows": make_cohort(3, seed=1).X,
-    }
+    return model.fit(patients.X, patients.y), patients
+
+
+def _black_box():
+    model, patients = _fitted()
+    rows = make_cohort(3, seed=1).X
+    return {"model": model, "patients": patients.X, "schema": patients.schema, "rows": rows}
 
 
 def _small_model():
