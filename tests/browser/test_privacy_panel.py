@@ -101,6 +101,33 @@ def test_the_local_view_and_the_privacy_tab(dashboard, shown):
     page.assert_clean()
 
 
+@pytest.mark.parametrize("width", [1366, 390])
+def test_a_slider_shows_what_each_epsilon_buys(dashboard, shown, width):
+    page = dashboard([shown.total, shown.costs], width=width)
+    page.open_tab("Privacy")
+    page.page.get_by_role("button", name="Plan the next fit").first.click()
+    rail = page.page.locator(".slider-rail-touch-rect")
+    rail.wait_for()
+    page.settle()
+    marks = "trace => trace.name === 'chosen epsilon' && trace.visible"
+    chosen = (
+        "() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => plot.data)"
+        f".filter({marks}).map(trace => trace.x[0])"
+    )
+    assert page.page.evaluate(chosen) == [1]
+    requests: list[str] = []
+    page.page.on("request", lambda request: requests.append(request.post_data or ""))
+    rail.click(position={"x": 4, "y": 4})
+    page.page.wait_for_function(f"() => String(({chosen})()) === '0.1'")
+    # Every figure was drawn before.
+    assert not [asked for asked in requests if "idp-plan" in asked]
+    page.page.get_by_text("The same in numbers").click()
+    assert "no private row was read. Nothing was charged." in page.text()
+    page.assert_fits()
+    page.screenshot(f"privacy_plan_{width}")
+    page.assert_clean()
+
+
 # ----------------------------------------------------------------- a fitted estimator in a notebook
 
 

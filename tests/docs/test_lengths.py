@@ -1,6 +1,7 @@
-"""Pages are short enough to be read, and the figures of docs/epsilon.md are right."""
+"""Pages are short: 1,200 words, README 900, a version's changes 1,000; figures of epsilon.md."""
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,10 @@ import pytest
 from interpret_dp.accounting import detection_power, epsilon_of_mu, mu_of_budget
 from tests.docs.pages import table_below
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("tutorials/*.md")])
 RECORDS = sorted(DOCS.glob("decisions/*.md"))
-# Its tables compare every engine with every table; its log is in benchmarks/NOTES.md.
-LONGER = {"accuracy.md": 1_500}
 
 
 def words(page):
@@ -21,7 +21,7 @@ def words(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_is_short(page):
-    assert words(page) <= LONGER.get(page.name, 1_200)
+    assert words(page) <= 1_200
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
@@ -34,6 +34,18 @@ def test_a_record_has_its_parts_and_is_short(record):
     assert words(record) <= 150
 
 
+def test_the_first_page_is_short():
+    prose = re.sub(r"^```.*?^```$", "", (ROOT / "README.md").read_text(), flags=re.M | re.S)
+    assert 400 < len(prose.split()) <= 900
+
+
+def test_changes_of_a_version_are_short():
+    _, *versions = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## [")
+    assert versions
+    assert [text[:40] for text in versions if len(text.split()) > 1_000] == []
+    assert all(re.search(r"^### (?=(\w+))", text, re.M)[1] == "Privacy" for text in versions)
+
+
 def test_all_pages_together_are_short():
     assert sum(map(words, [*PAGES, *RECORDS])) <= 26_000
     assert len(RECORDS) > 10
@@ -42,7 +54,7 @@ def test_all_pages_together_are_short():
 # ---------------------------------------------------------------------------------- docs/epsilon.md
 
 
-EPSILON = Path(__file__).parents[2] / "docs" / "epsilon.md"
+EPSILON = DOCS / "epsilon.md"
 DELTA = 1e-6
 
 

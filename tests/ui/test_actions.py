@@ -51,11 +51,11 @@ def test_a_button_works_on_every_term_that_it_is_shown_for(session, action, name
     kind = session.view(name).kind
     bins = tuple(range(1, len(session.view(name).labels) - 1))
     if TOOLS[action].suits(kind):
-        outcome = use(session, action, name, bins=bins, number="0.2")
+        outcome = use(session, action, name, bins=bins, number="2")
         assert outcome.level in ("done", "note")
     else:
         with pytest.raises(ValueError, match=r"order|distance"):
-            use(session, action, name, bins=bins, number="0.2")
+            use(session, action, name, bins=bins, number="2")
 
 
 @pytest.mark.parametrize("action", sorted(TOOLS))
