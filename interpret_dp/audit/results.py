@@ -36,8 +36,8 @@ _VERDICTS = {
     (False, False): "**NOT REFUTED, but should be**",
 }
 _ATTACK_HEAD = (
-    "| claim of | epsilon | proved | proved, Gaussian | attack | can detect | verdict |\n"
-    "|---|--:|--:|--:|---|--:|---|"
+    "| claim of | epsilon | verdict | proved | proved, Gaussian | can detect | attack |\n"
+    "|---|--:|---|--:|--:|--:|---|"
 )
 _REPLAY_HEAD = (
     "| explainer | pairs of tables | releases | largest change / sensitivity | violations |\n"
@@ -184,8 +184,8 @@ def _attack_row(line: AttackLine) -> str:
     finds = "nothing" if math.isinf(line.finds) else f"{line.finds:.3g}"
     verdict = _VERDICTS[line.is_refuted, line.is_as_expected]
     return (
-        f"| {line.subject} | {line.epsilon:g} | {_bound(line.bound)} | {gaussian} "
-        f"| {how}: {line.evidence} | {finds} | {verdict} |"
+        f"| {line.subject} | {line.epsilon:g} | {verdict} | {_bound(line.bound)} | {gaussian} "
+        f"| {finds} | {how}: {line.evidence} |"
     )
 
 

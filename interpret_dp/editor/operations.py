@@ -55,6 +55,13 @@ class Operation:
         Whether the intercept takes up the change of the term's mean.
     n_public_rows : int
         Number of public rows whose metrics the author had seen; 0 for none.
+
+    Examples
+    --------
+    >>> from interpret_dp.editor import Operation
+    >>> shift = Operation("shift", "age", bins=(1, 2), classes=(0,), parameters={"by": 0.1})
+    >>> shift.to_dict()["bins"]
+    [1, 2]
     """
 
     kind: str
@@ -382,6 +389,17 @@ class Preview:
         The whole model after the edit.
     changed : bool
         Whether anything would change.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> session = model.fit(patients.X, patients.y).edit(author="Ada")
+    >>> preview = session.preview("shift", "sex", by=0.1, levels=["male"])
+    >>> preview.record.term, len(session.history)
+    ('sex', 0)
     """
 
     record: EditRecord

@@ -95,6 +95,15 @@ class PlannedFit:
         Mean accuracy on public rows that were held out, and its standard deviation; empty without.
     curve : PlannedCurve or None
         None where the schema declares no number.
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical, Integer, Schema, plan
+    >>> schema = Schema({"age": Integer(18, 95)}, target=Categorical(["no", "yes"]))
+    >>> planned = plan(schema, 1_000, [1, 4], delta=1e-6, rate=0.2, n_fits=1)
+    >>> tight, generous = planned.fits
+    >>> tight.level_rows > generous.level_rows
+    True
     """
 
     n_rows: int
@@ -129,6 +138,14 @@ class FitPlan:
         Of scores and widths.
     source : str
         Which rows were fitted, and the caller's guesses.
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical, Integer, Schema, plan
+    >>> schema = Schema({"age": Integer(18, 95)}, target=Categorical(["no", "yes"]))
+    >>> planned = plan(schema, 1_000, [1, 4], delta=1e-6, rate=0.2, n_fits=1)
+    >>> [fit.epsilon for fit in planned.fits]
+    [1.0, 4.0]
     """
 
     fits: tuple[PlannedFit, ...]
