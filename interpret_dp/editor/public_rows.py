@@ -1,26 +1,24 @@
 """Rows that a user declares public, and exact metrics of models on them.
 
-They stay in the memory of this process. No file, no edit and no model holds one of them.
+They stay in the memory of this process. No file, no edit and no model holds one of them. Estimators
+that a session builds read them: nothing here encodes a row.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import shortened
 from interpret_dp.editor.bins import select_codes
 from interpret_dp.editor.history import EditHistory
 from interpret_dp.editor.operations import Preview
 from interpret_dp.editor.state import State, find_term
-from interpret_dp.released import AdditiveFeature, AdditiveModel, FeaturePair
-from interpret_dp.schema import encode_classes, open_table, open_target
-from interpret_dp.schema.encode import encode_column
+from interpret_dp.released import AdditiveModel, AdditiveTerm
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,9 +51,10 @@ class PublicRows:
     Raises
     ------
     ValueError
-        If ``public`` is not True, there is no row, or a target is no class or no number.
+        If ``public`` is not True, there is no row, there are not as many targets as rows, or a
+        target is no class or no number.
     SchemaError
-        If the rows lack features of the model, or do not have as many targets.
+        If the rows lack features of the model.
     """
 
     def __init__(
@@ -76,39 +75,21 @@ class PublicRows:
                 "y, epsilon=..., delta=...), which adds noise and charges the ledger."
             )
         self._base, self._build, self._X = base, build, X
-        self._table = open_table(X, [feature.name for feature in base.features])
-        self.n_rows = self._table.n_rows
-        if not self.n_rows:
-            raise ValueError("X has 0 rows; metrics need one at least.")
-        self._truth = self._read(y)
         # States and models are immutable. Cards show the same ones again and again.
         self._predicted = lru_cache(maxsize=8)(self._predict)
         self._figures = lru_cache(maxsize=64)(self._compute)
         self._mask = lru_cache(maxsize=16)(self._find)
+        self.n_rows = len(self._predicted(base))
+        self._truth = _classes_of(y, base.classes) if base.classes is not None else _numbers_of(y)
+        if not self.n_rows or len(self._truth) != self.n_rows:
+            raise ValueError(
+                f"X has {self.n_rows} rows and y has {len(self._truth)} targets; there must be "
+                "as many of them, and one at least."
+            )
 
     def __repr__(self) -> str:
         """Show the number of rows, and none of them."""
         return f"PublicRows({self.n_rows} rows)"
-
-    def _read(self, y: Any) -> NDArray[Any]:
-        """Return the numbers of the classes, or the targets of a regression."""
-        classes = self._base.classes
-        if classes is not None:
-            codes = encode_classes(y, classes, self.n_rows)
-            n_unknown = int((codes < 0).sum())
-            if n_unknown:
-                raise ValueError(
-                    f"y has {n_unknown} values that are no class of the model; its classes are "
-                    f"{shortened(classes)}. Leave these rows out, or mend their labels."
-                )
-            return codes
-        try:
-            numbers = np.asarray(open_target(y, self.n_rows), dtype=np.float64)
-        except (TypeError, ValueError):
-            numbers = np.array([np.nan])
-        if not np.isfinite(numbers).all():
-            raise ValueError("y has values that are no finite numbers. Leave these rows out.")
-        return numbers
 
     def metrics(
         self, versions: Mapping[str, State | AdditiveModel], subset: Subset
@@ -157,17 +138,47 @@ class PublicRows:
         """Return which rows belong to a subset, shape (n_rows,)."""
         inside = np.ones(self.n_rows, dtype=np.bool_)
         for index, bins in subset:
-            inside &= np.isin(self._codes(self._base.subject(self._base.terms[index])), bins)
+            inside &= np.isin(self._codes(index), bins)
         return inside
 
-    def _codes(self, subject: AdditiveFeature | FeaturePair) -> NDArray[np.int64]:
-        """Return the bin or cell of each row, shape (n_rows,)."""
-        if isinstance(subject, FeaturePair):
-            first, second = self._codes(subject.first), self._codes(subject.second)
-            return first * subject.second.n_codes + second
-        values = self._table.column(self._table.names.index(subject.name))
-        codes = encode_column(values, subject.spec, 1, edges=subject.cuts)
-        return np.asarray(codes, dtype=np.int64)
+    def _codes(self, index: int) -> NDArray[np.float64]:
+        """Return the bin or cell of each row, shape (n_rows,).
+
+        The estimator of a model that scores each bin with its number says them.
+        """
+        term = self._base.terms[index].as_released
+        numbers = np.arange(len(term.weights), dtype=np.float64)
+        scores = np.broadcast_to(
+            numbers.reshape(-1, *[1] * (term.scores.ndim - 1)), term.scores.shape
+        )
+        probe = AdditiveTerm(term.feature, scores, term.weights, None, partner=term.partner)
+        estimator = self._build(dataclasses.replace(self._base, terms=(probe,), edits=()))
+        codes = np.asarray(estimator.eval_terms(self._X), dtype=np.float64)
+        return np.rint(codes.reshape(self.n_rows, -1)[:, 0])
+
+
+def _classes_of(y: Any, classes: Sequence[Any]) -> NDArray[np.int64]:
+    """Return the number of each label's class; the text "1" is not the number 1."""
+    numbers = {(isinstance(label, str), label): place for place, label in enumerate(classes)}
+    labels = np.asarray(y, dtype=object).ravel().tolist()
+    codes = np.array([numbers.get((isinstance(label, str), label), -1) for label in labels])
+    n_unknown = int((codes < 0).sum())
+    if n_unknown:
+        raise ValueError(
+            f"y has {n_unknown} values that are no class of the model; its classes are "
+            f"{', '.join(map(repr, classes))}. Leave these rows out, or mend their labels."
+        )
+    return codes
+
+
+def _numbers_of(y: Any) -> NDArray[np.float64]:
+    try:
+        numbers = np.asarray(y, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        numbers = np.array([np.nan])
+    if not np.isfinite(numbers).all():
+        raise ValueError("y has values that are no finite numbers. Leave these rows out.")
+    return numbers
 
 
 class MeasuredHistory(EditHistory):
@@ -202,9 +213,10 @@ class MeasuredHistory(EditHistory):
         Raises
         ------
         ValueError
-            If ``public`` is not True, there is no row, or a target is no class or no number.
+            If ``public`` is not True, there is no row, there are not as many targets as rows, or a
+            target is no class or no number.
         SchemaError
-            If the rows lack features of the model, or do not have as many targets.
+            If the rows lack features of the model.
         """
         rows = PublicRows(self._base, self._build, X, y, public=public)
         with self._lock:
@@ -249,9 +261,10 @@ class MeasuredHistory(EditHistory):
         Raises
         ------
         TypeError, ValueError
-            If there are no rows, given ones are not declared public, or ``where`` is no selection.
+            If there are no rows, given ones are not declared public or do not fit their targets,
+            or ``where`` is no selection.
         SchemaError
-            If the rows lack features of the model, or do not have as many targets.
+            If the rows lack features of the model.
         """
         rows, is_given = self._public_rows, X is not None or y is not None
         if is_given:

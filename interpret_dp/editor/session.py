@@ -27,7 +27,7 @@ from interpret_dp.editor.operations import Preview
 from interpret_dp.editor.public_rows import MeasuredHistory
 from interpret_dp.editor.repairs import Suggestion, suggest_repairs
 from interpret_dp.editor.state import find_term
-from interpret_dp.editor.tables import changes_table
+from interpret_dp.editor.tables import changes_table, correlated_table
 from interpret_dp.editor.verdict import ALPHA, Verdict, judge
 from interpret_dp.released import AdditiveModel, AdditiveTerm, Band, EditRecord, FeaturePair
 
@@ -236,6 +236,35 @@ class EditSession(MeasuredHistory):
         """
         with self._lock:
             return changes_table(self._base, self._state)
+
+    def correlated(self, term: str | int, **selection: Any) -> pd.DataFrame:
+        """Return the features that a term's feature is most correlated with.
+
+        The fit released the correlations, with noise; nothing is computed of rows. Models of
+        earlier versions have none, and neither have pairs.
+
+        Parameters
+        ----------
+        term : str or int
+        between, levels, bins
+            The part of the feature that the column ``shift`` is about, as in :meth:`preview`.
+
+        Returns
+        -------
+        DataFrame
+            The most correlated features first. Columns ``feature``; ``correlation``, from -1 to 1,
+            without a sign where one of both features is nominal; ``shift``, by how many standard
+            deviations the feature's normal score is expected to be higher in the rows of the
+            selection than in all rows, NaN without a selection or if one of both is nominal.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such term, or the selection does not suit it.
+        """
+        index = find_term(self._base, term)
+        codes = self._codes(index, **selection) if selection else None
+        return correlated_table(self._base, index, codes)
 
     # ------------------------------------------------------------------------------- notebooks
 

@@ -138,7 +138,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         knowledge, and then cost nothing.
     features : {"inputs", "scattering"}, default="inputs"
         What maps see: columns and pixels as declared, or public wavelet features of images from
-        8 x 8 pixels (:class:`interpret_dp.released.scattering.Scattering`), which say far more.
+        8 x 8 pixels (``interpret_dp.released.scattering``), with which one map a class does more.
     background : float, default=None
         Public value of a pixel where a picture shows nothing, such as 0 for black. Explanations
         compare a picture with one that is all background, and missing pixels are taken for it with
@@ -345,7 +345,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
             spreads=np.array(coding.spreads),
             weights=np.zeros((1, 1, coding.n_inputs)) if trained is None else trained.weights,
             biases=np.zeros((1, 1)) if trained is None else trained.biases,
-            inverse_temperature=1.0 if trained is None else request.settings.inverse_temperature,
+            inverse_temperature=1.0 if trained is None else trained.inverse_temperature,
             classes=tuple(
                 plain_value(label)
                 for label in class_array(in_class_order(request.schema.target).levels)

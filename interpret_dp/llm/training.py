@@ -1,7 +1,7 @@
 """One DP-LLM training: sums of clipped gradients are released, and Adam follows them.
 
-Everything after the release is post-processing: Adam, the decay of its rate, the running average
-and the weights that an interruption leaves.
+Everything after the release is post-processing: Adam, the decay of its rate, the running average,
+the temperature of the scores and the weights that an interruption leaves.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from interpret_dp.fitting.progress import progress
+from interpret_dp.llm.calibration import temperature
 from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.features import (
     Frame,
@@ -43,8 +44,11 @@ class TrainedMaps:
     Attributes
     ----------
     weights : ndarray of float64, shape (n_classes, n_maps, n_inputs)
-        Of the standardised inputs: centring and projections are multiplied out.
+        Of the standardised inputs: centring and projections are multiplied out, and all scores are
+        divided by a temperature.
     biases : ndarray of float64, shape (n_classes, n_maps)
+    inverse_temperature : float
+        Of the softmax over a class's maps: shares are those of the training.
     steps_begun : int
         Fewer than planned after an interruption.
     interrupted : bool
@@ -54,6 +58,7 @@ class TrainedMaps:
 
     weights: NDArray[np.float64]
     biases: NDArray[np.float64]
+    inverse_temperature: float
     steps_begun: int
     interrupted: bool
     means: NDArray[np.float64] | None
@@ -156,12 +161,21 @@ class Training:
         except KeyboardInterrupt:
             # No private number was shown, so that the moment of the interruption is public.
             interrupted = True
-        average = self._adam.average.cpu().numpy()
-        weights, biases = self._start.maps(average, self._frame)
+        return self._released(interrupted=interrupted)
+
+    def _released(self, *, interrupted: bool) -> TrainedMaps:
+        start, settings = self._start, self._settings
+        weights, biases = start.split(self._adam.average.cpu().numpy())
+        scale = 1.0
+        # Else the length of rows in training is not known.
+        if self._frame is not None:
+            scale = temperature(weights, biases, settings, self._session.public_choices)
+        weights, biases = start.maps(weights / scale, biases / scale, self._frame)
+        shares_at = settings.inverse_temperature * scale
         means = None
-        if self._frame is not None and self._start.projections is None:
+        if self._frame is not None and start.projections is None:
             means = self._frame.centre
-        return TrainedMaps(weights, biases, self._steps_begun, interrupted, means)
+        return TrainedMaps(weights, biases, shares_at, self._steps_begun, interrupted, means)
 
     def step(self) -> None:
         """Release the sum of one sample and follow it."""
@@ -244,21 +258,26 @@ class _Start:
     shape: tuple[int, int, int]
     projections: NDArray[np.float32] | None
 
-    def maps(
-        self, parameters: NDArray[np.float32], frame: Frame | None
+    def split(
+        self, parameters: NDArray[np.float32]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return weights and biases, with the frame and the projections multiplied out."""
+        """Return weights and biases of the maps, as trained."""
         n_weights = math.prod(self.shape)
         weights = parameters[:n_weights].reshape(self.shape).astype(np.float64)
-        biases = parameters[n_weights:].reshape(self.shape[:2]).astype(np.float64)
+        return weights, parameters[n_weights:].reshape(self.shape[:2]).astype(np.float64)
+
+    def maps(
+        self, weights: NDArray[np.float64], biases: NDArray[np.float64], frame: Frame | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return weights and biases, with the frame and the projections multiplied out."""
         if frame is not None:
             weights, biases = frame.undone(weights, biases)
         if self.projections is not None:
             weights = weights @ self.projections.astype(np.float64)
         # What all classes have in common changes no probability, and a class's contributions
         # would be explained by it.
-        weights -= weights.mean(axis=(0, 1))
-        biases -= biases.mean()
+        weights = weights - weights.mean(axis=(0, 1))
+        biases = biases - biases.mean()
         return np.ascontiguousarray(weights.transpose(1, 0, 2)), np.ascontiguousarray(biases.T)
 
 

@@ -41,7 +41,7 @@ _WINDOW = 1.6
 # Channels that are normalised together.
 _GROUPS = (1, ORIENTATIONS, ORIENTATIONS, *[ORIENTATIONS] * ORIENTATIONS)
 # Contrast, of the declared range, below which an image counts as blank more and more.
-_FAINTEST = 2.0**-10
+_MIN_CONTRAST = 2.0**-10
 # Features are multiples of this.
 _UNIT = 2.0**-10
 
@@ -124,16 +124,17 @@ class Scattering:
             cells = np.take(cells * np.expand_dims(shares, (0, 3 - axis)), owners, axis=axis)
         return np.asarray(cells.transpose(1, 2, 0).ravel())
 
-    def by_stroke(self, values: ArrayLike) -> tuple[float, FloatArray]:
-        """Return numbers of features summed over places and colours: of brightness, and of strokes.
+    def by_stroke(self, values: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return numbers of features by cell, summed over colours: of brightness, and of strokes.
 
-        Strokes have the shape (3, `ORIENTATIONS`): fine ones, coarse ones, and variations of fine
-        ones.
+        Shapes (n_lines, n_columns) and (3, `ORIENTATIONS`, n_lines, n_columns): fine strokes,
+        coarse ones, and variations of fine ones.
         """
-        sums = np.asarray(values, dtype=np.float64).reshape(self.shape).sum(axis=(0, 2, 3))
+        sums = np.asarray(values, dtype=np.float64).reshape(self.shape).sum(axis=0)
         first, second = sums[1 : 1 + 2 * ORIENTATIONS], sums[1 + 2 * ORIENTATIONS :]
-        strokes = first.reshape(2, ORIENTATIONS), second.reshape(ORIENTATIONS, -1).sum(axis=1)
-        return float(sums[0]), np.vstack(strokes)
+        cells = self.shape[2:]
+        varying = second.reshape(1, ORIENTATIONS, -1, *cells).sum(axis=2)
+        return sums[0], np.concatenate([first.reshape(2, ORIENTATIONS, *cells), varying])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -171,7 +172,7 @@ def _normalised(channels: Singles) -> FloatArray:
     start = 0
     for size in _GROUPS:
         group = units[start : start + size]
-        group /= math.sqrt(float(np.mean(group**2)) + _FAINTEST**2)
+        group /= math.sqrt(float(np.mean(group**2)) + _MIN_CONTRAST**2)
         start += size
     # Towards zero, so that no length grows.
     return np.trunc(units / _UNIT) * _UNIT

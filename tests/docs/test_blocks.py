@@ -29,6 +29,8 @@ def _table():
         "schema": patients.schema,
         "X": patients.X,
         "y": patients.y,
+        "X_public": patients.X,
+        "y_public": patients.y,
         "ledger": ledger,
     }
 

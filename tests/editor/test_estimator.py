@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import ndtri
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -196,6 +198,26 @@ def test_metrics_of_nothing_or_of_what_is_no_row_are_refused(model, arguments, e
 def test_metrics_of_rows_that_are_not_declared_public_are_refused(model, public):
     with pytest.raises(ValueError, match=r"with public=True\. .*charges the ledger"):
         model.edit().metrics(ROWS, list("ab") * 6, **public)
+
+
+def test_correlated_features_are_those_of_the_release_and_shift_with_the_selection(tmp_path):
+    known = (("age", "dose", 0.5), ("age", "city", 0.75), ("grade", "age", -0.25))
+    released = dataclasses.replace(build_model(), correlations=known)
+    DPExplainableBoostingClassifier.from_released(released).save(tmp_path / "model.json")
+    model = load_model(tmp_path / "model.json")
+    editing = model.edit()
+    assert editing.released.correlations == known
+    table = editing.correlated("age", between=(60, 90))
+    assert list(table["feature"]) == ["city", "dose", "grade"]
+    weights = released.terms[0].weights[1:-1]
+    shares = weights / weights.sum()
+    scores = ndtri(np.cumsum(shares) - shares / 2)
+    mean = np.average(scores[-2:], weights=weights[-2:])
+    np.testing.assert_allclose(table["shift"], [np.nan, 0.5 * mean, -0.25 * mean])
+    assert editing.correlated("age")["shift"].isna().all()
+    assert editing.correlated("city", levels=["Lyon"])["shift"].isna().all()
+    model.remove_features(["dose"])
+    assert model.to_released().correlations == known[1:]
 
 
 def test_an_estimator_that_is_not_fitted_cannot_be_edited():

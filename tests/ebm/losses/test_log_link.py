@@ -175,7 +175,7 @@ def test_one_row_moves_no_integer_farther_than_declared(objective, last):
 
 @pytest.mark.parametrize("objective", TARGETS)
 def test_the_plan_is_that_of_squared_loss(objective, models):
-    X, y, _ = table(objective)
+    X, y, _ = table(objective, 300)
     squared = model_of("rmse", schema=Schema(FEATURES, TARGETS[objective])).fit(X, y)
     assert models[objective].guarantee_.releases == squared.guarantee_.releases
 

@@ -332,6 +332,37 @@ def test_buttons_do_what_the_methods_do(editor):
         editor.session.undo()
 
 
+def test_an_edit_is_previewed_with_its_metrics(editor):
+    before = editor.session.view(AGE).current
+    assert editor.controls.metrics.value == ""
+    rows = [[age, 3.0, "mid", "Lyon"] for age in (15, 50, 57, 80)]
+    estimator = SimpleNamespace(
+        predict_proba=lambda X: np.tile([0.25, 0.75], (len(X), 1)),
+        eval_terms=lambda X: np.array([[1.0], [5.0], [6.0], [8.0]]),
+    )
+    editor.session._build = lambda model: estimator
+    editor.session.use_public_rows(rows, list("abba"), public=True)
+    assert "All public rows (4)" in _text(editor.controls.metrics)
+    editor.controls.preview_first.value = True
+    editor.select([5, 6])
+    assert "Selection between 40 and 60 of 'age' (2)" in _text(editor.controls.metrics)
+    assert editor.controls.accept.disabled
+    _click(editor, "Remove effect")
+    assert "Preview: age effect removed between 40 and 60" in _text(editor.controls.note)
+    assert _heights(editor, ["preview"])[4:6] == [0.0, 0.0]
+    assert _text(editor.controls.metrics).count("preview") == 2
+    editor.controls.discard.click()
+    assert editor.session.history == ()
+    assert editor.controls.accept.disabled
+    assert not _text(editor.controls.metrics).count("preview")
+    _click(editor, "Remove effect")
+    editor.controls.accept.click()
+    after = editor.session.view(AGE).current
+    assert np.flatnonzero(after != before).tolist() == [5, 6]
+    assert editor.session.history[0].what.endswith("with metrics on 4 public rows")
+    assert editor.controls.accept.disabled
+
+
 @pytest.mark.parametrize("term", range(4))
 def test_buttons_are_off_exactly_where_the_operation_makes_no_sense(editor, term):
     editor.controls.term.value = term

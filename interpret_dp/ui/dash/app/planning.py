@@ -52,21 +52,21 @@ def register(app: dash.Dash) -> None:
         State(_part("asked", MATCH), "data"),
         prevent_initial_call=True,
     )
-    def fill(_clicks: Any, _looks: Any, n_rows: Any, guess: Any, asked: Any) -> Any:
+    def fill(_clicks: Any, _looks: Any, n_rows: Any, guess: Any, request: Any) -> Any:
         trigger: Any = dash.ctx.triggered_id
         has_begun = trigger["type"] == _part("clock", 0)["type"]
         # A field may change while a plan is made.
-        asked = asked if has_begun else [n_rows, guess]
+        request = request if has_begun else [n_rows, guess]
         try:
-            plan = _plan(explanations_of(app)[trigger["number"]], *asked)
+            plan = _plan(explanations_of(app)[trigger["number"]], *request)
             if plan.done():
-                return _plan_parts(plan.result()), True, asked
+                return _plan_parts(plan.result()), True, request
         except (TypeError, ValueError) as error:
-            return message(Outcome(str(error), "error")), True, asked
+            return message(Outcome(str(error), "error")), True, request
         except Exception as error:
-            return error_message(error), True, asked
+            return error_message(error), True, request
         line = html.Div("Planning: fits of simulated rows run.", role="status")
-        return no_update if has_begun else line, False, asked
+        return no_update if has_begun else line, False, request
 
 
 def _part(name: str, number: Any) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from interpret_dp.ui.dash.editor.parts import (
     message,
     model_name,
     named_field,
+    notes,
     selection_line,
 )
 from interpret_dp.ui.figure import EditedTerm
@@ -78,7 +79,9 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
             _selection_bar(ids, term),
             _div(
                 "body",
-                _div("plot", plot, html.Div(term.note, id=ids("note"), className="idp-muted")),
+                _div(
+                    "plot", plot, html.Div(notes(term, ()), id=ids("note"), className="idp-muted")
+                ),
                 _div("side", *_tools(ids, term.view.kind)),
             ),
             _div("line", message(Outcome(tip, "note")), id=ids("message")),

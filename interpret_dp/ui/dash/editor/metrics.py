@@ -12,10 +12,10 @@ from dash.development.base_component import Component
 
 from interpret_dp.editor import EditSession
 from interpret_dp.explanation.plots.heat import CellPlaces
-from interpret_dp.ui.actions import MetricsTable, metrics_tables
 from interpret_dp.ui.dash.components import error_message
 from interpret_dp.ui.dash.editor.parts import Ids, session_of
 from interpret_dp.ui.figure import EditedTerm
+from interpret_dp.ui.metrics import MetricsTable, metrics_tables
 
 __all__ = ["metrics_children", "metrics_section", "register", "slices_style"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -16,9 +16,10 @@ from interpret_dp.released import EditRecord
 from interpret_dp.ui.actions import Outcome, selection_text, time_text
 from interpret_dp.ui.dash.components import explanation_of
 from interpret_dp.ui.figure import EditedTerm
+from interpret_dp.ui.metrics import correlated_text
 
 __all__ = ["BUTTON", "SELECTOR", "Ids", "action_button", "data_attributes", "history_list"]
-__all__ += ["icon_styles", "link_button", "message", "model_name", "named_field"]
+__all__ += ["icon_styles", "link_button", "message", "model_name", "named_field", "notes"]
 __all__ += ["preview_message", "selection_line", "session_of"]
 
 BUTTON, SELECTOR = "idp-editor-button", "idp-editor-selector"
@@ -182,6 +183,11 @@ def selection_line(term: EditedTerm, bins: tuple[int, ...]) -> list[Any]:
     if isinstance(term.places, CellPlaces):
         gesture = "drag a rectangle over cells"
     return [html.B("Nothing selected: "), f"{gesture}."]
+
+
+def notes(term: EditedTerm, bins: Sequence[int]) -> list[Component]:
+    """Return what the plot cannot show, and the correlated features."""
+    return [html.Div(text) for text in (term.note, correlated_text(term, bins)) if text]
 
 
 def history_list(

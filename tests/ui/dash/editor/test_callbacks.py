@@ -249,6 +249,12 @@ def test_metrics_are_of_all_public_rows_the_selection_and_a_slice(shown, cohort,
     assert "Slice" not in editor.text("metrics")
 
 
+def test_a_card_names_the_features_that_its_own_is_correlated_with(editor, session):
+    editor.box(70.0, 90.0)
+    first = session.correlated("age", bins=editor.selected).iloc[0]
+    assert f"Most correlated features, as released: {first['feature']} (" in editor.text("note")
+
+
 def test_ends_and_levels_are_typed_as_a_gesture_selects(shown, editor, session):
     editor.change("idp-editor-from", "value", "40")
     editor.change("idp-editor-to", "value", "60.0")

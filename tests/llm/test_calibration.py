@@ -1,0 +1,79 @@
+"""Class scores are divided by a temperature that follows from released numbers alone."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from sklearn.datasets import load_digits
+
+from interpret_dp import Categorical, Continuous, Schema
+from interpret_dp.llm.calibration import temperature
+from interpret_dp.llm.config import default_settings
+from tests.llm.tables import classifier, three_classes
+
+
+def loss(scores, y):
+    scores = scores - scores.max(axis=1, keepdims=True)
+    return float(np.mean(np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(y)), y]))
+
+
+def scale_of(model):
+    """Return the temperature: shares of maps are those of the training."""
+    return model.model_.inverse_temperature / model.settings_.inverse_temperature
+
+
+@pytest.mark.parametrize("clip_norm", [0.02, 0.2])
+def test_it_undoes_what_clipping_does_to_the_scores(clip_norm):
+    """Little noise: scores of clipped gradients are too large, and then as good as the truth."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(4_000, 4))
+    truth = X @ rng.normal(size=(4, 3))
+    y = (truth + rng.gumbel(size=truth.shape)).argmax(axis=1)
+    model = classifier(
+        schema=Schema(default=Continuous(-4, 4), target=Categorical([0, 1, 2])),
+        standardize=(0, 1),
+        epsilon=20.0,
+        n_maps=1,
+        clip_norm=clip_norm,
+        epochs=30,
+        sampling_rate=0.5,
+        learning_rate=0.2,
+        averaging=0.9,
+    ).fit(X, y)
+    found = model.decision_function(X)
+    assert loss(found, y) < 1.03 * loss(truth, y)
+    # Control: as trained.
+    assert loss(scale_of(model) * found, y) > 1.2 * loss(truth, y)
+
+
+def test_images_are_calibrated_and_predicted_as_before():
+    digits = load_digits()
+    schema = Schema(default=Continuous(0, 16), target=Categorical(range(10)))
+    model = classifier(schema=schema, epsilon=4.0, n_maps=8, epochs=20, sampling_rate=0.1)
+    model.set_params(learning_rate=None, projection_dim=None)
+    model.fit(digits.images[:1300], digits.target[:1300])
+    X, y = digits.images[1300:], digits.target[1300:]
+    probabilities, scores = model.predict_proba(X), model.decision_function(X)
+    assert loss(scores, y) < 0.8 * loss(scale_of(model) * scores, y)
+    assert (model.classes_[probabilities.argmax(axis=1)] == model.predict(X)).all()
+
+
+def test_scores_of_a_table_stay_as_they_are():
+    """The clipping norm of tables is that of a long gradient."""
+    assert scale_of(classifier(clip_norm=None).fit(*three_classes())) < 1.1
+
+
+def test_no_temperature_where_rows_have_an_unknown_length_or_training_was_cut_short():
+    assert scale_of(classifier(centring=0, clip_norm=0.01).fit(*three_classes())) == 1.0
+    settings = dataclasses.replace(default_settings(4, None), clip_norm=1e-3)
+    generator = np.random.default_rng(0)
+    weights = generator.normal(size=(1, 2, 4))
+
+    def of(size):
+        return temperature(size * weights, np.zeros((1, 2)), settings, generator)
+
+    assert of(1e-4) == 1.0
+    assert 2.0 < of(10.0) < 10.0
