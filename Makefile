@@ -39,7 +39,7 @@ help:
 	@echo "make fuzz           property tests with fresh examples and noise (ARGS=\"--minutes 5\")"
 	@echo "make mutants        plants 500 faults in the code of the guarantee and counts what tests notice"
 	@echo "make test-newest    the unit tests with the newest release of every dependency (ARGS=path narrows them)"
-	@echo "make lint           ruff, mypy and import-linter"
+	@echo "make lint           ruff, mypy, import-linter, and words that must not come back"
 	@echo "make docs           the documentation as pages of HTML, into docs/_build; warnings are errors"
 	@echo "make format         rewrite the sources as the linter wants them"
 	@echo "make bench          every measurement below, into tables, pages and figures; takes hours"
@@ -78,6 +78,7 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m scripts.check_words
 
 format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .

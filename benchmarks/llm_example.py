@@ -23,6 +23,8 @@ __all__ = ["main"]
 
 _WIDTH = 940
 _DIGIT = 3
+# A digit of the first kind that the model of wavelets takes for one of the second.
+_TAKEN, _FOR = 4, 9
 
 
 def figures() -> dict[str, Any]:
@@ -33,12 +35,18 @@ def figures() -> dict[str, Any]:
     ).fit(X, y)
     print(f"MNIST at epsilon 2: {images.score(X_test, y_test):.4f}", flush=True)
     asked = np.flatnonzero(y_test == _DIGIT)[:1]
+    wavelets = DPLocallyLinearClassifier(
+        epsilon=2.0, delta=DELTA, schema=SCHEMA, features="scattering"
+    ).fit(X, y)
+    fours = np.flatnonzero(y_test == _TAKEN)
+    chances = wavelets.predict_proba(X_test[fours])
+    mistaken = fours[[np.argmax(chances[:, _FOR] - chances[:, _TAKEN])]]
     patients = make_cohort(20_000)
     table = DPLocallyLinearClassifier(epsilon=1.0, delta=1e-6, schema=patients.schema)
     table.fit(patients.X, patients.y)
     row = make_cohort(5, seed=7)
     return {
-        "llm_global": images.explain_global().figure(),
+        "llm_strokes": wavelets.explain_local(X_test[mistaken], y_test[mistaken]).figure(0),
         "llm_local": images.explain_local(X_test[asked], y_test[asked]).figure(0),
         "llm_table": table.explain_local(row.X, row.y).figure(0),
     }

@@ -17,30 +17,36 @@ _Bests = Callable[[Fits], list[tuple[int, float]]]
 _INTRODUCTION = """\
 # Speed and memory on one machine
 
-Written by `python -m benchmarks.scale`; raw numbers are in benchmarks/results/scale.json. 14
-features, two classes, epsilon 1, delta 1e-6, simulated rows, default settings. The reference is
-`interpret.privacy.DPExplainableBoostingClassifier`. The engines take turns on the same rows; a warm
-fit follows an unmeasured one. Cells are medians, in brackets the smallest and the largest."""
+{answer}Measured by `python -m benchmarks.scale` on simulated rows with 14 features and two classes,
+at epsilon 1 and delta 1e-6, with default settings. The reference is
+`interpret.privacy.DPExplainableBoostingClassifier`. Both engines take turns on the same rows; a
+warm fit follows one that is not measured. Cells show the median, with the smallest and largest
+value in parentheses. Raw numbers are in benchmarks/results/scale.json."""
+
+_ANSWER = (
+    "A fit of {rows:,} rows takes {seconds:.1f} s, {ratio:.1f} times as fast as the reference."
+)
 
 _BUSY = """\
-**The machine was busy with other work: times are too long and their ratios rough, most of all for
-few rows. Run it again on a quiet one.**"""
+**Other work kept the machine busy, so times are too long and ratios rough, above all for few rows.
+Repeat the measurement on a quiet machine.**"""
 
 _WHERE = """\
 ## Where the time goes
 
-A fit reads the table once, and the codes of each feature twice a round: to add its update to the
-scores, and to sum residuals. A pass over the rows for four features in and four out moves
-{bytes_per_row} bytes a row. It took {pass_ns:.2f} ns a row on {threads} threads, {share:.0%} of the
-{bandwidth:.1f} GB/s at which the same threads copy memory. The rest is look-ups."""
+A fit reads the table once. In each round it then reads the codes of each feature twice: to update
+the scores, and to sum residuals. One pass that updates four features and sums four others moves
+{bytes_per_row} bytes for each row and took {pass_ns:.2f} ns for each row on {threads} threads. That
+is {share:.0%} of the {bandwidth:.1f} GB/s at which these threads copy memory; look-ups take the
+rest."""
 
 _MEMORY = """\
 ## Memory
 
-What `fit` adds at its peak to the memory that holds the table. Ours needs at most K + 16 bytes a
-row for K features, 30 here (exact bounds: tests/ebm/test_memory.py): a byte a row and feature (two
-above 256 bins), and scores and labels. Weights, starting scores, each further class and pairs come
-on top."""
+Peak memory that `fit` adds to the table. Ours needs at most K + 16 bytes for each row with K
+features, here 30 (exact bounds: tests/ebm/test_memory.py). These hold the scores, the label, and
+one byte for each feature (two above 256 bins). Weights, starting scores, further classes and pairs
+need more."""
 
 
 def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:
@@ -56,17 +62,19 @@ def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:
     """
     machine = "; ".join(f"{name} {value}" for name, value in raw["machine"].items())
     minutes = f" The whole run took {raw['minutes']} minutes." if "minutes" in raw else ""
-    parts = [_INTRODUCTION, f"Machine: {machine}.{minutes}"]
+    ends = raw["sizes"][:1] + raw["sizes"][1:][-1:] if "sizes" in raw else []
+    answer = "".join(f"{_answer(size)}\n" for size in ends) + "\n" * bool(ends)
+    parts = [_INTRODUCTION.format(answer=answer), f"Machine: {machine}.{minutes}"]
     if raw["machine"]["load average before"][0] > raw["machine"]["processors"] / 2:
         parts.append(_BUSY)
     if "sizes" in raw:
         parts += ["## Warm fits", _table(_WARM, [_warm_cells(size) for size in raw["sizes"]])]
         parts += [
             "## Against the reference at its best",
-            "The reference has the setting with the highest AUROC, and the fastest within 0.001 "
-            "of it, among max_rounds 30, 100, 300 and learning_rate 0.01, 0.05, 0.2; above a "
-            "million rows, among the fastest that were as good at the next smaller size. Ours has "
-            "its defaults.",
+            "The reference has the setting with the highest AUROC, and the fastest one within "
+            "0.001 of it, from max_rounds 30, 100, 300 and learning_rate 0.01, 0.05, 0.2. Above a "
+            "million rows only the fastest settings that were as good at the next smaller size "
+            "compete. Ours has its defaults.",
             _table(_BEST, [row for size in raw["sizes"] for row in _best_cells(size, bests)]),
             "## At equal rounds",
             _table(_EQUAL, [_equal_cells(size) for size in raw["sizes"]]),
@@ -90,6 +98,12 @@ def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:
         (docs / "performance.md").write_text(text, encoding="utf-8")
         draw_figures(raw, docs / "figures" / "performance.png")
     return text
+
+
+def _answer(size: dict[str, Any]) -> str:
+    """Return the time of a default fit, beside the reference's, in a sentence."""
+    ours, reference = (_middle(_of(size, name), "seconds") for name in ("ours", "reference"))
+    return _ANSWER.format(rows=size["rows"], seconds=ours, ratio=reference / ours)
 
 
 def _of(size: dict[str, Any], engine: str, setting: tuple[Any, Any] = (None, None)) -> Fits:
@@ -117,7 +131,7 @@ _WARM = (
     "fits",
     "ours (s)",
     "reference (s)",
-    "times as fast",
+    "speed-up",
     "AUROC, ours",
     "AUROC, reference",
 )
@@ -131,8 +145,8 @@ def _warm_cells(size: dict[str, Any]) -> list[str]:
         _spread(ours, "seconds"),
         _spread(reference, "seconds"),
         f"{_middle(reference, 'seconds') / _middle(ours, 'seconds'):.1f}",
-        _spread(ours, "AUROC", 4),
-        _spread(reference, "AUROC", 4),
+        f"{_middle(ours, 'AUROC'):.4f}",
+        f"{_middle(reference, 'AUROC'):.4f}",
     ]
 
 
@@ -143,7 +157,7 @@ _BEST = (
     "AUROC",
     "ours (s)",
     "AUROC, ours",
-    "times as fast",
+    "speed-up",
 )
 
 
@@ -166,7 +180,7 @@ def _best_cells(size: dict[str, Any], bests: _Bests) -> list[list[str]]:
     return rows
 
 
-_EQUAL = ("rows", "rounds of both", "ours (s)", "reference (s)", "times as fast")
+_EQUAL = ("rows", "rounds of both", "ours (s)", "reference (s)", "speed-up")
 
 
 def _equal_cells(size: dict[str, Any]) -> list[str]:
@@ -182,7 +196,7 @@ def _equal_cells(size: dict[str, Any]) -> list[str]:
     ]
 
 
-_BYTES = ("rows", "engine", "bytes a row beyond the table")
+_BYTES = ("rows", "engine", "bytes for each row")
 
 
 def _memory_cells(fit: dict[str, Any]) -> list[str]:

@@ -1,6 +1,6 @@
 """Repair the curves of a private model by what is known, and write down who did what and why.
 
-``python edit_a_model.py`` takes some seconds; edit_a_model.ipynb does the same with the mouse.
+``python edit_a_model.py`` takes some seconds; from_schema_to_card.ipynb has the editor.
 """
 
 from interpret_dp import DPExplainableBoostingClassifier

@@ -1,6 +1,7 @@
 """Replace interpret's EBM by a private one, compare both, and save the private one.
 
-``python replace_your_ebm.py`` takes some seconds; replace_your_ebm.ipynb explains each step.
+``python replace_your_ebm.py`` takes some seconds; from_schema_to_card.ipynb shows the
+curves of both.
 """
 
 import warnings

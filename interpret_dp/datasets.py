@@ -56,6 +56,14 @@ class Curve:
         Unit of the score: 1 for log-odds, the price of one log-odds unit for costs.
     offset : float
         Added last; it centres the curve over the cohort.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from interpret_dp.datasets import make_cohort
+    >>> age = make_cohort(100).curves["age"]
+    >>> age(np.array([20.0, 70.0])).round(2)
+    array([-0.83,  0.29])
     """
 
     feature: str
@@ -117,6 +125,13 @@ class Cohort:
         zero, as an explainable boosting machine centres its terms.
     intercept : float
         Log-odds, or currency units, to which the curves add.
+
+    Examples
+    --------
+    >>> from interpret_dp.datasets import make_cohort
+    >>> cohort = make_cohort(100)
+    >>> len(cohort.X), sorted(cohort.curves)[:3]
+    (100, ['admission_type', 'age', 'bmi'])
     """
 
     X: pd.DataFrame

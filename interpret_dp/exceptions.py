@@ -27,18 +27,48 @@ __all__ = [
 
 
 class InterpretDPError(Exception):
-    """Base class of every error that this package raises on purpose."""
+    """Base class of every error that this package raises on purpose.
+
+    Examples
+    --------
+    >>> from interpret_dp import Continuous
+    >>> from interpret_dp.exceptions import InterpretDPError
+    >>> try:
+    ...     Continuous(95, 18)
+    ... except InterpretDPError as error:
+    ...     print(type(error).__name__)
+    SchemaError
+    """
 
 
 class SchemaError(InterpretDPError, ValueError):
     """A schema is incomplete or contradicts itself, or a table does not fit it.
 
     The message speaks of names, types and declared bounds only, never of a value in a row.
+
+    Examples
+    --------
+    >>> from interpret_dp import Continuous, SchemaError
+    >>> try:
+    ...     Continuous(95, 18)
+    ... except SchemaError as error:
+    ...     print(str(error)[:30])
+    lower is 95 and upper is 18; l
     """
 
 
 class LedgerError(InterpretDPError, RuntimeError):
-    """The ledger is locked, corrupt, of a foreign version, or has no such budget."""
+    """The ledger is locked, corrupt, of a foreign version, or has no such budget.
+
+    Examples
+    --------
+    >>> from interpret_dp import LedgerError, PrivacyLedger
+    >>> try:
+    ...     PrivacyLedger.in_memory().raise_budget("ward", epsilon=4, delta=1e-6, reason="more")
+    ... except LedgerError as error:
+    ...     print(str(error)[:40])
+    The ledger has no budget for data set 'w
+    """
 
 
 class ReleaseError(InterpretDPError, RuntimeError):

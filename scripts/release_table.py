@@ -43,11 +43,10 @@ from it. Sums are aligned if the parts of any two rows have no negative inner pr
 |---|---|---|---|---|---|
 """
 FOOT = """
-
 ## What is checked by tests
 
-That this page is what the source says, and that a further call would be on it:
-`tests/docs/test_releases.py`.
+`tests/docs/test_releases.py` checks that this page matches the source, and that a new call would
+appear on it.
 """
 
 

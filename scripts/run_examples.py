@@ -253,7 +253,7 @@ def _chosen(names: Sequence[str]) -> Iterator[Path]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run all examples, or those that are named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="as edit_a_model.ipynb")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="as from_schema_to_card.ipynb")
     paths = list(_chosen(parser.parse_args(arguments).names))
     for path in paths:
         if path.suffix == ".py":

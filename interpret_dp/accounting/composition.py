@@ -81,6 +81,12 @@ def gaussian_part(delta: float, delta_x: float) -> float:
         The total, above 0 and below 1.
     delta_x : float
         The pair's own delta, between 0 and 1.
+
+    Examples
+    --------
+    >>> from interpret_dp.accounting import gaussian_part
+    >>> round(gaussian_part(1e-6, 1e-7), 12)
+    9e-07
     """
     delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
     if delta_x == 0.0:

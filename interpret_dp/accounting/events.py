@@ -192,6 +192,13 @@ def event_to_json(event: dp_event.DpEvent) -> Node:
         If the tree holds an event of a kind outside the table.
     ValueError
         If a noise multiplier or a count is out of range.
+
+    Examples
+    --------
+    >>> from interpret_dp.accounting import event_from_json, event_to_json, gaussian_events_json
+    >>> document = gaussian_events_json([(0.5, 3)])
+    >>> event_to_json(event_from_json(document)) == document
+    True
     """
     document = _document(_write_event(event))
     check_event_json(document)
@@ -206,6 +213,12 @@ def event_from_json(document: Mapping[str, Any]) -> dp_event.DpEvent:
     TypeError, ValueError
         If the document is of another format or version, names an unknown kind, or holds a number
         that is out of range.
+
+    Examples
+    --------
+    >>> from interpret_dp.accounting import event_from_json, gaussian_events_json
+    >>> event_from_json(gaussian_events_json([(0.5, 3)])).count
+    3
     """
     check_event_json(document)
     return _read_event(document["event"])
@@ -267,6 +280,12 @@ def gaussian_events_json(parts: Sequence[tuple[float, int]]) -> Node:
     ------
     TypeError, ValueError
         If a mu or a count is out of range, or ``parts`` is empty.
+
+    Examples
+    --------
+    >>> from interpret_dp.accounting import gaussian_events_json
+    >>> sorted(gaussian_events_json([(0.5, 3)]))  # three releases of mu 0.5 each
+    ['event', 'format', 'version']
     """
     if not parts:
         raise ValueError("parts is empty; give at least one (mu, count) pair.")

@@ -108,6 +108,12 @@ class ReleaseShare:
     delta : float
         Of all of them together, where they are selections among what occurs in the rows; 0 for
         purely Gaussian releases.
+
+    Examples
+    --------
+    >>> from interpret_dp.accounting import ReleaseShare
+    >>> ReleaseShare("boosting", mu=0.2, count=480).to_dict()
+    {'name': 'boosting', 'mu': 0.2, 'count': 480}
     """
 
     name: str

@@ -153,6 +153,15 @@ class AttackBound:
         Each of the two bounds holds with this confidence on its own.
     epsilon_threshold, mu_threshold : float
         The event behind each bound is that the statistic is at least this large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from interpret_dp.audit import attack_bound
+    >>> without, with_row = np.zeros(200), np.ones(200)  # a statistic that tells both apart
+    >>> bound = attack_bound((without, with_row), (without, with_row), delta=1e-5)
+    >>> round(bound.epsilon, 2), round(bound.mu, 2)
+    (3.81, 4.04)
     """
 
     epsilon: float
@@ -192,6 +201,14 @@ def attack_bound(
     TypeError, ValueError
         If a sample is empty, not one-dimensional or holds NaN, or delta or confidence is out of
         range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from interpret_dp.audit import attack_bound
+    >>> same = np.arange(200) % 7  # the statistic has the same values with and without the row
+    >>> attack_bound((same, same), (same, same), delta=1e-5).epsilon
+    0.0
     """
     delta = check_real("delta", delta, low=0, high=1, high_open=True)
     chosen_from = _samples("choice", choice)

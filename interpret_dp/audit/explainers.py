@@ -59,6 +59,16 @@ def refit(estimator: Any) -> Callable[[tuple[Any, ...]], Any]:
     -------
     callable
         Takes ``(X, y)``, or whatever ``fit`` takes by position, and returns the fitted clone.
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
+    >>> from interpret_dp.audit import canary_tables, refit
+    >>> schema = Schema({"age": Continuous(0, 100)}, target=Categorical(["no", "yes"]))
+    >>> tables = canary_tables(schema)
+    >>> fit = refit(DPExplainableBoostingClassifier(schema=schema, max_rounds=1))
+    >>> fit(tables.with_row).classes_.tolist()
+    ['no', 'yes']
     """
     from sklearn.base import clone
 
@@ -158,6 +168,15 @@ class CanaryTables:
     ----------
     with_row, without_row : (DataFrame, ndarray)
     row : DataFrame of one row
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical, Continuous, Schema
+    >>> from interpret_dp.audit import canary_tables
+    >>> schema = Schema({"age": Continuous(0, 100)}, target=Categorical(["no", "yes"]))
+    >>> tables = canary_tables(schema)
+    >>> float(tables.row["age"].iloc[0])
+    100.0
     """
 
     with_row: tuple[pd.DataFrame, NDArray[Any]]
@@ -184,6 +203,15 @@ def canary_tables(schema: Schema, n_others: int = 100) -> CanaryTables:
     ------
     SchemaError
         If the schema declares no target.
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical, Continuous, Schema
+    >>> from interpret_dp.audit import canary_tables
+    >>> schema = Schema({"age": Continuous(0, 100)}, target=Categorical(["no", "yes"]))
+    >>> tables = canary_tables(schema)
+    >>> len(tables.with_row[0]) - len(tables.without_row[0])
+    1
     """
     import pandas as pd
 
@@ -221,6 +249,16 @@ def model_statistics(row: Any) -> Callable[[Any], Statistics]:
         Of a fitted model: its output at the row (a logit for each class but the first, or the
         prediction). Of an additive one also the score and the weight of the row's bins, their
         product, the intercept, and the published number of rows.
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
+    >>> from interpret_dp.audit import canary_tables, model_statistics, refit
+    >>> schema = Schema({"age": Continuous(0, 100)}, target=Categorical(["no", "yes"]))
+    >>> tables = canary_tables(schema)
+    >>> fit = refit(DPExplainableBoostingClassifier(schema=schema, max_rounds=1))
+    >>> sorted(model_statistics(tables.row)(fit(tables.with_row)))[:3]
+    ['intercept', 'logit of class 1', 'number of rows']
     """
 
     def statistics(model: Any) -> Statistics:

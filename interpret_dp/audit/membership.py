@@ -24,8 +24,8 @@ __all__ = ["MembershipReport", "membership_attack"]
 _Table = TypeVar("_Table")
 Floats = NDArray[np.float64]
 
-ALL_RELEASES = "all releases, by their likelihood"
-ALL_TOGETHER = "all statistics together"
+ALL_RELEASES = "likelihood ratio"
+ALL_TOGETHER = "all statistics"
 """Names of the statistics that every attack adds to those that it reads."""
 
 # While choosing, a bound says which statistic is best, and a strict one is 0 for all of them.

@@ -55,6 +55,16 @@ def published_parts(explainer: Any) -> dict[str, Any]:
         ``"explain_global"``. Ledgers are left out and the ledger's head is masked, and with it
         the seal of a file that holds it: they are public bookkeeping that differs from one fit to
         the next.
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
+    >>> from interpret_dp.audit import canary_tables, published_parts, refit
+    >>> schema = Schema({"age": Continuous(0, 100)}, target=Categorical(["no", "yes"]))
+    >>> tables = canary_tables(schema)
+    >>> fit = refit(DPExplainableBoostingClassifier(schema=schema, max_rounds=1))
+    >>> sorted(published_parts(fit(tables.with_row)))
+    ['attributes', 'explain_global', 'pickle', 'repr', 'save', 'to_json']
     """
     head = _ledger_head(explainer)
     parts: dict[str, Any] = {
@@ -95,6 +105,12 @@ def differences(first: Any, second: Any) -> list[str]:
     first, second : object
         Arrays, numbers, texts, containers, pandas objects, and objects made of them. Types,
         dtypes, shapes, the order of keys and every bit of a float count; ledgers do not.
+
+    Examples
+    --------
+    >>> from interpret_dp.audit import differences
+    >>> differences({"a": [1, 2]}, {"a": [1, 3]})
+    ["['a'][1]"]
     """
     return list(_differences("", first, second, {}))
 

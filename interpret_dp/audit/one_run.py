@@ -157,6 +157,14 @@ class OneRunBound:
         Lower bound on epsilon at ``delta``.
     delta, confidence : float
     n_canaries, n_guesses, n_correct : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from interpret_dp.audit import judge_guesses
+    >>> bound = judge_guesses(np.arange(100), np.arange(100) >= 50, n_guesses=40, delta=1e-5)
+    >>> bound.n_correct, bound.n_guesses
+    (40, 40)
     """
 
     epsilon: float
@@ -193,6 +201,14 @@ def judge_guesses(
     ------
     TypeError, ValueError
         If the scores are not one number for each coin, or hold NaN, or a number is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from interpret_dp.audit import judge_guesses
+    >>> scores, included = np.arange(100), np.arange(100) >= 50
+    >>> round(judge_guesses(scores, included, n_guesses=40, delta=1e-5).epsilon, 2)
+    2.55
     """
     values, coins = np.asarray(scores, dtype=np.float64), np.asarray(included)
     if values.ndim != 1 or not len(values) or np.isnan(values).any():
@@ -239,6 +255,13 @@ def guesses_for(
         For which the bound that is expected is largest. It follows from public numbers alone.
     epsilon : float
         That expected bound.
+
+    Examples
+    --------
+    >>> from interpret_dp.audit import guesses_for
+    >>> n_guesses, epsilon = guesses_for(1_000, 1.0, delta=1e-5)
+    >>> n_guesses, round(epsilon, 2)
+    (116, 1.64)
     """
     n_canaries = check_int("n_canaries", n_canaries, low=_FEWEST_GUESSES)
     mu = check_real("mu", mu, low=0)

@@ -54,6 +54,12 @@ class Violation:
         The release, or the path of the part.
     detail : str
         What is wrong, in words.
+
+    Examples
+    --------
+    >>> from interpret_dp.audit import Violation
+    >>> print(Violation("sensitivity", "boosting", "the sum changed by 2 sensitivities"))
+    sensitivity: boosting: the sum changed by 2 sensitivities
     """
 
     kind: str
@@ -86,6 +92,17 @@ class ReleaseCheck:
     is_sampled : bool
         Whether it was a sum over a Poisson sample of the rows. What such a step costs follows from
         the rate and from the number of steps, which a replay does not see: it counts as nothing.
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
+    >>> from interpret_dp.audit import canary_tables, refit, replay
+    >>> schema = Schema({"age": Continuous(0, 100)}, target=Categorical(["no", "yes"]))
+    >>> tables = canary_tables(schema)
+    >>> fit = refit(DPExplainableBoostingClassifier(schema=schema, max_rounds=1))
+    >>> check = replay(fit, tables.with_row, tables.without_row).releases[0]
+    >>> check.name, check.ratio
+    ('target', 1.0)
     """
 
     name: str
@@ -114,6 +131,17 @@ class ReplayReport:
     ----------
     releases : tuple of ReleaseCheck
     violations : tuple of Violation
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
+    >>> from interpret_dp.audit import canary_tables, refit, replay
+    >>> schema = Schema({"age": Continuous(0, 100)}, target=Categorical(["no", "yes"]))
+    >>> tables = canary_tables(schema)
+    >>> fit = refit(DPExplainableBoostingClassifier(schema=schema, max_rounds=1))
+    >>> report = replay(fit, tables.with_row, tables.without_row)
+    >>> report.violations
+    ()
     """
 
     releases: tuple[ReleaseCheck, ...]
@@ -411,6 +439,14 @@ class LessNoise(Watching):
     ----------
     share : float
         0.5 for half of the noise.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from interpret_dp.audit import LessNoise
+    >>> half = partial(LessNoise, 0.5)  # membership_attack(..., noise=half) must refute the claim
+    >>> half().record
+    []
     """
 
     tests_only = True

@@ -1,4 +1,4 @@
-"""The lines of an audit: claimed, proved and findable losses; as Markdown, JSON and a figure."""
+"""Lines of an audit: claimed, proved and detectable losses; as Markdown, JSON and a figure."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ STANDS, REFUTED = "stands", "refuted"
 _BELOW, _ABOVE = "#2471a3", "#c0392b"
 
 _VERDICTS = {
-    (False, True): "stands",
-    (True, True): "**refuted, as it must be**",
+    (False, True): "not refuted",
+    (True, True): "**refuted, as expected**",
     (True, False): "**REFUTED**",
-    (False, False): "**NOT REFUTED, though it must be**",
+    (False, False): "**NOT REFUTED, but should be**",
 }
 _ATTACK_HEAD = (
-    "| claim of | epsilon | proved epsilon >= | as Gaussian >= | attack | finds | verdict |\n"
-    "|---|--:|--:|--:|---|--:|---|"
+    "| claim of | epsilon | verdict | proved | proved, Gaussian | can detect | attack |\n"
+    "|---|--:|---|--:|--:|--:|---|"
 )
 _REPLAY_HEAD = (
     "| explainer | pairs of tables | releases | largest change / sensitivity | violations |\n"
@@ -154,12 +154,12 @@ class ReplayLine:
 
 def to_markdown(lines: Sequence[AttackLine | ReplayLine]) -> str:
     """Return both tables; bounds are rounded down."""
-    attacks = [line for line in lines if isinstance(line, AttackLine)]
+    attacks = _sorted_attacks(lines)
     replays = [line for line in lines if isinstance(line, ReplayLine)]
     minutes = math.ceil(sum(line.seconds for line in lines) / 60)
     parts = [
-        f"interpret_dp {__version__}; minutes of one processor: {minutes}. Every line at delta "
-        f"{attacks[0].delta:g} and {attacks[0].confidence:.0%} confidence."
+        f"interpret_dp {__version__}; {minutes} minutes of processor time. Every line is at delta "
+        f"{attacks[0].delta:g} and has {attacks[0].confidence:.0%} confidence."
         if attacks
         else f"interpret_dp {__version__}."
     ]
@@ -170,14 +170,22 @@ def to_markdown(lines: Sequence[AttackLine | ReplayLine]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _sorted_attacks(lines: Sequence[AttackLine | ReplayLine]) -> list[AttackLine]:
+    """Return the attacks by subject and epsilon, controls last."""
+    return sorted(
+        (line for line in lines if isinstance(line, AttackLine)),
+        key=lambda line: (line.expected != STANDS, line.subject, line.epsilon),
+    )
+
+
 def _attack_row(line: AttackLine) -> str:
     gaussian = "" if line.gaussian_bound is None else _bound(line.gaussian_bound)
-    how = line.attack if line.runs == 1 else f"{line.attack}, {line.runs:,} fits a side"
+    how = line.attack if line.runs == 1 else f"{line.attack}, 2 x {line.runs:,} fits"
     finds = "nothing" if math.isinf(line.finds) else f"{line.finds:.3g}"
     verdict = _VERDICTS[line.is_refuted, line.is_as_expected]
     return (
-        f"| {line.subject} | {line.epsilon:g} | {_bound(line.bound)} | {gaussian} "
-        f"| {how}: {line.evidence} | {finds} | {verdict} |"
+        f"| {line.subject} | {line.epsilon:g} | {verdict} | {_bound(line.bound)} | {gaussian} "
+        f"| {finds} | {how}: {line.evidence} |"
     )
 
 
@@ -216,10 +224,7 @@ def draw_figure(lines: Sequence[AttackLine | ReplayLine], path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    attacks = sorted(
-        (line for line in lines if isinstance(line, AttackLine)),
-        key=lambda line: (line.expected != STANDS, line.subject, line.epsilon),
-    )
+    attacks = _sorted_attacks(lines)
     figure = Figure(figsize=(9.0, 1.4 + 0.27 * len(attacks)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
@@ -228,11 +233,11 @@ def draw_figure(lines: Sequence[AttackLine | ReplayLine], path: Path) -> None:
     claims, bounds = [line.epsilon for line in attacks], [line.best for line in attacks]
     axes.hlines(places, 0, claims, color="#d5d8dc", lw=6, zorder=1)
     axes.scatter(claims, places, marker="|", s=160, color="#424949", zorder=2, label="claimed")
-    axes.scatter(bounds, places, color=colours, zorder=3, label="proved: at least")
+    axes.scatter(bounds, places, color=colours, zorder=3, label="proved lower bound")
     axes.set_yticks(list(places), _labels(attacks))
     axes.invert_yaxis()
     axes.set_xlim(left=-0.05)
-    axes.set_xlabel("epsilon; right of its mark: refuted")
+    axes.set_xlabel("epsilon (a dot to the right of its mark refutes the claim)")
     figure.legend(loc="outside upper right", ncols=2, frameon=False)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)

@@ -42,6 +42,13 @@ _statements_option = click.option(
     is_flag=True,
     help="print the promise, what it assumes and what is public, and do not serve anything",
 )
+@click.option(
+    "--public-rows",
+    metavar="FILE",
+    type=console.INPUT_FILE,
+    help="a table of rows that you declare public; the editor shows metrics on them",
+)
+@click.option("--target", metavar="COLUMN", help="the target's column in the file of public rows")
 @click.option("--no-autosave", is_flag=True, help="keep no file of edits, and offer none")
 @console.page_options
 def show(
@@ -49,6 +56,8 @@ def show(
     ledger: PrivacyLedger | None,
     html: str | None,
     text: bool,
+    public_rows: str | None,
+    target: str | None,
     no_autosave: bool,
     **page: Any,
 ) -> None:
@@ -57,7 +66,7 @@ def show(
     MODEL is a file that `interpret-dp fit` or a model's save() wrote. This shows its shape
     functions or filters, and their cost. With --ledger the log is checked against the head that
     the model carries. Looking costs nothing. Edits are kept as they are made, beside MODEL, and
-    offered by the next show.
+    offered by the next show. Public rows stay in this process: no edit, model or page holds one.
     """
     from interpret_dp.cli.fit import say_account
     from interpret_dp.explanation import PrivacySpend
@@ -94,12 +103,27 @@ def show(
     if html is not None or text:
         return
     from interpret_dp.cli.serve import serve
+    from interpret_dp.cli.tables import read_declared
 
+    if (public_rows is None) != (target is None):
+        raise console.CommandError(
+            f"--public-rows is {public_rows} and --target is {target}; the metrics need both. Give "
+            "both, or neither."
+        )
     name = model.guarantee_.dataset or "model"
     shown = "shape functions" if isinstance(released, AdditiveModel) else "filters"
     explanation = model.explain_global(name=f"{name}: {shown}")
     if no_autosave and isinstance(released, AdditiveModel):
         explanation.edit_session.autosave.stop()
+    if public_rows is not None:
+        if not isinstance(released, AdditiveModel):
+            raise console.CommandError(
+                f"--public-rows {public_rows}: {model_file} holds a DP-LLM, and metrics are for "
+                "editors of additive models. Omit --public-rows and --target."
+            )
+        table = read_declared(public_rows, released.schema, target)
+        explanation.edit_session.use_public_rows(table.X, table.y, public=True)
+        console.say_item("Metrics", f"on {len(table.X):,} public rows")
     serve(explanation, **page)
 
 

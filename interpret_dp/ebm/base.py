@@ -8,7 +8,7 @@ import functools
 import json
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -24,6 +24,7 @@ from interpret_dp.ebm.interpret_api import (
     drop_features,
     labels_in_explanations,
     predict_lazily,
+    with_privacy,
 )
 from interpret_dp.ebm.publishing import (
     current_model,
@@ -36,7 +37,6 @@ from interpret_dp.ebm.publishing import (
 from interpret_dp.ebm.request import open_request
 from interpret_dp.ebm.training import has_one_class, train, train_constant
 from interpret_dp.explanation.guarantee_card import ShowsGuarantee
-from interpret_dp.explanation.objects import attach_privacy
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.fitting.declaring import declare
@@ -351,7 +351,7 @@ class PrivateEBM(ShowsGuarantee):
             Title in the dashboard.
         """
         check_is_fitted(self, "has_fitted_")
-        return self._with_privacy(super().explain_global(name))  # type: ignore[misc]
+        return with_privacy(self, super().explain_global(name))  # type: ignore[misc]
 
     def explain_local(
         self, X: Any, y: Any = None, name: str | None = None, init_score: Any = None
@@ -380,17 +380,10 @@ class PrivateEBM(ShowsGuarantee):
         if classes is not None:
             shown.classes_ = labels_in_explanations(classes)
         explanation = super(PrivateEBM, shown).explain_local(rows, actual, name, init_score)  # type: ignore[misc]
-        private = self._with_privacy(explanation)
+        private = with_privacy(self, explanation)
         if classes is None or len(classes) < 2:
             return private
         return private.with_decisions(self.predict_with_uncertainty(X, init_score))
-
-    def _with_privacy(self, explanation: Any) -> Any:
-        open_session = functools.partial(
-            _shared_session,
-            build=functools.partial(type(self).from_released, ledger=self.ledger),  # type: ignore[attr-defined]
-        )
-        return attach_privacy(explanation, self.privacy_spend_, self.to_released(), open_session)
 
     def card(self, accuracy: Any = None, **statements: Any) -> ModelCard:
         """Return one page about the model for those who read or use it; costs nothing.
@@ -590,10 +583,3 @@ class PrivateEBM(ShowsGuarantee):
         )
         estimator._publish(model)
         return estimator
-
-
-def _shared_session(model: AdditiveModel, *, build: Callable[[AdditiveModel], Any]) -> EditSession:
-    """Return the session of all explanations of a model; imported when one is edited."""
-    from interpret_dp.editor.session import shared_session
-
-    return shared_session(model, build)

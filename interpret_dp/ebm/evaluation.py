@@ -51,6 +51,18 @@ class PrivateMetrics:
     n_rows : float
         Released number of rows with a target.
     guarantee : Guarantee
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier, private_metrics
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> others = make_cohort(500, seed=1)
+    >>> models = {"risk": model.fit(patients.X, patients.y)}
+    >>> metrics = private_metrics(models, others.X, others.y, epsilon=0.5, delta=1e-6)
+    >>> metrics.guarantee.epsilon
+    0.5
     """
 
     table: pd.DataFrame

@@ -1,4 +1,4 @@
-"""Outcomes, JSON, removal of features and lazy predictions, as interpret and Dask expect them.
+"""Explanations, JSON, removal of features and lazy predictions, as interpret and Dask expect them.
 
 interpret looks for outcomes of explained rows among its own form of the labels. Its reader of JSON
 asks for figures that a private fit does not publish, and fails on the documents of interpret's own
@@ -11,9 +11,9 @@ rows are the caller's own, and nothing is released.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,15 @@ from numpy.typing import NDArray
 from interpret_dp._validate import check_sequence, did_you_mean
 from interpret_dp.ebm.publishing import current_features, plain_value
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.released import AdditiveFeature
+from interpret_dp.explanation.objects import PrivateEBMExplanation, attach_privacy
+from interpret_dp.released import AdditiveFeature, AdditiveModel
 from interpret_dp.schema import Continuous, encode_classes, open_target
 from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.containers import is_dask
+
+if TYPE_CHECKING:
+    from interpret_dp.editor import EditSession
+    from interpret_dp.explanation.plan import FitPlan
 
 __all__ = [
     "actual_values",
@@ -32,7 +37,37 @@ __all__ = [
     "drop_features",
     "labels_in_explanations",
     "predict_lazily",
+    "with_privacy",
 ]
+
+
+def with_privacy(estimator: Any, explanation: Any) -> PrivateEBMExplanation:
+    """Return interpret's explanation of a fitted estimator with its cost, editor and planner.
+
+    Parameters
+    ----------
+    estimator : PrivateEBM
+    explanation : interpret's EBMExplanation
+    """
+    build = partial(type(estimator).from_released, ledger=estimator.ledger)
+    open_session = partial(_shared_session, build=build)
+    spend, model = estimator.privacy_spend_, estimator.to_released()
+    private: PrivateEBMExplanation = attach_privacy(explanation, spend, model, open_session, _plan)
+    return private
+
+
+def _shared_session(model: AdditiveModel, *, build: Callable[[AdditiveModel], Any]) -> EditSession:
+    """Return the session of all explanations of a model; imported when one is edited."""
+    from interpret_dp.editor.session import shared_session
+
+    return shared_session(model, build)
+
+
+def _plan(*args: Any, **given: Any) -> FitPlan:
+    """Plan a fit; imported when one is planned, since a planner imports the estimators."""
+    from interpret_dp.ebm.planning import plan
+
+    return plan(*args, **given)
 
 
 def labels_in_explanations(classes: NDArray[Any]) -> NDArray[Any]:

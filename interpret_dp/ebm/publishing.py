@@ -111,6 +111,10 @@ def fitted_model(
         rounds=request.config.n_rounds,
         guarantee=guarantee,
         parameters=_json_parameters(estimator),
+        correlations=tuple(
+            (features[columns[i]].name, features[columns[j]].name, value)
+            for i, j, value in trained.correlations
+        ),
     )
 
 
@@ -168,6 +172,7 @@ def current_model(estimator: Any) -> AdditiveModel:
         # That of a model with one class is interpret's sign, minus infinity.
         intercept=base.intercept if has_one_class else np.ravel(estimator.intercept_),
         guarantee=estimator.guarantee_,
+        correlations=tuple(entry for entry in base.correlations if set(entry[:2]) <= set(names)),
     )
 
 

@@ -85,6 +85,7 @@ class FitRequest(ReleaseRequest):
 
     def _assumptions(self) -> Iterator[str]:
         yield from UNDECLARED_ASSUMPTIONS if self.declaring.is_needed else DEFAULT_ASSUMPTIONS
+        yield "edits of the curves are not chosen by looking at rows that are not public"
         if self.rows.start is not None:
             yield INIT_SCORE_ASSUMPTION
         if isinstance(self.rows, PartitionedRows):

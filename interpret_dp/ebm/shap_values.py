@@ -34,6 +34,16 @@ class AdditiveShapValues:
     feature_names : list of str
     output_names : list of str or None
         Names of the classes, where there are more than two.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> values = model.fit(patients.X, patients.y).shap_values(patients.X[:3])
+    >>> values.values.shape == (3, len(patients.X.columns))
+    True
     """
 
     values: FloatArray

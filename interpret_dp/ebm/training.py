@@ -96,6 +96,8 @@ class TrainedTerms:
     pairs : list of TrainedPair
     pair_cuts : dict of int to ndarray
         For each continuous feature in a pair, by the number of its term, the cuts used there.
+    correlations : list of (int, int, float)
+        Numbers of two terms, and how strongly they are correlated.
     """
 
     bins: list[Bins]
@@ -109,6 +111,7 @@ class TrainedTerms:
     boosting: BoostingResult
     pairs: list[TrainedPair] = field(default_factory=list)
     pair_cuts: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    correlations: list[tuple[int, int, float]] = field(default_factory=list)
 
 
 def train(
@@ -171,6 +174,7 @@ def train(
         count_noise=task.largest_weight * count_noise,
         update_noise=in_units * result.step * result.noise,
         boosting=result,
+        correlations=[] if correlations is None else correlations.strongest(boosting.is_ordered),
     )
     if not task.pairs.n_pairs:
         return trained

@@ -1,7 +1,7 @@
 """Editing the shape functions of a released model: post-processing, so it costs no privacy.
 
-Everything here works on released numbers alone and never sees a row; the one exception,
-:meth:`EditSession.metrics`, takes rows that the caller declares public.
+Everything here works on released numbers alone and never sees a row. The one exception is the
+module ``public_rows``: metrics on rows that the caller declares public.
 """
 
 from __future__ import annotations

@@ -52,6 +52,13 @@ class EarlierEdits:
         Why the file cannot be taken: it is damaged, or belongs to another model. Empty if it can.
     digest : str
         SHA-256 of the file, so that one that changes later is noticed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from interpret_dp.editor import EarlierEdits
+    >>> print(EarlierEdits(Path("edits.json"), 2, who="Ada", when="2026-11-27T13:25:12Z"))
+    2 edits, the last by Ada at 2026-11-27 13:25 UTC, in 'edits.json'
     """
 
     path: Path
@@ -92,6 +99,16 @@ class Autosave:
     ------
     ValueError
         If the environment variable is neither ``on`` nor ``off``.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> session = model.fit(patients.X, patients.y).edit(author="Ada", autosave=False)
+    >>> session.autosave.is_on, session.autosave.path
+    (False, None)
     """
 
     def __init__(self, session: EditSession, is_on: bool = True) -> None:

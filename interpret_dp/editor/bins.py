@@ -69,6 +69,17 @@ class TermView:
         as after an edit that is not linear.
     version : int
         Version of the session that this shows.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> session = model.fit(patients.X, patients.y).edit(author="Ada")
+    >>> view = session.view("sex")
+    >>> view.kind, view.labels
+    ('nominal', ('missing', 'female', 'male', 'unseen'))
     """
 
     name: str

@@ -83,11 +83,21 @@ def _straight_lines(points: FloatArray, root: FloatArray) -> FloatArray:
 
 
 def line(
-    scores: FloatArray, weights: FloatArray, positions: FloatArray, *, method: str
+    scores: FloatArray,
+    weights: FloatArray,
+    positions: FloatArray,
+    *,
+    method: str,
+    steps: int | None = None,
 ) -> FloatArray:
-    """Return a straight line, shape (n_bins,): through both ends, or by weighted least squares."""
+    """Return a straight line, shape (n_bins,): through both ends, or by weighted least squares.
+
+    With ``steps`` the line between the ends becomes so many steps, of equal width and height.
+    """
     points = (positions - positions[0]) / (positions[-1] - positions[0])
     if method == "ends":
+        if steps is not None:
+            points = np.minimum(np.floor(points * steps), steps - 1) / (steps - 1)
         return np.asarray((1.0 - points) * scores[0] + points * scores[-1])
     root = np.sqrt(positive_weights(weights))
     straight = _straight_lines(points, root)

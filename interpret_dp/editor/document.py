@@ -7,6 +7,7 @@ file cannot say one thing and do another.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._documents import SEAL, check_keys, open_document, reading_parts
 from interpret_dp._validate import check_int
-from interpret_dp.editor.operations import Operation, recorded
+from interpret_dp.editor.operations import Operation, recorded, recorded_rows
 from interpret_dp.editor.state import (
     RESET,
     RESTORE,
@@ -110,7 +111,7 @@ def _short(digest: Any) -> str:
 
 
 def _replay(base: AdditiveModel, states: Sequence[State], entry: Any) -> Step:
-    check_keys("it", entry, _KEYS)
+    check_keys("it", entry, _KEYS, ("n_public_rows",))
     state = states[-1]
     operation = _operation(base, states, entry)
     index = find_term(base, operation.term)
@@ -149,7 +150,9 @@ def _operation(base: AdditiveModel, states: Sequence[State], entry: Mapping[str,
         check_keys("parameters of restore", entry["parameters"], ("entry",))
         number = entry["parameters"]["entry"]
         parameters["entry"] = check_int("entry", number, low=0, high=len(states) - 1)
-    operation = whole_term(base, kind, index, **parameters)
+    operation = dataclasses.replace(
+        whole_term(base, kind, index, **parameters), n_public_rows=recorded_rows(entry)
+    )
     if any(entry[name] != value for name, value in operation.to_dict().items()):
         raise ValueError(f"a {kind} is of a whole term, with no other parameters")
     return operation

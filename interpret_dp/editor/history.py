@@ -49,6 +49,8 @@ class EditHistory:
         self._steps: list[Step] = []
         self._undone: list[Step] = []
         self._version = 0
+        # Of the public rows whose metrics were computed last; each edit from then on says so.
+        self._n_public_rows = 0
         self._lock = threading.RLock()
         self._subscribers: list[Callable[[Any], object]] = []
 
@@ -80,7 +82,7 @@ class EditHistory:
     ) -> EditRecord | None:
         with self._lock:
             state = self._state
-            operation = plan_operation(self._base, state, kind, term, arguments)
+            operation = self._planned(kind, term, arguments)
             after = state.after(self._base, operation)
             if after.same_scores(state):
                 return None
@@ -90,6 +92,10 @@ class EditHistory:
             self._version += 1
         self._notify()
         return step.record
+
+    def _planned(self, kind: str, term: str | int, arguments: Mapping[str, Any]) -> Operation:
+        operation = plan_operation(self._base, self._state, kind, term, arguments)
+        return dataclasses.replace(operation, n_public_rows=self._n_public_rows)
 
     def _end_undoing(self) -> None:
         """Forget undone edits; committed ones stay, followed by entries that take them back."""
@@ -111,10 +117,19 @@ class EditHistory:
         for index in indices:
             after = self._state.with_term_of(target, index)
             if not after.same_scores(self._state):
-                operation = whole_term(self._base, RESTORE, index, entry=entry)
+                operation = dataclasses.replace(
+                    whole_term(self._base, RESTORE, index, entry=entry),
+                    n_public_rows=self._n_public_rows,
+                )
                 self._steps.append(Step(operation, self._record(operation), after))
                 records.append(self._steps[-1].record)
         return records
+
+    @property
+    def _state_at_commit(self) -> State:
+        """The state after the last edit that has a message."""
+        committed = [step.state for step in self._steps if step.record.why]
+        return committed[-1] if committed else self._start
 
     def _state_at(self, entry: int) -> State:
         """Return the state after so many edits, those that were undone included."""
@@ -397,7 +412,12 @@ class EditHistory:
         return self._perform("smooth", term, {"length": length, **selection})
 
     def interpolate(
-        self, term: str | int, *, method: str = "ends", **selection: Unpack[Selection]
+        self,
+        term: str | int,
+        *,
+        method: str = "ends",
+        steps: int | None = None,
+        **selection: Unpack[Selection],
     ) -> EditRecord | None:
         """Replace scores by a straight line over the bins' centres.
 
@@ -406,10 +426,15 @@ class EditHistory:
         term : str or int
         method : {"ends", "fit"}, default="ends"
             Through the first and the last selected bin, or by weighted least squares.
+        steps : int, default=None
+            With ``method="ends"`` so many steps instead of a line, of equal width and height; at
+            least 2, and at most as many as bins are selected. Bins belong to the release: a step
+            holds those whose centres are in it.
         between, levels, bins, classes, recentre
             As in :meth:`preview`.
         """
-        return self._perform("interpolate", term, {"method": method, **selection})
+        parameters = {"method": method, "steps": steps}
+        return self._perform("interpolate", term, {**parameters, **selection})
 
     def flatten(self, term: str | int, **selection: Unpack[Selection]) -> EditRecord | None:
         """Give every selected bin the weighted mean of the selection.

@@ -29,6 +29,7 @@ from interpret_dp.editor.recipes import (
 from interpret_dp.released import AdditiveModel, AdditiveTerm, EditRecord, FeaturePair
 
 __all__ = ["Operation", "Preview", "edited_term", "operation_text", "plan", "recorded"]
+__all__ += ["recorded_rows"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -52,6 +53,15 @@ class Operation:
         Plain JSON values; those that the scores decided ("auto") are written out, one a class.
     recentre : bool
         Whether the intercept takes up the change of the term's mean.
+    n_public_rows : int
+        Number of public rows whose metrics the author had seen; 0 for none.
+
+    Examples
+    --------
+    >>> from interpret_dp.editor import Operation
+    >>> shift = Operation("shift", "age", bins=(1, 2), classes=(0,), parameters={"by": 0.1})
+    >>> shift.to_dict()["bins"]
+    [1, 2]
     """
 
     kind: str
@@ -60,6 +70,7 @@ class Operation:
     classes: tuple[int, ...]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     recentre: bool = True
+    n_public_rows: int = 0
 
     def __post_init__(self) -> None:
         """Freeze the parameters."""
@@ -67,8 +78,9 @@ class Operation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        names = [entry.name for entry in dataclasses.fields(self)]
-        document = {name: getattr(self, name) for name in names}
+        document = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
+        if not self.n_public_rows:
+            del document["n_public_rows"]
         return document | {
             "bins": list(self.bins),
             "classes": list(self.classes),
@@ -143,7 +155,15 @@ def recorded(model: AdditiveModel, index: int, entry: Mapping[str, Any]) -> Oper
     classes = _recorded_numbers("classes", entry["classes"], len(model.intercept))
     parameters = checked_parameters(kind, entry["parameters"], len(bins), len(classes))
     _check_suits(kind, feature, bins, parameters.get("to"))
-    return Operation(kind, feature.name, bins, classes, parameters, entry["recentre"])
+    seen = recorded_rows(entry)
+    return Operation(kind, feature.name, bins, classes, parameters, entry["recentre"], seen)
+
+
+def recorded_rows(entry: Mapping[str, Any]) -> int:
+    """Return the number of public rows that a file says the author had seen; 0 if none."""
+    if "n_public_rows" not in entry:
+        return 0
+    return check_int("n_public_rows", entry["n_public_rows"], low=1)
 
 
 def _recorded_numbers(name: str, numbers: Any, size: int) -> tuple[int, ...]:
@@ -369,6 +389,17 @@ class Preview:
         The whole model after the edit.
     changed : bool
         Whether anything would change.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> session = model.fit(patients.X, patients.y).edit(author="Ada")
+    >>> preview = session.preview("shift", "sex", by=0.1, levels=["male"])
+    >>> preview.record.term, len(session.history)
+    ('sex', 0)
     """
 
     record: EditRecord

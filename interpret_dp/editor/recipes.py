@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._documents import check_keys
-from interpret_dp._validate import check_choice, check_real, did_you_mean
+from interpret_dp._validate import check_choice, check_int, check_real, did_you_mean
 from interpret_dp.editor.curves import (
     Smoothing,
     best_direction,
@@ -66,6 +66,8 @@ class Parameter:
         Divides the caller's value among the classes; the same for all if None.
     is_argument : bool, default=True
         Whether the caller may give it at all.
+    is_optional : bool, default=False
+        Whether it may be None, and is absent from a file then.
     """
 
     check: Callable[[Any, int], Any]
@@ -74,6 +76,7 @@ class Parameter:
     per_class: bool = False
     split: Callable[[Any, int, int], list[Any]] | None = None
     is_argument: bool = True
+    is_optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,8 @@ def given_parameters(
         value = arguments.get(name, parameter.default)
         if value is _REQUIRED:
             raise TypeError(f"{kind} needs the argument {name!r}.")
+        if parameter.is_optional and value is None:
+            continue
         if parameter.split is not None:
             parameters[name] = parameter.split(value, n_bins, n_classes)
             continue
@@ -135,10 +140,12 @@ def checked_parameters(kind: str, parameters: Any, n_bins: int, n_classes: int) 
         If one is unknown, missing, undecided or out of range.
     """
     known = KINDS[kind].parameters
-    check_keys(f"parameters of {kind}", parameters, known)
+    optional = [name for name, parameter in known.items() if parameter.is_optional]
+    required = [name for name in known if name not in optional]
+    check_keys(f"parameters of {kind}", parameters, required, optional)
     checked: dict[str, Any] = {}
-    for name, parameter in known.items():
-        value = parameters[name]
+    for name, value in parameters.items():
+        parameter = known[name]
         if not parameter.per_class:
             checked[name] = parameter.check(value, n_bins)
         elif isinstance(value, list) and len(value) == n_classes:
@@ -234,9 +241,22 @@ def _smoothing_text(parameters: Mapping[str, Any]) -> str:
     return f"smoothed (length {' or '.join(shares)} of the range)"
 
 
+def _check_steps(steps: Any, n_bins: int) -> int:
+    return check_int(
+        "steps", steps, low=2, high=n_bins, mend="A step holds one selected bin or more."
+    )
+
+
 def _line(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+    method, steps = parameters["method"], parameters.get("steps")
+    if method == "fit" and steps is not None:
+        raise ValueError(
+            f"steps is {steps} with method='fit'; steps lead from one end to the other. Use "
+            "method='ends', or leave steps out."
+        )
+
     def fit(scores: FloatArray) -> FloatArray:
-        return line(scores, curve.weights, curve.positions, method=parameters["method"])
+        return line(scores, curve.weights, curve.positions, method=method, steps=steps)
 
     if curve.covariance is None:
         return fit(curve.scores), None
@@ -244,7 +264,10 @@ def _line(curve: Curve, parameters: Mapping[str, Any]) -> Result:
 
 
 def _line_text(parameters: Mapping[str, Any]) -> str:
-    return "interpolated" if parameters["method"] == "ends" else "replaced by a fitted line"
+    if parameters["method"] == "fit":
+        return "replaced by a fitted line"
+    steps = parameters.get("steps")
+    return "interpolated" if steps is None else f"interpolated in {steps} steps"
 
 
 # ------------------------------------------------------------------------------------- levels
@@ -358,7 +381,10 @@ KINDS: Mapping[str, Recipe] = MappingProxyType(
         "interpolate": Recipe(
             _line,
             _line_text,
-            {"method": Parameter(_choice("method", "ends", "fit"), "ends")},
+            {
+                "method": Parameter(_choice("method", "ends", "fit"), "ends"),
+                "steps": Parameter(_check_steps, None, is_optional=True),
+            },
             "order",
             smallest=3,
         ),

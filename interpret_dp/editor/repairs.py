@@ -37,6 +37,17 @@ class Suggestion:
         The smallest p-value among these bumps.
     text : str
         The verdict on the whole curve, in words.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> session = model.fit(patients.X, patients.y).edit(author="Ada")
+    >>> suggestions = session.suggest_repairs({"age": "+"})  # curves whose dips could be noise
+    >>> [one.term for one in suggestions if one.p_value <= 0.05]
+    []
     """
 
     term: str
@@ -45,6 +56,12 @@ class Suggestion:
     bins: tuple[int, ...]
     p_value: float
     text: str
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of ``make_monotone`` that repair the curve."""
+        classes = None if self.class_label is None else [self.class_label]
+        return {"increasing": self.increasing, "bins": self.bins, "classes": classes}
 
 
 def suggest_repairs(

@@ -23,11 +23,11 @@ from interpret_dp.editor.bins import (
     select_codes,
 )
 from interpret_dp.editor.document import base_digest, steps_of, write_document
-from interpret_dp.editor.history import EditHistory
 from interpret_dp.editor.operations import Preview
+from interpret_dp.editor.public_rows import MeasuredHistory
 from interpret_dp.editor.repairs import Suggestion, suggest_repairs
-from interpret_dp.editor.state import find_term, plan_operation
-from interpret_dp.editor.tables import changes_table, metrics_table
+from interpret_dp.editor.state import find_term
+from interpret_dp.editor.tables import changes_table, correlated_table
 from interpret_dp.editor.verdict import ALPHA, Verdict, judge
 from interpret_dp.released import AdditiveModel, AdditiveTerm, Band, EditRecord, FeaturePair
 
@@ -48,7 +48,7 @@ class Editable(Protocol):
         """Return a new session."""
 
 
-class EditSession(EditHistory):
+class EditSession(MeasuredHistory):
     """Edits of a released model's shape functions, with undo, messages and a file.
 
     Each operation takes effect at once and is *pending*. :meth:`commit` writes one message on all
@@ -98,8 +98,7 @@ class EditSession(EditHistory):
         author: str | None = None,
         autosave: bool = True,
     ) -> None:
-        super().__init__(base, author)
-        self._build = build
+        super().__init__(base, build, author)
         self._has_autosave = autosave
         self._shown: NotebookEditor | None = None
 
@@ -212,7 +211,7 @@ class EditSession(EditHistory):
         """
         with self._lock:
             state = self._state
-            operation = plan_operation(self._base, state, kind, term, arguments)
+            operation = self._planned(kind, term, arguments)
             after = state.after(self._base, operation)
             record = self._record(operation)
             index = find_term(self._base, term)
@@ -237,6 +236,35 @@ class EditSession(EditHistory):
         """
         with self._lock:
             return changes_table(self._base, self._state)
+
+    def correlated(self, term: str | int, **selection: Any) -> pd.DataFrame:
+        """Return the features that a term's feature is most correlated with.
+
+        The fit released the correlations, with noise; nothing is computed of rows. Models of
+        earlier versions have none, and neither have pairs.
+
+        Parameters
+        ----------
+        term : str or int
+        between, levels, bins
+            The part of the feature that the column ``shift`` is about, as in :meth:`preview`.
+
+        Returns
+        -------
+        DataFrame
+            The most correlated features first. Columns ``feature``; ``correlation``, from -1 to 1,
+            without a sign where one of both features is nominal; ``shift``, by how many standard
+            deviations the feature's normal score is expected to be higher in the rows of the
+            selection than in all rows, NaN without a selection or if one of both is nominal.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such term, or the selection does not suit it.
+        """
+        index = find_term(self._base, term)
+        codes = self._codes(index, **selection) if selection else None
+        return correlated_table(self._base, index, codes)
 
     # ------------------------------------------------------------------------------- notebooks
 
@@ -486,45 +514,8 @@ class EditSession(EditHistory):
         for entry in chosen:
             if not isinstance(entry, Suggestion):
                 raise TypeError(f"{entry!r} is no Suggestion; use what suggest_repairs() returns.")
-        records = [
-            self.make_monotone(
-                entry.term,
-                increasing=entry.increasing,
-                bins=entry.bins,
-                classes=None if entry.class_label is None else [entry.class_label],
-            )
-            for entry in chosen
-        ]
+        records = [self.make_monotone(entry.term, **entry.arguments) for entry in chosen]
         return tuple(record for record in records if record is not None)
-
-    # --------------------------------------------------------------------------------- metrics
-
-    def metrics(self, X: Any, y: Any, *, public: bool = False) -> pd.DataFrame:
-        """Return metrics of the original, the last and the current model on public rows.
-
-        Parameters
-        ----------
-        X : DataFrame or array, shape (n_rows, n_features)
-        y : array-like, shape (n_rows,)
-        public : bool, default=False
-            Must be True: the figures are exact, and exact figures of private rows are a leak.
-
-        Returns
-        -------
-        DataFrame
-            Rows ``original``, ``last`` (before the latest edit) and ``current``; columns
-            ``log_loss``, ``accuracy`` and, with two classes, ``auroc``; or ``rmse``, ``mae`` and
-            ``r2``.
-
-        Raises
-        ------
-        ValueError
-            If ``public`` is not True.
-        """
-        with self._lock:
-            before = self._state_before_last.model(self._base, self.history[:-1])
-            models = {"original": self._base, "last": before, "current": self.released}
-        return metrics_table(models, self._build, X, y, public=public)
 
 
 def _is_same_edit(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> bool:

@@ -200,6 +200,13 @@ def whole_term(base: AdditiveModel, kind: str, index: int, **parameters: Any) ->
 
 def operation_in_words(base: AdditiveModel, operation: Operation) -> str:
     """Return an operation in words, such as "made increasing between 40 and 60"."""
+    words = _effect_in_words(base, operation)
+    if operation.n_public_rows:
+        words += f", with metrics on {operation.n_public_rows:,} public rows"
+    return words
+
+
+def _effect_in_words(base: AdditiveModel, operation: Operation) -> str:
     if operation.kind == RESET:
         is_known = is_release_known(base.terms[find_term(base, operation.term)])
         return f"reset to the scores {'of the release' if is_known else 'of the loaded model'}"

@@ -1,11 +1,12 @@
-"""Tables about a session: its changes, and the fit of its models to public rows."""
+"""Tables about a session: its changes, and the features that a term is correlated with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interpret_dp.editor.bins import code_labels
 from interpret_dp.editor.state import State
@@ -14,7 +15,7 @@ from interpret_dp.released import AdditiveModel
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["changes_table", "metrics_table"]
+__all__ = ["changes_table", "correlated_table"]
 
 _ROUNDING = 1e-12
 
@@ -48,60 +49,42 @@ def changes_table(base: AdditiveModel, state: State) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def metrics_table(
-    models: Mapping[str, AdditiveModel],
-    build: Callable[[AdditiveModel], Any],
-    X: Any,
-    y: Any,
-    *,
-    public: bool,
-) -> pd.DataFrame:
-    """Return exact figures of each model on rows that the caller declares public."""
-    if public is not True:
-        raise ValueError(
-            f"public is {public!r}; metrics are exact, and an exact figure of private rows leaks "
-            "information about them. Pass public rows (simulated, published, your own) with "
-            "public=True. For private rows use "
-            "interpret_dp.private_metrics({'original': model, 'current': session.model}, X, y, "
-            "epsilon=..., delta=...), which adds noise and charges the ledger."
-        )
+def correlated_table(base: AdditiveModel, index: int, codes: Sequence[int] | None) -> pd.DataFrame:
+    """Return the features that a term's feature is most correlated with, as the fit released.
+
+    Parameters
+    ----------
+    base : AdditiveModel
+    index : int
+        Number of the term.
+    codes : sequence of int or None
+        The selected bins.
+    """
     import pandas as pd
 
-    estimators = {name: build(model) for name, model in models.items()}
-    return pd.DataFrame(
-        {
-            name: _classification(estimator, X, y)
-            if models[name].classes is not None
-            else _regression(estimator, X, y)
-            for name, estimator in estimators.items()
-        }
-    ).T
+    subject = base.subject(base.terms[index])
+    kinds = {feature.name: feature.kind for feature in base.features}
+    of_selection = np.nan
+    if codes is not None and kinds.get(subject.name, "nominal") != "nominal":
+        of_selection = _mean_normal_score(base.terms[index].weights, codes)
+    rows = []
+    for first, second, value in base.correlations:
+        if subject.name in (first, second):
+            other = second if first == subject.name else first
+            shift = np.nan if kinds[other] == "nominal" else value * of_selection
+            rows.append({"feature": other, "correlation": value, "shift": shift})
+    table = pd.DataFrame(rows, columns=["feature", "correlation", "shift"])
+    return table.sort_values("correlation", key=abs, ascending=False, ignore_index=True)
 
 
-def _classification(estimator: Any, X: Any, y: Any) -> dict[str, float]:
-    from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+def _mean_normal_score(weights: NDArray[np.float64], codes: Sequence[int]) -> float:
+    """Return the mean normal score of the rows in some bins; those of missing values have none."""
+    from scipy.special import ndtri
 
-    labels = list(estimator.classes_)
-    truth = list(y)
-    probabilities = estimator.predict_proba(X)
-    figures = {
-        "log_loss": float(log_loss(truth, probabilities, labels=labels)),
-        "accuracy": float(accuracy_score(truth, estimator.predict(X))),
-    }
-    if len(labels) == 2:
-        # Undefined if all rows are of one class.
-        both = len(set(truth)) == 2
-        positive = [label == labels[1] for label in truth]
-        figures["auroc"] = float(roc_auc_score(positive, probabilities[:, 1])) if both else np.nan
-    return figures
-
-
-def _regression(estimator: Any, X: Any, y: Any) -> dict[str, float]:
-    truth = np.asarray(y, dtype=np.float64)
-    errors = np.asarray(estimator.predict(X), dtype=np.float64) - truth
-    total = float(((truth - truth.mean()) ** 2).sum())
-    return {
-        "rmse": float(np.sqrt((errors**2).mean())),
-        "mae": float(np.abs(errors).mean()),
-        "r2": 1.0 - float((errors**2).sum()) / total if total > 0 else np.nan,
-    }
+    inner = [code for code in codes if 0 < code < len(weights) - 1]
+    shares = weights[1:-1] / max(float(weights[1:-1].sum()), 1e-300)
+    chosen = shares[[code - 1 for code in inner]]
+    if not chosen.sum() > 0:
+        return float("nan")
+    scores = ndtri(np.clip(np.cumsum(shares) - shares / 2, 1e-6, 1.0 - 1e-6))
+    return float(chosen @ scores[[code - 1 for code in inner]] / chosen.sum())

@@ -79,6 +79,17 @@ class Bump:
         Whether the p-value is above the level.
     text : str
         The same in a sentence.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> session = model.fit(patients.X, patients.y).edit(author="Ada")
+    >>> bumps = session.verdict("age", shape="increasing").bumps
+    >>> all(bump.within_noise == (bump.p_value > 0.05) for bump in bumps)
+    True
     """
 
     bins: tuple[int, ...]
@@ -112,6 +123,17 @@ class Verdict:
         Departures from the shape, from left to right.
     text : str
         The verdict in a sentence or two.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> session = model.fit(patients.X, patients.y).edit(author="Ada")
+    >>> verdict = session.verdict("age", shape="increasing")
+    >>> verdict.shape, verdict.alpha
+    ('increasing', 0.05)
     """
 
     term: str

@@ -204,6 +204,12 @@ class RowSpend:
         How it was made, such as ``"statistics"`` or ``"surrogate"``.
     remaining_epsilon : float or None
         Largest epsilon of one more answer of the explainer after this row; None if not known.
+
+    Examples
+    --------
+    >>> from interpret_dp.explanation import RowSpend
+    >>> RowSpend(0.1, "released", "adaptive", remaining_epsilon=0.9).epsilon
+    0.1
     """
 
     epsilon: float
@@ -261,6 +267,13 @@ class QueryBudget:
         Largest epsilon, at the delta of its guarantee, of one more answer.
     more_queries : int or None
         About how many more queries at the usual cost of one are left; None if that is not known.
+
+    Examples
+    --------
+    >>> from interpret_dp.accounting import GdpPair
+    >>> from interpret_dp.explanation import QueryBudget
+    >>> QueryBudget(GdpPair(0.1), remaining_epsilon=0.9).more_queries is None
+    True
     """
 
     spent: GdpPair

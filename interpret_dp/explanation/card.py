@@ -73,6 +73,16 @@ class ModelCard:
     ------
     TypeError, ValueError
         If a statement is unknown or of another form, or ``accuracy`` is neither.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> card = model.fit(patients.X, patients.y).card(name="Risk", intended_use="Teaching")
+    >>> "Teaching" in card.to_markdown()
+    True
     """
 
     model: AdditiveModel

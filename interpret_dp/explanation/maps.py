@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ __all__ = [
     "MapUse",
     "label_text",
     "map_use",
+    "mean_evidence",
     "offered_classes",
     "percent_text",
     "read_row",
@@ -38,7 +40,7 @@ NOISE_WORDS = (
 )
 """Why no figure of maps has a noise band."""
 
-CLASS_WORDS = "Only differences between the classes' scores count: compare with another class"
+CLASS_WORDS = "Only differences between the classes' scores count: figure(row, label=, against=)"
 """Note on figures of one class: a change of all scores alike decides nothing."""
 
 _MOST_OFFERED = 10
@@ -62,7 +64,7 @@ class MapUse:
 
 @dataclass(frozen=True)
 class ClassReading:
-    """The linear function that gives one class its score at one row.
+    """The linear function that gives one class its score at one row, or its lead over another.
 
     Attributes
     ----------
@@ -71,7 +73,8 @@ class ClassReading:
     probability, score : float
         As the model gives them. The score is the sum of ``contributions`` plus ``bias``.
     bias : float
-        The maps' biases, weighted.
+        The score of the reference: the maps' biases, weighted, and of images what the weighted map
+        makes of a picture that is all background.
     shares : ndarray of float64, shape (n_maps,)
         How much each map counts: the softmax.
     top : tuple of int
@@ -79,7 +82,10 @@ class ClassReading:
     weighted_map : ndarray of float64, shape (n_inputs,)
         The maps' weights, weighted.
     contributions : ndarray of float64, shape (n_inputs,)
-        The weighted map times the row's inputs.
+        The weighted map times the row's inputs, less those of the reference.
+    against : int or None
+        The class whose numbers are subtracted: the score, the bias, the weighted map and the
+        contributions are those of ``index`` less those of this one.
     """
 
     index: int
@@ -90,10 +96,13 @@ class ClassReading:
     top: tuple[int, ...]
     weighted_map: FloatArray
     contributions: FloatArray
+    against: int | None = None
 
 
-def read_row(model: LocallyLinearModel, inputs: FloatArray, index: int) -> ClassReading:
-    """Return how one class comes to its score at one row.
+def read_row(
+    model: LocallyLinearModel, inputs: FloatArray, index: int, against: int | None = None
+) -> ClassReading:
+    """Return how one class comes to its score at one row, or to its lead over another class.
 
     Parameters
     ----------
@@ -102,22 +111,46 @@ def read_row(model: LocallyLinearModel, inputs: FloatArray, index: int) -> Class
         Standardised.
     index : int
         Of the class.
+    against : int, default=None
+        Of the other class.
     """
     row = np.asarray(inputs, dtype=np.float64)
     scores = model.scores(row[None])[0]
     shares = model.map_shares(row[None])[0, index]
     weighted = shares @ model.weights[index]
     order = np.argsort(-shares, kind="stable")[:TOP_MAPS]
-    return ClassReading(
+    reference = model.reference
+    own = ClassReading(
         index=index,
         probability=float(model.predict_proba(row[None])[0, index]),
         score=float(scores[index]),
-        bias=float(shares @ model.biases[index]),
+        bias=float(shares @ model.biases[index] + weighted @ reference),
         shares=shares,
         top=tuple(int(number) for number in order),
         weighted_map=weighted,
-        contributions=weighted * row,
+        contributions=weighted * (row - reference),
     )
+    if against is None:
+        return own
+    other = read_row(model, row, against)
+    return dataclasses.replace(
+        own,
+        against=against,
+        score=own.score - other.score,
+        bias=own.bias - other.bias,
+        weighted_map=own.weighted_map - other.weighted_map,
+        contributions=own.contributions - other.contributions,
+    )
+
+
+def mean_evidence(model: LocallyLinearModel) -> FloatArray:
+    """Return what wavelet features add to each class's score at their released mean.
+
+    Shape (n_classes, n_inputs). Where no mean was released each feature counts as 1, its usual
+    size.
+    """
+    usual = np.ones(model.n_inputs) if model.means is None else model.means
+    return np.asarray(model.weights.mean(axis=1) * usual)
 
 
 def map_use(model: LocallyLinearModel, inputs: FloatArray) -> MapUse:
@@ -172,14 +205,16 @@ def row_words(
     """
     label = label_text(model.classes, reading.index)
     title = f"Probability of {label}: {percent_text(reading.probability)}"
+    what = "Score"
+    if reading.against is not None:
+        title += f", compared with {label_text(model.classes, reading.against)}"
+        what = "Difference of the scores"
     if actual is not None:
         title += f", actual: {label_text(model.classes, actual)}"
     total = float(reading.contributions.sum())
-    words = (
-        f"Score {reading.score:+.3g} = contributions {total:+.3g} and bias {reading.bias:+.3g} · "
-        f"{len(reading.shares):,} maps"
-    )
-    return title, words
+    words = f"{what} {reading.score:+.3g} = contributions {total:+.3g} and bias {reading.bias:+.3g}"
+    n_maps = len(reading.shares)
+    return title, f"{words} · {n_maps:,} maps" if n_maps > 1 else words
 
 
 def use_words(use: MapUse | None) -> str:

@@ -14,6 +14,7 @@ from interpret_dp.explanation.maps import (
     MapUse,
     label_text,
     map_use,
+    mean_evidence,
     offered_classes,
     read_row,
 )
@@ -31,6 +32,12 @@ from interpret_dp.explanation.plots.images import (
     mean_filters,
 )
 from interpret_dp.explanation.plots.maps import class_maps, table_reading
+from interpret_dp.explanation.plots.strokes import (
+    class_strokes,
+    evidence_of_classes,
+    leads_of_rows,
+    stroke_reading,
+)
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released.locally_linear import LocallyLinearModel
 
@@ -87,9 +94,13 @@ def maps_explanation(
     """
     use = None if inputs is None else map_use(model, np.asarray(inputs, dtype=np.float64))
     names, means = list(model.input_names), model.weights.mean(axis=1)
+    shown = means
+    if model.scattering is not None:
+        names = list(model.feature_names)
+        shown = np.array([model.per_feature(values) for values in mean_evidence(model)])
     specific: list[dict[str, Any]] = [
-        {"type": "univariate", "names": names, "scores": mean.tolist(), "class": str(label)}
-        for mean, label in zip(means, model.classes, strict=True)
+        {"type": "univariate", "names": names, "scores": scores.tolist(), "class": str(label)}
+        for scores, label in zip(shown, model.classes, strict=True)
     ]
     if use is not None:
         for entry, shares in zip(specific, use.shares, strict=True):
@@ -206,8 +217,8 @@ class PrivateMapsExplanation(PrivateExplanation):
     actual: list[int | None]
     data: Any
 
-    def reading(self, row: int, label: Any = None) -> ClassReading:
-        """Return how a class comes to its score at one explained row.
+    def reading(self, row: int, label: Any = None, *, against: Any = None) -> ClassReading:
+        """Return how a class comes to its score at one explained row, or to its lead.
 
         Parameters
         ----------
@@ -215,6 +226,8 @@ class PrivateMapsExplanation(PrivateExplanation):
             As in the selector.
         label : str, number or bool, default=None
             The class; by default the predicted one.
+        against : str, number or bool, default=None
+            Another class, whose numbers are subtracted.
 
         Raises
         ------
@@ -224,16 +237,26 @@ class PrivateMapsExplanation(PrivateExplanation):
         if self.explanation_type != "local":
             raise ValueError("A global explanation has no rows; use explain_local(X).")
         self._check_key("row", row)
-        if label is None:
+        index = self._index("label", label)
+        if index is None:
             index = int(self.data(row)["perf"]["predicted"])
-        elif label in self.released.classes:
-            index = self.released.classes.index(label)
-        else:
-            raise ValueError(f"label is {label!r}; it must be one of {self.released.classes}.")
-        return read_row(self.released, self.inputs[row], index)
+        return read_row(self.released, self.inputs[row], index, self._index("against", against))
+
+    def _index(self, name: str, label: Any) -> int | None:
+        """Return the place of a class; None for None."""
+        if label is None:
+            return None
+        if label not in self.released.classes:
+            raise ValueError(f"{name} is {label!r}; it must be one of {self.released.classes}.")
+        return self.released.classes.index(label)
 
     def figure(
-        self, key: int | None = None, *, line: str | None = None, label: Any = None
+        self,
+        key: int | None = None,
+        *,
+        line: str | None = None,
+        label: Any = None,
+        against: Any = None,
     ) -> Figure:
         """Return the plain figure of a part: None is the overview, a number a class or a row.
 
@@ -244,50 +267,96 @@ class PrivateMapsExplanation(PrivateExplanation):
             The privacy cost that is written into the figure; by default that of ``privacy``.
         label : str, number or bool, default=None
             Of a row: show this class alone. By default the predicted one, with a menu of others:
-            all, or the ten most probable and the actual one.
+            all, or the ten most probable and the actual one. Of wavelet features each of these is
+            compared with the predicted class.
+        against : str, number or bool, default=None
+            Another class, whose numbers are subtracted: of a row, or of a class of wavelet
+            features.
 
         Raises
         ------
         TypeError, ValueError
-            If there is no such class or row, or a class is given where no row is drawn.
+            If there is no such class or row, or a class is given where none is compared.
         """
         line = self.privacy.line if line is None else line
         if key is not None:
             self._check_key("key", key)
-        if label is not None and (key is None or self.explanation_type == "global"):
+        if label is not None and (key is None or not self._has_rows):
             raise ValueError(
                 f"label is {label!r}; it chooses the class of one row: explain_local(X).figure(0, "
                 "label=...). A class's own maps are explain_global().figure(number of the class)."
             )
-        if self.explanation_type == "global":
-            return self._class_figure(key, line)
+        has_strokes = self.released.scattering is not None
+        if against is not None and (key is None or not (has_strokes or self._has_rows)):
+            raise ValueError(
+                f"against is {against!r}; it compares classes at one row: explain_local(X).figure("
+                "0, against=...)."
+            )
+        if not self._has_rows:
+            return self._class_figure(key, self._index("against", against), line)
         if key is None:
-            readings = [self.reading(row) for row in range(len(self.inputs))]
-            drawn = contribution_images if self.released.is_image else contributions_of_rows
-            return drawn(self.released, readings, line)
-        return self._row_figure(key, label, line)
+            return self._rows_figure(line)
+        return self._row_figure(key, label, against, line)
 
     def _check_key(self, name: str, key: Any) -> None:
         """Refuse a number that no class or row has."""
-        of_rows = self.explanation_type == "local"
+        of_rows = self._has_rows
         count = len(self.inputs) if of_rows else len(self.released.classes)
         mend = f"It is the number of {'an explained row' if of_rows else 'a class'} in .selector."
         check_int(name, key, low=0, high=count - 1, mend=mend)
 
-    def _class_figure(self, key: int | None, line: str) -> Figure:
+    @property
+    def _has_rows(self) -> bool:
+        return bool(self.explanation_type == "local")
+
+    def _class_figure(self, key: int | None, against: int | None, line: str) -> Figure:
         model = self.released
+        if model.scattering is not None:
+            if key is None:
+                return evidence_of_classes(model, line)
+            return class_strokes(model, key, against, line)
         if key is None:
             return mean_filters(model, line) if model.is_image else mean_maps(model, line)
         drawn = class_filters if model.is_image else class_maps
         return drawn(model, key, self.use, line)
 
-    def _row_figure(self, key: int, label: Any, line: str) -> Figure:
+    def _rows_figure(self, line: str) -> Figure:
+        model, rows = self.released, range(len(self.inputs))
+        if model.scattering is not None:
+            leads = [self._leads(row)[0] for row in rows]
+            return leads_of_rows(model, leads, [self._image(row) for row in rows], line)
+        drawn = contribution_images if model.is_image else contributions_of_rows
+        return drawn(model, [self.reading(row) for row in rows], line)
+
+    def _leads(self, key: int) -> list[ClassReading]:
+        """Return the predicted class against others: the actual one or the runner-up first."""
         model, row, actual = self.released, self.inputs[key], self.actual[key]
-        if label is None:
+        best, *others = offered_classes(model.predict_proba(row[None])[0], actual)
+        if actual in others:
+            others = [actual, *(other for other in others if other != actual)]
+        return [read_row(model, row, best, other) for other in others or [best]]
+
+    def _image(self, key: int) -> FloatArray:
+        """Return an explained picture in grey; NaN where a pixel is no number."""
+        values = [
+            value if isinstance(value, int | float) else np.nan
+            for value in self.data(key)["values"]
+        ]
+        height, width, *_ = self.released.image_shape or (1, -1)
+        pixels = np.array(values, dtype=np.float64).reshape(height, width, -1)
+        return np.asarray(pixels.mean(axis=2))
+
+    def _row_figure(self, key: int, label: Any, against: Any, line: str) -> Figure:
+        model, row, actual = self.released, self.inputs[key], self.actual[key]
+        if label is not None or against is not None:
+            readings = [self.reading(key, label, against=against)]
+        elif model.scattering is not None:
+            readings = self._leads(key)
+        else:
             shown = offered_classes(model.predict_proba(row[None])[0], actual)
             readings = [read_row(model, row, index) for index in shown]
-        else:
-            readings = [self.reading(key, label)]
+        if model.scattering is not None:
+            return stroke_reading(model, readings, self._image(key), actual, line)
         if model.is_image:
             return image_reading(model, readings, row, actual, line)
         return table_reading(model, readings, row, self.data(key)["values"], actual, line)
@@ -338,7 +407,7 @@ def _class_selector(model: LocallyLinearModel, use: MapUse | None) -> Any:
 
 def _place(model: LocallyLinearModel, number: int) -> str:
     """Return what an input is called; of a pixel, where it is."""
-    if model.image_shape is None or not model.is_image:
+    if model.image_shape is None or not model.is_image or model.scattering is not None:
         return model.input_names[number]
     row, column = np.unravel_index(number, model.image_shape)[:2]
     return f"row {row}, column {column}"

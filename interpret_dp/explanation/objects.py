@@ -27,6 +27,8 @@ from interpret_dp.released.sentences import term_sentence
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+    from interpret_dp.explanation.plan import FitPlan
+
 __all__ = [
     "PrivateExplanation",
     "attach_privacy",
@@ -257,6 +259,7 @@ class PrivateEBMExplanation(PrivateExplanation):
     model: AdditiveModel
     data: Any
     _open_session: Callable[[AdditiveModel], Any]
+    _plan: Callable[..., FitPlan]
 
     @property
     def edit_session(self) -> Any:
@@ -318,6 +321,52 @@ class PrivateEBMExplanation(PrivateExplanation):
         """
         return dict(top_shares(self.model, k))
 
+    def plan_next(
+        self,
+        n_rows: int | None = None,
+        epsilon: float | Sequence[float] = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0),
+        *,
+        rate: float | Sequence[float] | None = None,
+        spread: float | None = None,
+    ) -> FitPlan:
+        """Plan a further fit of the model's schema, delta and neighbouring relation; costs nothing.
+
+        It reads no private row. One fit of simulated rows at each epsilon, with the estimator's
+        default settings; :func:`interpret_dp.plan` takes the median of several. The fits that a
+        budget has room for are counted where the ledger is at hand.
+
+        Parameters
+        ----------
+        n_rows : int, default=None
+            Rows of the table; by default the number that the model released.
+        epsilon : float or sequence of float, default=(0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+        rate, spread
+            Your public guess of the target, as :func:`interpret_dp.plan` takes it.
+
+        Returns
+        -------
+        FitPlan
+
+        Raises
+        ------
+        TypeError, ValueError, SchemaError
+            As :func:`interpret_dp.plan` does.
+        """
+        spend = self.privacy.as_of_now()
+        guarantee, has_budget = spend.guarantee, spend.budget is not None
+        account = {"ledger": spend.account, "dataset": guarantee.dataset} if has_budget else {}
+        return self._plan(
+            self.model.schema,
+            max(2, round(self.model.n_rows)) if n_rows is None else n_rows,
+            epsilon,
+            delta=guarantee.delta,
+            neighboring=guarantee.neighboring,
+            rate=rate,
+            spread=spread,
+            n_fits=1,
+            **account,
+        )
+
     def with_decisions(self, uncertain: Any) -> PrivateEBMExplanation:
         """Add to each row the share of plausible models that decide the same, and return self.
 
@@ -338,6 +387,7 @@ def attach_privacy(
     privacy: PrivacySpend,
     model: AdditiveModel,
     open_session: Callable[[AdditiveModel], Any],
+    plan: Callable[..., FitPlan],
 ) -> Any:
     """Return the explanation with ``.privacy`` and ``.model``, and with figures that show them.
 
@@ -350,11 +400,14 @@ def attach_privacy(
         The model that is explained, as it is now.
     open_session : callable
         Returns the session that edits a model; what ``.edit_session`` is. It must survive a pickle.
+    plan : callable
+        :func:`interpret_dp.plan`, for ``.plan_next``. It must survive a pickle, too.
     """
     state = vars(explanation) | {
         "privacy": privacy,
         "model": model,
         "_open_session": open_session,
+        "_plan": plan,
     }
     private = _rebuild(PrivateEBMExplanation, type(explanation), state)
     if private.explanation_type == "global":

@@ -225,7 +225,10 @@ def _head(document: Mapping[str, Any]) -> Element:
             css_class="interpret-dp-edits",
         )
     if document["edits"]:
-        words += " Edits are free too: they use the released curves alone."
+        words += (
+            " Edits are free too. The promise does not cover edits that were chosen by looking at "
+            "rows that are not public."
+        )
     return element(
         "div",
         element("div", title, badge, style="font-weight: 650; font-size: 15px"),

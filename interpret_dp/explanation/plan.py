@@ -34,6 +34,8 @@ EFFECT = 1.0 + NormalDist().inv_cdf(0.8) / NormalDist().inv_cdf(0.975)
 """Half-widths of a band that an effect must have, so that the band excludes zero in 4 of 5 fits."""
 
 _TITLE = "Plan of a private fit"
+_WIDTHS = "Width of the 95 % noise band by epsilon"
+_LETTERS = 44  # of a line of text that a narrow page shows
 _COLUMNS = (
     *("rows", "epsilon", "features", "band", "correlated", "effect", "a level needs"),
     "fits left",
@@ -93,6 +95,15 @@ class PlannedFit:
         Mean accuracy on public rows that were held out, and its standard deviation; empty without.
     curve : PlannedCurve or None
         None where the schema declares no number.
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical, Integer, Schema, plan
+    >>> schema = Schema({"age": Integer(18, 95)}, target=Categorical(["no", "yes"]))
+    >>> planned = plan(schema, 1_000, [1, 4], delta=1e-6, rate=0.2, n_fits=1)
+    >>> tight, generous = planned.fits
+    >>> tight.level_rows > generous.level_rows
+    True
     """
 
     n_rows: int
@@ -127,6 +138,14 @@ class FitPlan:
         Of scores and widths.
     source : str
         Which rows were fitted, and the caller's guesses.
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical, Integer, Schema, plan
+    >>> schema = Schema({"age": Integer(18, 95)}, target=Categorical(["no", "yes"]))
+    >>> planned = plan(schema, 1_000, [1, 4], delta=1e-6, rate=0.2, n_fits=1)
+    >>> [fit.epsilon for fit in planned.fits]
+    [1.0, 4.0]
     """
 
     fits: tuple[PlannedFit, ...]
@@ -211,25 +230,35 @@ class FitPlan:
 
         Parameters
         ----------
-        kind : {"widths", "curves"}
+        kind : {"widths", "curves", "slider"}
             The median half-width of curves that show effects in full against epsilon, a line for
-            each size of table; or one curve with its band at each epsilon.
+            each size of table; one curve with its band at each epsilon, side by side; or the widths
+            above the curve of the epsilon that a slider chooses, which needs no kernel.
         n_rows : int, default=None
-            Size of the table of the curves; by default the first that was planned.
+            Size of the table of the curves and of the slider; by default the first planned one.
 
         Raises
         ------
         ValueError
-            If ``kind`` is unknown, or there is no curve of that size.
+            If ``kind`` is unknown, or there is no curve, or no plan, of that size.
         """
-        check_choice("kind", kind, ("widths", "curves"))
-        return self._draw_widths() if kind == "widths" else self._draw_curves(n_rows)
+        check_choice("kind", kind, ("widths", "curves", "slider"))
+        if kind == "widths":
+            return self._draw_widths()
+        return self._draw_curves(n_rows) if kind == "curves" else self._draw_slider(n_rows)
 
     def _draw_widths(self) -> Figure:
         import plotly.graph_objects as go
 
         figure = go.Figure()
-        sizes = list(dict.fromkeys(fit.n_rows for fit in self.fits))
+        dress(figure, height=420, margin={"l": 64, "r": 24, "b": 96, "t": 40})
+        self._add_widths(figure, list(dict.fromkeys(fit.n_rows for fit in self.fits)))
+        add_heading(figure, _WIDTHS, self._heading())
+        figure.update_layout(showlegend=True, legend=LEGEND_BELOW)
+        return figure
+
+    def _add_widths(self, figure: Figure, sizes: Sequence[int]) -> None:
+        """Draw the lines of some sizes, and dress the first axes for them."""
         for place, size in enumerate(sizes):
             fits = [fit for fit in self.fits if fit.n_rows == size]
             color = CLASS_COLORS[place % len(CLASS_COLORS)]
@@ -247,15 +276,62 @@ class FitPlan:
                     line={"color": color, "dash": dash},
                     hovertemplate="epsilon %{x:g}: ±%{y:.3g}<extra></extra>",
                 )
-        dress(figure, height=420, margin={"l": 64, "r": 24, "b": 96, "t": 40})
-        add_heading(figure, "Width of the 95 % noise band by epsilon", self._heading())
-        figure.update_layout(showlegend=True, legend=LEGEND_BELOW)
         ticks = sorted({fit.epsilon for fit in self.fits})
-        figure.update_xaxes(
-            type="log", title="epsilon", tickvals=ticks, ticktext=[f"{e:g}" for e in ticks]
-        )
+        names = [f"{epsilon:g}" for epsilon in ticks]
+        figure.layout.xaxis.update(type="log", title="epsilon", tickvals=ticks, ticktext=names)
         title = f"± {literal(self.unit)}, effects shown in full"
-        figure.update_yaxes(type="log", title=title, dtick=math.log10(2.0), tickformat=".2~g")
+        style = {"dtick": math.log10(2.0), "tickformat": ".2~g"}
+        figure.layout.yaxis.update(type="log", title=title, **style)
+
+    def _draw_slider(self, n_rows: int | None) -> Figure:
+        from plotly.subplots import make_subplots
+
+        size = self.fits[0].n_rows if n_rows is None else n_rows
+        fits = [fit for fit in self.fits if fit.n_rows == size]
+        if not fits:
+            sizes = sorted({fit.n_rows for fit in self.fits})
+            raise ValueError(f"n_rows is {n_rows!r}; it must be one of the planned {sizes}.")
+        has_curves = all(fit.curve for fit in fits)
+        figure = make_subplots(rows=1 + has_curves, cols=1, vertical_spacing=0.16)
+        dress(figure, height=740 if has_curves else 440, margin={"l": 64, "r": 24, "b": 150})
+        self._add_widths(figure, [size])
+        own: list[range] = []
+        for fit in fits:
+            first = len(figure.data)
+            x, y = [fit.epsilon], [_median(fit.effects) / EFFECT]
+            mark = {"size": 15, "color": COLORS["truth"], "symbol": "circle-open", "line_width": 3}
+            figure.add_scatter(x=x, y=y, mode="markers", marker=mark, name="chosen epsilon")
+            if has_curves and fit.curve is not None:
+                _add_curve(figure, fit.curve, row=2)
+            own.append(range(first, len(figure.data)))
+        start, constant = len(fits) // 2, own[0].start
+        visible = [
+            [place < constant or place in chosen for place in range(len(figure.data))]
+            for chosen in own
+        ]
+        for trace, is_visible in zip(figure.data, visible[start], strict=True):
+            trace.visible = is_visible
+        steps = [
+            {"label": f"{fit.epsilon:g}", "method": "restyle", "args": [{"visible": shown}]}
+            for fit, shown in zip(fits, visible, strict=True)
+        ]
+        slider = {"active": start, "steps": steps, "currentvalue": {"prefix": "epsilon "}}
+        figure.update_layout(sliders=[slider | {"pad": {"t": 52}}])
+        source = self.source.partition(",")[0]
+        line = f"Half the 95 % noise band, effects in full · {size:,} rows"
+        line += f" · delta {self.delta:g} · {source} · nothing was charged"
+        add_heading(figure, "What each epsilon shows", line, letters=_LETTERS)
+        figure.update_yaxes(title=f"± {literal(self.unit)}", row=1)
+        if has_curves:
+            ends = [(fit.curve.noisy, fit.curve.half_width) for fit in fits if fit.curve]
+            reach = 1.05 * max(float(np.max(np.abs(noisy) + half)) for noisy, half in ends)
+            figure.update_yaxes(title=literal(self.unit), range=[-reach, reach], row=2)
+        widths = [f"±{_median(fit.effects) / EFFECT:.3g} at {fit.epsilon:g}" for fit in fits]
+        figure.update_layout(
+            showlegend=True,
+            legend=LEGEND_BELOW,
+            meta={"alternative": f"{_WIDTHS}, {size:,} rows: {', '.join(widths)}."},
+        )
         return figure
 
     def _draw_curves(self, n_rows: int | None) -> Figure:
@@ -272,7 +348,7 @@ class FitPlan:
         titles = [f"epsilon {epsilon:g}" for epsilon, _ in drawn]
         figure = make_subplots(rows=1, cols=len(drawn), shared_yaxes=True, subplot_titles=titles)
         for place, (_, curve) in enumerate(drawn, start=1):
-            _add_curve(figure, curve, place)
+            _add_curve(figure, curve, col=place, in_legend=place == 1)
         dress(figure, height=360, margin={"l": 64, "r": 24, "b": 84, "t": 40})
         title = f"{drawn[0][1].feature}: one planned fit of {size:,} rows at each epsilon"
         add_heading(figure, title, self._heading(), over_panels=True)
@@ -373,9 +449,11 @@ def _median(widths: Mapping[str, float] | None, names: Sequence[str] | None = No
     return float(np.median([widths[name] for name in (widths if names is None else names)]))
 
 
-def _add_curve(figure: Figure, curve: PlannedCurve, place: int) -> None:
+def _add_curve(
+    figure: Figure, curve: PlannedCurve, row: int = 1, col: int = 1, *, in_legend: bool = True
+) -> None:
     """Draw one curve with its band and the truth into a panel."""
-    common = {"row": 1, "col": place, "showlegend": place == 1, "hoverinfo": "skip"}
+    common = {"row": row, "col": col, "showlegend": in_legend, "hoverinfo": "skip"}
 
     def steps(heights: FloatArray, **style: Any) -> None:
         y = [*heights.tolist(), float(heights[-1])]
@@ -390,4 +468,4 @@ def _add_curve(figure: Figure, curve: PlannedCurve, place: int) -> None:
     steps(curve.noisy, line={"color": COLORS["curve"]}, name="noisy curve")
     if curve.truth is not None:
         steps(curve.truth, line={"color": COLORS["truth"], "dash": "dash"}, name="true curve")
-    figure.update_xaxes(title=literal(curve.feature), col=place)
+    figure.update_xaxes(title=literal(curve.feature), row=row, col=col)

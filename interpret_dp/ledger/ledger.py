@@ -310,6 +310,12 @@ def default_ledger() -> PrivacyLedger:
     """Return the in-memory ledger of this process, used where no ledger is given.
 
     A process that was forked has one of its own, which knows nothing of its parent's.
+
+    Examples
+    --------
+    >>> from interpret_dp.ledger import default_ledger
+    >>> default_ledger()
+    PrivacyLedger.in_memory()
     """
     return _ledger_of_process(os.getpid())
 

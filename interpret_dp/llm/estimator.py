@@ -29,12 +29,13 @@ from interpret_dp.fitting.pipelines import warn_of_learning_steps
 from interpret_dp.fitting.tags import estimator_tags, with_substitutes
 from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.explaining import ExplainedMaps, class_array, json_value, plain_value
-from interpret_dp.llm.inputs import InputCoding, input_coding
+from interpret_dp.llm.inputs import InputCoding
 from interpret_dp.llm.request import (
     CENTRE,
     COUNT,
     GRADIENTS,
     FitRequest,
+    coding_of,
     flat_rows,
     in_class_order,
     open_request,
@@ -143,6 +144,13 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
     classes : sequence of str, int, float or bool, default=None
         The class labels, where ``schema`` does not declare the target. They must be public
         knowledge, and then cost nothing.
+    features : {"inputs", "scattering"}, default="inputs"
+        What maps see: columns and pixels as declared, or public wavelet features of images from
+        8 x 8 pixels (``interpret_dp.released.scattering``), with which one map a class does more.
+    background : float, default=None
+        Public value of a pixel where a picture shows nothing, such as 0 for black. Explanations
+        compare a picture with one that is all background, and missing pixels are taken for it with
+        ``features="scattering"``. None: the lower bound of each pixel.
 
     Attributes
     ----------
@@ -218,6 +226,8 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         dataset: str | None = None,
         verbose: bool = False,
         classes: Sequence[Any] | None = None,
+        features: str = "inputs",
+        background: float | None = None,
     ) -> None:
         if find_spec("torch") is None:
             import_optional("torch", extra="llm", purpose="DPLocallyLinearClassifier")
@@ -248,6 +258,8 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         self.dataset = dataset
         self.verbose = verbose
         self.classes = classes
+        self.features = features
+        self.background = background
 
     @with_substitutes
     def fit(self, X: Any, y: Any, unit: Any = None) -> Self:
@@ -316,7 +328,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         target = in_class_order(request.schema.target)
         if len(target.levels) < 2:
             return None
-        coding = input_coding(request.schema, self.standardize)
+        coding = coding_of(self, request.schema, request.image_shape)
         with on_one_thread():
             training = Training(
                 coding.encode(request.rows.table),
@@ -335,7 +347,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         self, request: FitRequest, steps: SampledSteps, trained: TrainedMaps | None, head: str
     ) -> LocallyLinearModel:
         """Return the released model; with one label alone, a model of zeros."""
-        coding = input_coding(request.schema, self.standardize)
+        coding = coding_of(self, request.schema, request.image_shape)
         more = [_IDEAL_OPACUS] if self.engine == "opacus" else []
         if self.n_rows is not None:
             more.append(_DECLARED_ROWS)
@@ -352,6 +364,9 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
             ),
             guarantee=_promise(request, steps, trained, more, head),
             image_shape=request.image_shape,
+            features=self.features,
+            background=None if self.background is None else float(self.background),
+            means=None if trained is None or coding.scattering is None else trained.means,
             settings=dataclasses.asdict(request.settings) | {"sampling_rate": steps.probability},
             steps=None if trained is None else dataclasses.asdict(steps),
             parameters={

@@ -186,7 +186,10 @@ class ExplainedMaps:
             ) from error
         features = tuple(model.schema.features.items())
         fitted.coding_ = InputCoding(
-            features, tuple(model.centres.tolist()), tuple(model.spreads.tolist())
+            features,
+            tuple(model.centres.tolist()),
+            tuple(model.spreads.tolist()),
+            model.scattering,
         )
         fitted.model_ = model
         fitted.classes_ = class_array(model.classes)
@@ -223,6 +226,6 @@ def json_value(value: Any) -> Any:
     """Return a constructor parameter as JSON holds it."""
     if isinstance(value, Mapping):
         return {str(key): json_value(entry) for key, entry in value.items()}
-    if isinstance(value, tuple | list | np.ndarray):
+    if isinstance(value, tuple | list | range | np.ndarray):
         return [json_value(entry) for entry in value]
     return plain_value(value)

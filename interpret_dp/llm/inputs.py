@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_real
 from interpret_dp.exceptions import SchemaError
+from interpret_dp.released.scattering import Scattering
 from interpret_dp.schema import (
     Categorical,
     Continuous,
@@ -23,7 +24,7 @@ from interpret_dp.schema import (
 from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.declarations import SYMLOG_UNIT
 
-__all__ = ["InputCoding", "Standards", "input_coding"]
+__all__ = ["InputCoding", "Standards", "input_coding", "scattering_coding"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Standards: TypeAlias = "tuple[float, float] | Mapping[str, tuple[float, float]] | None"
@@ -39,18 +40,22 @@ class InputCoding:
 
     A continuous feature is one input: clipped to its bounds, on its declared scale, less a centre,
     over a spread. A categorical one is an input a level, 1 where the cell is that level. Missing
-    cells and undeclared levels are 0 everywhere.
+    cells and undeclared levels are 0 everywhere. With ``scattering`` the inputs are the wavelet
+    features of these numbers.
 
     Attributes
     ----------
     features : tuple of (str, Continuous or Categorical)
     centres, spreads : tuple of float, shape (n_features,)
         Of continuous features, on their scale; 0 and 1 for others.
+    scattering : Scattering or None
+        None: numbers are inputs as they are.
     """
 
     features: tuple[tuple[str, FeatureSpec], ...]
     centres: tuple[float, ...]
     spreads: tuple[float, ...]
+    scattering: Scattering | None = None
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -62,18 +67,20 @@ class InputCoding:
     @property
     def n_inputs(self) -> int:
         """Number of inputs."""
-        return sum(self.widths)
+        return sum(self.widths) if self.scattering is None else self.scattering.n_features
 
     @property
     def n_varying(self) -> int:
         """Columns that can vary: the mean squared length of a row, if cells are spread evenly."""
+        if self.scattering is not None:
+            return self.scattering.n_features
         return sum(
             isinstance(spec, Categorical) or spec.lower < spec.upper for _, spec in self.features
         )
 
     def encode(self, table: Table) -> NDArray[np.float32]:
         """Return the inputs, shape (n_rows, n_inputs). Private if the table is; never raises."""
-        inputs = np.zeros((table.n_rows, self.n_inputs), dtype=np.float32)
+        inputs = np.zeros((table.n_rows, sum(self.widths)), dtype=np.float32)
         start = 0
         rules = zip(self.features, self.centres, self.spreads, self.widths, strict=True)
         for index, ((_, spec), centre, spread, width) in enumerate(rules):
@@ -86,7 +93,7 @@ class InputCoding:
                 for rows, numbers in in_chunks(values, numbers_of):
                     inputs[rows, start] = _placed(numbers, spec, centre, spread)
             start += width
-        return inputs
+        return inputs if self.scattering is None else self.scattering.features(inputs)
 
 
 def input_coding(schema: Schema, standards: Standards) -> InputCoding:
@@ -118,6 +125,44 @@ def input_coding(schema: Schema, standards: Standards) -> InputCoding:
         centres.append(float(centre))
         spreads.append(float(spread) if spread > 0 else 1.0)
     return InputCoding(tuple(schema.features.items()), tuple(centres), tuple(spreads))
+
+
+def scattering_coding(
+    schema: Schema, image_shape: tuple[int, ...] | None, background: float | None
+) -> InputCoding:
+    """Return the coding of images as wavelet features; missing pixels are background.
+
+    Parameters
+    ----------
+    schema : Schema
+        Complete, of the pixels in order.
+    image_shape : tuple of int, or None
+        None is refused.
+    background : float or None
+        Of a pixel, cut to its bounds; None: its lower bound.
+
+    Raises
+    ------
+    SchemaError, ValueError
+        If rows are no images, of 8 x 8 pixels at least, of numbers on a linear scale.
+    """
+    if image_shape is None:
+        raise ValueError(
+            "features is 'scattering', and rows are no images. Give image_shape if columns are the "
+            "pixels of images, or leave features out."
+        )
+    centres, spreads = [], []
+    for name, spec in schema.features.items():
+        if not isinstance(spec, Continuous) or spec.scale != "linear":
+            raise SchemaError(
+                f"features is 'scattering', and {name!r} is declared as {spec}; pixels must be "
+                "Continuous(lower, upper) of linear scale."
+            )
+        level = spec.lower if background is None else background
+        centres.append(float(np.clip(level, spec.lower, spec.upper)))
+        spreads.append(float(spec.upper - spec.lower) or 1.0)
+    features = tuple(schema.features.items())
+    return InputCoding(features, tuple(centres), tuple(spreads), Scattering(image_shape))
 
 
 def _placed(numbers: Floats, spec: Continuous, centre: float, spread: float) -> Floats:

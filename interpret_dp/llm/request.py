@@ -24,10 +24,10 @@ from interpret_dp.fitting.account import (
 )
 from interpret_dp.fitting.declaring import DeclaringTask, warn_of_gaps
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.llm.config import TrainingSettings, default_settings
-from interpret_dp.llm.inputs import InputCoding, input_coding
+from interpret_dp.llm.config import TrainingSettings, default_settings, scattering_settings
+from interpret_dp.llm.inputs import InputCoding, input_coding, scattering_coding
 from interpret_dp.release import PlannedRelease, PlannedSampling, ReleasePlan, ReleaseRequest
-from interpret_dp.schema import Categorical, Schema
+from interpret_dp.schema import Categorical, Continuous, Schema
 from interpret_dp.schema.kinds import kind_of, kinds_of
 from interpret_dp.schema.partial import partial_schema_from_arguments
 
@@ -36,6 +36,7 @@ __all__ = [
     "COUNT",
     "GRADIENTS",
     "FitRequest",
+    "coding_of",
     "flat_rows",
     "in_class_order",
     "open_request",
@@ -175,7 +176,8 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
     )
     declaring = DeclaringTask(partial, names, names)
     schema = declaring.without_rows()
-    settings = settings_of(estimator, input_coding(schema, estimator.standardize), image_shape)
+    _check_background(estimator.background, image_shape, None if declaring.is_needed else schema)
+    settings = settings_of(estimator, coding_of(estimator, schema, image_shape), image_shape)
     batch_size, rate = _sampling(estimator, settings)
     neighbourhood = neighbourhood_of(ADD_OR_REMOVE_ONE, privacy_unit)
     ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
@@ -208,8 +210,42 @@ def _check_choices(estimator: Any) -> None:
         ("closed_form", "opacus"),
         mend="'closed_form' is the fast one; 'opacus' is there to compare with.",
     )
+    check_choice("features", estimator.features, ("inputs", "scattering"))
+    if estimator.features == "scattering":
+        for name in ("standardize", "projection", "projection_dim", "smoothing"):
+            value = getattr(estimator, name)
+            if value is not None:
+                raise ValueError(
+                    f"{name} is {value!r}, and features is 'scattering': wavelet features are "
+                    f"scaled and smooth by themselves. {name} must be None, or features 'inputs'."
+                )
     for name in ("keep_on_interrupt", "verbose"):
         check_flag(name, getattr(estimator, name))
+
+
+def _check_background(
+    background: Any, image_shape: tuple[int, ...] | None, schema: Schema | None
+) -> None:
+    """Refuse a background outside the bounds of pixels, as far as they are declared."""
+    if background is None:
+        return
+    if image_shape is None:
+        raise ValueError(
+            f"background is {background!r}, and rows are no images; it must be None. Give "
+            "image_shape if columns are the pixels of images."
+        )
+    mend = "None is the lower bound of each pixel."
+    check_real("background", background, mend=mend)
+    for spec in () if schema is None else schema.features.values():
+        if isinstance(spec, Continuous):
+            check_real("background", background, low=spec.lower, high=spec.upper, mend=mend)
+
+
+def coding_of(estimator: Any, schema: Schema, image_shape: tuple[int, ...] | None) -> InputCoding:
+    """Return the coding of a complete schema that the estimator's parameters ask for."""
+    if estimator.features == "scattering":
+        return scattering_coding(schema, image_shape, estimator.background)
+    return input_coding(schema, estimator.standardize)
 
 
 def settings_of(
@@ -218,7 +254,10 @@ def settings_of(
     """Return the rule's settings with those that the estimator's parameters fix."""
     n_rows = _declared_rows(estimator)
     signal = None if n_rows is None else float(estimator.epsilon) * n_rows
-    settings = default_settings(coding.n_inputs, image_shape, coding.n_varying, signal)
+    if coding.scattering is not None:
+        settings = scattering_settings(coding.n_inputs)
+    else:
+        settings = default_settings(coding.n_inputs, image_shape, coding.n_varying, signal)
     given: dict[str, Any] = {}
     if estimator.n_maps is not None:
         given["n_maps"] = check_int("n_maps", estimator.n_maps, low=1, high=10_000, mend=_RULE)
@@ -320,7 +359,7 @@ def in_class_order(target: Any) -> Categorical:
 
 def with_schema(request: FitRequest, schema: Schema, estimator: Any) -> FitRequest:
     """Return the request with a schema completed inside the session, and settings that fit it."""
-    coding = input_coding(schema, estimator.standardize)
+    coding = coding_of(estimator, schema, request.image_shape)
     settings = settings_of(estimator, coding, request.image_shape)
     # The number of steps was planned with these epochs.
     settings = dataclasses.replace(settings, epochs=request.settings.epochs)

@@ -56,6 +56,8 @@ class TrainedMaps:
     interrupted : bool
     is_narrow : bool
         Whether the released spread says that values fill hardly any of their declared bounds.
+    means : ndarray of float64, shape (n_inputs,), or None
+        Means of the inputs, where they are what was centred.
     """
 
     weights: NDArray[np.float64]
@@ -64,6 +66,7 @@ class TrainedMaps:
     steps_begun: int
     interrupted: bool
     is_narrow: bool
+    means: NDArray[np.float64] | None
 
 
 def compute_device(name: str) -> torch.device:
@@ -190,8 +193,12 @@ class Training:
             scale = temperature(weights, biases, settings, self._session.public_choices)
         weights, biases = start.maps(weights / scale, biases / scale, self._frame)
         shares_at = settings.inverse_temperature * scale
+        means = None
+        if self._frame is not None and start.projections is None:
+            means = self._frame.centre
         is_narrow = self._frame is not None and self._frame.is_narrow
-        return TrainedMaps(weights, biases, shares_at, self._steps_begun, interrupted, is_narrow)
+        begun = self._steps_begun
+        return TrainedMaps(weights, biases, shares_at, begun, interrupted, is_narrow, means)
 
     def step(self) -> None:
         """Release the sum of one sample and follow it."""

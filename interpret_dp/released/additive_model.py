@@ -6,7 +6,7 @@ and the editor see this and never the trainer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
-from interpret_dp._validate import check_choice
+from interpret_dp._validate import check_choice, check_real
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.released.edits import EditRecord
 from interpret_dp.released.terms import (
@@ -82,6 +82,20 @@ class AdditiveModel:
         Whether a regression's scores are logarithms of the target's unit.
     target : str or None
         Name of the target's column; None if it has none.
+    correlations : tuple of (str, str, float)
+        Names of two features and their correlation, for each feature with those that it is most
+        correlated with: of the normal scores of ordered features; with a nominal feature the
+        correlation ratio, of two nominal ones Cramer's V. Empty if the fit released none.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> released = model.fit(patients.X, patients.y).released_
+    >>> released
+    <AdditiveModel: classification of 10 terms, epsilon 1 at delta 1e-05, data set 'unnamed'>
     """
 
     task: str
@@ -99,6 +113,7 @@ class AdditiveModel:
     edits: tuple[EditRecord, ...] = ()
     has_log_link: bool = False
     target: str | None = None
+    correlations: tuple[tuple[str, str, float], ...] = ()
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -145,6 +160,10 @@ class AdditiveModel:
         for edit in self.edits:
             if not isinstance(edit, EditRecord):
                 raise TypeError(f"edits holds {edit!r}; each must be an EditRecord.")
+        known = {feature.name for feature in self.features}
+        object.__setattr__(
+            self, "correlations", tuple(_correlation(entry, known) for entry in self.correlations)
+        )
         edited = {edit.term for edit in self.edits}
         terms = [
             self._completed(term, name in edited)
@@ -236,6 +255,7 @@ class AdditiveModel:
             "parameters": dict(self.parameters),
             # Left out if there are none, so that the digests of older files stay.
             **({"edits": [edit.to_dict() for edit in self.edits]} if self.edits else {}),
+            **({"correlations": list(map(list, self.correlations))} if self.correlations else {}),
         }
 
     @property
@@ -256,7 +276,8 @@ class AdditiveModel:
             If the document is of another format or version, was changed since it was sealed,
             lacks a part or has one too many, or its parts do not fit together.
         """
-        versions, optional = (_VERSION, _EXTENDED_VERSION), (SEAL, "link", "target", "edits")
+        versions = _VERSION, _EXTENDED_VERSION
+        optional = SEAL, "link", "target", "edits", "correlations"
         content = open_document(
             "model file", document, _FORMAT, versions, _KEYS, optional, writer="model.save(path)"
         )
@@ -292,4 +313,13 @@ class AdditiveModel:
                 edits=tuple(EditRecord.from_dict(entry) for entry in content.get("edits", ())),
                 has_log_link=check_choice("link", content.get("link", "identity"), _LINKS) == "log",
                 target=content.get("target"),
+                correlations=tuple(content.get("correlations", ())),
             )
+
+
+def _correlation(entry: Any, names: Collection[str]) -> tuple[str, str, float]:
+    """Return a correlation of two features, checked."""
+    first, second, value = entry
+    if first not in names or second not in names or first == second:
+        raise ValueError(f"A correlation is of {first!r} and {second!r}; each must be a feature.")
+    return first, second, check_real("a correlation", value, low=-1.0, high=1.0)

@@ -37,6 +37,16 @@ class EditRecord:
     TypeError, ValueError
         If a field is no text, is empty where it may not be, is longer than 2,000 letters, or
         ``when`` is no such time.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> session = model.fit(patients.X, patients.y).edit(author="Ada")
+    >>> session.shift("sex", 0.1, levels=["male"]).who
+    'Ada'
     """
 
     term: str

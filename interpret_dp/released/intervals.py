@@ -33,7 +33,19 @@ _ROUNDING = 5e-7
 
 
 class Band(NamedTuple):
-    """Lower and upper ends, of the shape of the scores; NaN where nothing is known of a term."""
+    """Lower and upper ends, of the shape of the scores; NaN where nothing is known of a term.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> released = model.fit(patients.X, patients.y).released_
+    >>> band = released.terms[0].band(0.95)
+    >>> bool((band.lower <= band.upper).all())
+    False
+    """
 
     lower: FloatArray
     upper: FloatArray

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
-from interpret_dp._validate import check_real
+from interpret_dp._validate import check_choice, check_real
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.released.scattering import Scattering
 from interpret_dp.released.terms import frozen
 from interpret_dp.schema import Categorical, Schema, interpret_type, level_labels
 
@@ -36,6 +37,7 @@ _KEYS = (
     *("inverse_temperature", "classes", "image_shape", "guarantee"),
     *("settings", "steps", "parameters"),
 )
+_OPTIONAL_KEYS = ("features", "background", "means")
 _ROWS_AT_A_TIME = 4096
 
 
@@ -61,6 +63,13 @@ class LocallyLinearModel:
     guarantee : Guarantee
     image_shape : tuple of int, or None
         (height, width) or (height, width, channels), if the features are pixels in this order.
+    features : {"inputs", "scattering"}
+        Whether the inputs are those above, or their wavelet features
+        (:class:`~interpret_dp.released.scattering.Scattering`).
+    background : float or None
+        Value of a pixel where a picture shows nothing; None: the lower bound of each pixel.
+    means : ndarray of float64, shape (n_inputs,), or None
+        Released means of wavelet features; None for other inputs, and where they were not released.
     settings : mapping
         Settings of the training, as plain values.
     steps : mapping or None
@@ -82,6 +91,9 @@ class LocallyLinearModel:
     classes: tuple[Any, ...]
     guarantee: Guarantee
     image_shape: tuple[int, ...] | None = None
+    features: str = "inputs"
+    background: float | None = None
+    means: FloatArray | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     steps: Mapping[str, Any] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -99,7 +111,18 @@ class LocallyLinearModel:
         object.__setattr__(self, "classes", Categorical(self.classes).levels)
         for name in ("settings", "steps", "parameters"):
             _check_plain(name, getattr(self, name))
+        check_choice("features", self.features, ("inputs", "scattering"))
         n_features = len(self.schema.features)
+        if self.image_shape is not None:
+            lengths = tuple(int(length) for length in self.image_shape)
+            object.__setattr__(self, "image_shape", lengths)
+            if len(lengths) not in (2, 3) or math.prod(lengths) != n_features:
+                raise ValueError(
+                    f"image_shape is {lengths} and there are {n_features} features; it must be "
+                    "(height, width) or (height, width, channels) of as many pixels."
+                )
+        scattering = self.scattering
+        n_inputs = sum(self.widths) if scattering is None else scattering.n_features
         shape = np.shape(self.weights)
         if len(shape) != 3 or not shape[1]:
             raise ValueError(
@@ -109,23 +132,19 @@ class LocallyLinearModel:
         shapes = {
             "centres": (n_features,),
             "spreads": (n_features,),
-            "weights": (len(self.classes), shape[1], sum(self.widths)),
+            "weights": (len(self.classes), shape[1], n_inputs),
             "biases": (len(self.classes), shape[1]),
         }
+        if self.means is not None:
+            shapes["means"] = (n_inputs,)
         for name, expected in shapes.items():
             object.__setattr__(self, name, frozen(getattr(self, name), expected, name, order="C"))
         if (self.spreads <= 0).any():
             raise ValueError("spreads must be above 0; 1 leaves a feature as it is.")
         temperature = check_real("inverse_temperature", self.inverse_temperature, low=0)
         object.__setattr__(self, "inverse_temperature", temperature)
-        if self.image_shape is not None:
-            lengths = tuple(int(length) for length in self.image_shape)
-            object.__setattr__(self, "image_shape", lengths)
-            if len(lengths) not in (2, 3) or math.prod(lengths) != n_features:
-                raise ValueError(
-                    f"image_shape is {lengths} and there are {n_features} features; it must be "
-                    "(height, width) or (height, width, channels) of as many pixels."
-                )
+        if self.background is not None:
+            object.__setattr__(self, "background", check_real("background", self.background))
 
     # ------------------------------------------------------------------------------- inputs
 
@@ -158,8 +177,32 @@ class LocallyLinearModel:
         )
 
     @property
+    def scattering(self) -> Scattering | None:
+        """The wavelet features that the inputs are; None where they are columns or pixels."""
+        if self.features != "scattering":
+            return None
+        if self.image_shape is None:
+            raise ValueError("features is 'scattering' and image_shape is None; it must be given.")
+        return Scattering(self.image_shape)
+
+    @property
+    def reference(self) -> FloatArray:
+        """Inputs that explanations compare a row with, shape (n_inputs,).
+
+        Those of a picture that is all background, and of a table the declared centres.
+        """
+        if not self.is_image or self.scattering is not None:
+            return np.zeros(self.n_inputs)
+        specs = self.schema.features.values()
+        lower = np.array([getattr(spec, "lower", 0.0) for spec in specs])
+        level = lower if self.background is None else self.background
+        return np.asarray((level - self.centres) / self.spreads)
+
+    @property
     def input_names(self) -> tuple[str, ...]:
         """Name of each input: that of its column, with the level for a categorical one."""
+        if self.scattering is not None:
+            return self.scattering.names
         names: list[str] = []
         for name, spec in self.schema.features.items():
             levels = level_labels(spec) if isinstance(spec, Categorical) else None
@@ -167,15 +210,22 @@ class LocallyLinearModel:
         return tuple(names)
 
     def per_feature(self, values: ArrayLike) -> FloatArray:
-        """Return one value an input, summed over each feature's, shape (n_features,)."""
+        """Return one value an input, summed over each feature's, shape (n_features,).
+
+        Those of wavelets are summed in each cell, and spread over the pixels of the cell.
+        """
+        if self.scattering is not None:
+            return self.scattering.by_pixel(values)
         owners = np.repeat(np.arange(len(self.widths)), self.widths)
         sums = np.bincount(owners, np.asarray(values, dtype=np.float64), len(self.widths))
         return np.asarray(sums, dtype=np.float64)
 
     @property
     def is_image(self) -> bool:
-        """Whether each input is one pixel, so that maps can be drawn as pictures."""
-        return self.image_shape is not None and math.prod(self.image_shape) == self.n_inputs
+        """Whether numbers of inputs can be drawn as pictures: inputs are pixels, or wavelets."""
+        if self.image_shape is None:
+            return False
+        return self.features == "scattering" or math.prod(self.image_shape) == self.n_inputs
 
     def pixels(self, values: ArrayLike) -> FloatArray:
         """Return numbers of inputs as a picture, shape (height, width, n_channels).
@@ -188,7 +238,8 @@ class LocallyLinearModel:
         if self.image_shape is None or not self.is_image:
             raise ValueError("The inputs of this model are no pixels; image_shape must say so.")
         height, width = self.image_shape[:2]
-        return np.asarray(values, dtype=np.float64).reshape(height, width, -1)
+        pixels = values if self.scattering is None else self.scattering.by_pixel(values)
+        return np.asarray(pixels, dtype=np.float64).reshape(height, width, -1)
 
     # -------------------------------------------------------------------------- predictions
 
@@ -247,16 +298,19 @@ class LocallyLinearModel:
         The weights, of which there may be a million, are written as the base64 of little-endian
         doubles, so that they come back bit by bit.
         """
+        optional = {
+            "features": None if self.features == "inputs" else self.features,
+            "background": self.background,
+            "means": None if self.means is None else _packed(self.means),
+        }
         return {
+            **{name: value for name, value in optional.items() if value is not None},
             "format": MAPS_FORMAT,
             "version": _VERSION,
             "schema": self.schema.to_dict(),
             "centres": self.centres.tolist(),
             "spreads": self.spreads.tolist(),
-            "weights": {
-                "shape": list(self.weights.shape),
-                "float64": base64.b64encode(self.weights.astype("<f8").tobytes()).decode("ascii"),
-            },
+            "weights": _packed(self.weights),
             "biases": self.biases.tolist(),
             "inverse_temperature": self.inverse_temperature,
             "classes": list(self.classes),
@@ -279,21 +333,29 @@ class LocallyLinearModel:
         """
         writer = "model.save(path)"
         content = open_document(
-            "model file", document, MAPS_FORMAT, (_VERSION,), _KEYS, (SEAL,), writer=writer
+            "model file",
+            document,
+            MAPS_FORMAT,
+            (_VERSION,),
+            _KEYS,
+            (SEAL, *_OPTIONAL_KEYS),
+            writer=writer,
         )
         with reading_parts("The model file", "Fit the model again, or restore the file."):
-            check_keys("weights of the model file", content["weights"], ("shape", "float64"))
-            shape, steps = content["image_shape"], content["steps"]
+            shape, steps, means = content["image_shape"], content["steps"], content.get("means")
             return cls(
                 schema=Schema.from_dict(content["schema"]),
                 centres=content["centres"],
                 spreads=content["spreads"],
-                weights=_unpacked(content["weights"]),
+                weights=_unpacked("weights", content["weights"]),
                 biases=content["biases"],
                 inverse_temperature=content["inverse_temperature"],
                 classes=tuple(content["classes"]),
                 guarantee=Guarantee.from_dict(content["guarantee"]),
                 image_shape=None if shape is None else tuple(shape),
+                features=content.get("features", "inputs"),
+                background=content.get("background"),
+                means=None if means is None else _unpacked("means", means),
                 settings=dict(content["settings"]),
                 steps=None if steps is None else dict(steps),
                 parameters=dict(content["parameters"]),
@@ -308,15 +370,21 @@ def _check_plain(what: str, values: Mapping[str, Any] | None) -> None:
         raise ValueError(f"{what} must hold texts and finite numbers only: {error}.") from error
 
 
-def _unpacked(document: Mapping[str, Any]) -> FloatArray:
+def _packed(values: FloatArray) -> dict[str, Any]:
+    packed = base64.b64encode(values.astype("<f8").tobytes()).decode("ascii")
+    return {"shape": list(values.shape), "float64": packed}
+
+
+def _unpacked(what: str, document: Mapping[str, Any]) -> FloatArray:
+    check_keys(f"{what} of the model file", document, ("shape", "float64"))
     shape = tuple(int(length) for length in document["shape"])
     try:
         packed = base64.b64decode(document["float64"], validate=True)
     except (binascii.Error, ValueError) as error:
-        raise ValueError(f"weights of the model file are no base64: {error}.") from error
+        raise ValueError(f"{what} of the model file are no base64: {error}.") from error
     if any(length < 0 for length in shape) or len(packed) != 8 * math.prod(shape):
         raise ValueError(
-            f"weights of the model file are {len(packed):,} bytes; their shape {shape} needs "
+            f"{what} of the model file are {len(packed):,} bytes; their shape {shape} needs "
             f"{8 * math.prod(shape):,}. Restore the file."
         )
     return np.frombuffer(packed, dtype="<f8").reshape(shape)

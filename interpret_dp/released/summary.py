@@ -113,6 +113,17 @@ class ModelSummary:
     share_noise : float
         Shares of rows up to this one may be noise: three standard deviations. Texts show them as
         below it.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> released = model.fit(patients.X, patients.y).released_
+    >>> from interpret_dp.released import summarise
+    >>> summarise(released).columns[0].name
+    'age'
     """
 
     title: str

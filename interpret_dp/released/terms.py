@@ -76,6 +76,16 @@ class AdditiveFeature:
     pair_cuts : ndarray of float64, or None
         The fewer cut points that its pairs with other features use; None if it is in no pair, or
         they use the same ones.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> released = model.fit(patients.X, patients.y).released_
+    >>> released.features[0].name, released.features[0].spec
+    ('age', Continuous(18, 95))
     """
 
     name: str
@@ -151,6 +161,14 @@ class FeaturePair:
     first, second : AdditiveFeature
         With the bins that their pairs use. Cell (i, j) of bins i and j is number
         ``i * second.n_codes + j`` of the term's scores.
+
+    Examples
+    --------
+    >>> from interpret_dp import Categorical
+    >>> from interpret_dp.released import AdditiveFeature, FeaturePair
+    >>> sex = AdditiveFeature("sex", Categorical(["female", "male"]))
+    >>> FeaturePair(sex, AdditiveFeature("smoker", Categorical(["no", "yes"]))).name
+    'sex & smoker'
     """
 
     first: AdditiveFeature
@@ -225,6 +243,17 @@ class AdditiveTerm:
         of the intercept.
     is_edited : bool
         Whether its scores are not the released ones. The model fills it in.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> released = model.fit(patients.X, patients.y).released_
+    >>> term = released.terms[0]
+    >>> len(term.scores) == len(term.weights)
+    True
     """
 
     feature: int

@@ -45,6 +45,15 @@ class ColumnReport:
         Numbers outside the declared bounds; 0 for an undeclared column.
     unseen : int
         Cells that equal no declared level; 0 for an undeclared column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from interpret_dp import Continuous, Schema
+    >>> report = Schema({"age": Continuous(18, 95)}).check(pd.DataFrame({"age": [20, 130, None]}))
+    >>> column = report.columns[0]
+    >>> column.name, column.missing, column.clipped
+    ('age', 1, 1)
     """
 
     name: str
@@ -66,6 +75,15 @@ class SchemaReport:
         One entry a column, and one for the target if it was given.
     absent : tuple of str
         Columns that the schema declares and the table lacks; a fit does not use them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from interpret_dp import Continuous, Schema
+    >>> table = pd.DataFrame({"age": [20, 130, None]})
+    >>> report = Schema({"age": Continuous(18, 95)}).check(table)
+    >>> report.n_rows, report.columns[0].clipped
+    (3, 1)
     """
 
     n_rows: int

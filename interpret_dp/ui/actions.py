@@ -21,11 +21,11 @@ from interpret_dp.released import EditRecord
 from interpret_dp.ui.figure import EditedTerm
 
 if TYPE_CHECKING:
-    from interpret_dp.editor import EditSession
+    from interpret_dp.editor import EditSession, Preview, Suggestion
 
 __all__ = ["ACTIONS", "LEVEL_TOOLS", "MODEL_ACTIONS", "NUMBER_TOOLS", "SESSION_BUTTONS"]
 __all__ += ["SHAPE_TOOLS", "TOOLS", "Outcome", "Request", "Tool", "counted", "disabled_buttons"]
-__all__ += ["go_back", "load", "perform", "status_text", "typed_bins"]
+__all__ += ["go_back", "load", "perform", "previewed", "status_text", "typed_bins"]
 __all__ += ["selection_text", "shapes_for", "suiting", "time_text", "verdict_text", "whole_label"]
 
 
@@ -114,6 +114,10 @@ NUMBER_TOOLS: Mapping[str, Tool] = MappingProxyType({
     "cap": Tool(
         "Cap at", "No score above the number, none below minus the number",
         "cap", number="magnitude",
+    ),
+    "steps": Tool(
+        "In steps", "So many equal steps from the first to the last selected bin",
+        "interpolate", {"method": "ends"}, number="steps",
     ),
 })
 # fmt: on
@@ -335,6 +339,28 @@ def perform(term: EditedTerm, action: str, request: Request) -> Outcome:
     return ACTIONS[action](term, request)
 
 
+def previewed(term: EditedTerm, action: str, request: Request) -> Preview | None:
+    """Return what a button would do; None for one whose effect is not previewed.
+
+    Parameters
+    ----------
+    term, action, request
+        As :func:`perform` takes them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`perform`.
+    """
+    if action in TOOLS:
+        kind, arguments = TOOLS[action].kind, _arguments(term, TOOLS[action], request)
+    elif action == "repair" and (suggestions := _suggestions(term, request)):
+        kind, arguments = "make_monotone", suggestions[0].arguments
+    else:
+        return None
+    return term.session.preview(kind, term.index, **arguments)
+
+
 def go_back(session: EditSession, entry: int, term: int | None = None) -> Outcome:
     """Bring the model, or one term, back to an entry of the history."""
     records = session.go_back(entry, term)
@@ -360,6 +386,12 @@ def load(session: EditSession, document: Mapping[str, Any]) -> Outcome:
 
 
 def _edit(term: EditedTerm, tool: Tool, request: Request) -> Outcome:
+    arguments = _arguments(term, tool, request)
+    return _edited(getattr(term.session, tool.kind)(term.index, **arguments))
+
+
+def _arguments(term: EditedTerm, tool: Tool, request: Request) -> dict[str, Any]:
+    """Return the arguments of a tool's method."""
     bins = request.bins
     if bins == ():
         raise ValueError(
@@ -375,7 +407,7 @@ def _edit(term: EditedTerm, tool: Tool, request: Request) -> Outcome:
     is_default = KINDS[tool.kind].everything and set(bins or ()) >= set(term.places.whole())
     if bins is not None and not is_default:
         arguments["bins"] = bins
-    return _edited(getattr(term.session, tool.kind)(term.index, **arguments))
+    return arguments
 
 
 def _drag(term: EditedTerm, request: Request) -> Outcome:
@@ -384,9 +416,10 @@ def _drag(term: EditedTerm, request: Request) -> Outcome:
     return _edited(term.session.shift(term.index, request.moved_by, bins=bins, **classes))
 
 
-def _number(tool: Tool, typed: float | str) -> float:
+def _number(tool: Tool, typed: float | str) -> float | int:
     try:
-        return float(typed)
+        number = float(typed)
+        return int(number) if number.is_integer() else number
     except ValueError:
         problem = f"got {typed!r}" if str(typed).strip() else "the field is empty"
         raise ValueError(f"'{tool.label}' needs a number, such as 0.1; {problem}.") from None
@@ -450,7 +483,8 @@ def verdict_text(term: EditedTerm, request: Request) -> str:
     return f"{verdict.text}{' Edits are not judged.' * term.view.is_edited}"
 
 
-def _repair(term: EditedTerm, request: Request) -> Outcome:
+def _suggestions(term: EditedTerm, request: Request) -> tuple[Suggestion, ...]:
+    """Return what a repair would do, at most one suggestion."""
     label, session = _label(term, request), term.session
     sign = {"increasing": "+", "decreasing": "-"}.get(request.shape)
     if sign is None:
@@ -459,10 +493,14 @@ def _repair(term: EditedTerm, request: Request) -> Outcome:
         )
     direction: Any = sign if label is None else {label: sign}
     directions = {session.terms[term.index]: direction}
-    suggestions = session.suggest_repairs(directions, bins=request.bins or None)
+    return session.suggest_repairs(directions, bins=request.bins or None)
+
+
+def _repair(term: EditedTerm, request: Request) -> Outcome:
+    suggestions = _suggestions(term, request)
     if not suggestions:
         return Outcome(f"There is nothing to repair. {_test(term, request).text}", "note")
-    session.apply(suggestions)
+    term.session.apply(suggestions)
     return Outcome(f"Repaired what noise explains. {suggestions[0].text}")
 
 

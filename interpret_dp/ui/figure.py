@@ -30,14 +30,17 @@ from interpret_dp.released import AdditiveModel, AdditiveTerm, Band
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from interpret_dp.editor import EditSession
+    from interpret_dp.editor import EditSession, Preview
 
-__all__ = ["BINS", "EditedTerm"]
+__all__ = ["BINS", "PREVIEW", "EditedTerm"]
 
 FloatArray = NDArray[np.float64]
 
 BINS = "bins"
 """``meta`` of the unseen points, one a bin at its present score."""
+
+PREVIEW = "preview"
+"""Name of the scores that an edit would lead to."""
 
 _HEIGHT = 440  # pixels, if labels are upright
 _ROOM = 0.07  # above and below the curves, as a share of their range
@@ -59,6 +62,8 @@ class EditedTerm:
     places : Places or CellPlaces
     entry : int or None
         Entry of the history that is looked at.
+    preview : Preview or None
+        An edit of this term that was not made, drawn dashed beside the present scores.
     """
 
     session: EditSession
@@ -66,6 +71,7 @@ class EditedTerm:
     view: TermView
     places: Places | CellPlaces
     entry: int | None = None
+    preview: Preview | None = None
 
     @classmethod
     def of(
@@ -74,20 +80,23 @@ class EditedTerm:
         index: int,
         selected: Collection[int] = (),
         entry: int | None = None,
+        preview: Preview | None = None,
     ) -> Self:
         """Read a term off its session.
 
         The missing and the undeclared bin are drawn if they hold rows, were edited, or are
         selected. ``entry`` is the entry of the history that is drawn beside the present scores;
-        by default the last but one.
+        by default the last but one. A ``preview`` takes its place.
         """
         view, model = session.view(index, entry=entry), session.base
         term = model.terms[index].as_released
+        if preview is not None:
+            view = replace(view, last=preview.after)
         if term.partner is not None:
-            return cls(session, index, view, CellPlaces.of(model, term), entry)
+            return cls(session, index, view, CellPlaces.of(model, term), entry, preview)
         changed = (view.current != view.original).reshape(len(view.labels), -1).any(axis=1)
         also = {*np.flatnonzero(changed).tolist(), *selected}
-        return cls(session, index, view, term_places(model, term, also), entry)
+        return cls(session, index, view, term_places(model, term, also), entry, preview)
 
     @property
     def note(self) -> str:
@@ -194,6 +203,8 @@ class EditedTerm:
     @property
     def _last_name(self) -> str:
         """Name of the scores beside the present and the released ones."""
+        if self.preview is not None:
+            return PREVIEW
         if self.entry is None:
             return "before the last edit"
         loaded = len(self.session.base.edits)
@@ -207,8 +218,8 @@ class EditedTerm:
         on_common_scale: bool,
         gestures: dict[str, Any] | None,
     ) -> Figure:
-        """Return the plot of a pair, as it is now."""
-        released = self.session.released
+        """Return the plot of a pair, as it is now or as a preview has it."""
+        released = self.session.released if self.preview is None else self.preview.released
         term = released.terms[self.index]
         reach = heat_range(term)
         if on_common_scale:
@@ -310,9 +321,11 @@ def _add_curve(
     color = curve.color if many else _RELEASED
     plot.version(released, color, x, name=name, showlegend=is_edited, **style)
     is_present = np.array_equal(last[codes], now[codes])
-    differs = not (many or is_present or np.array_equal(released[codes], last[codes]))
+    is_preview = last_name == PREVIEW
+    is_other = not (many or np.array_equal(released[codes], last[codes]))
+    differs = not is_present and (is_preview or is_other)
     style |= {"name": last_name, "showlegend": differs, "visible": differs}
-    plot.version(last, _LAST, x, "dot", **style)
+    plot.version(last, _LAST, x, "dash" if is_preview else "dot", **style)
     name = "edited" if is_edited else "released scores"
     if many:
         name = f"{curve.name}, edited" if is_edited else curve.name

@@ -105,36 +105,6 @@ def modules_and_functions_are_short(tree: SourceTree) -> Iterator[str]:
                 )
 
 
-def modules_import_in_no_circle(tree: SourceTree) -> Iterator[str]:
-    """Yield each import by which a module reaches itself, also through imports inside functions.
-
-    Imports for annotations alone are left out: nothing runs them, so that they fix no order in
-    which modules load, and a class may name the view that one of its methods opens.
-    """
-    followed: dict[str, dict[str, int]] = {}
-    for module in tree.modules.values():
-        followed[module.name] = {
-            origin: entry.line
-            for entry, origin in tree.internal_imports(module)
-            if not entry.for_annotations
-        }
-    for name, targets in followed.items():
-        for target, line in targets.items():
-            if name in _reached(followed, target):
-                yield _at(tree.modules[name], line, f"imports {target}, which leads back to it")
-
-
-def _reached(followed: dict[str, dict[str, int]], start: str) -> set[str]:
-    reached: set[str] = set()
-    waiting = [start]
-    while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            waiting.extend(followed[name])
-    return reached
-
-
 def mechanisms_have_proof_pages(tree: SourceTree, proofs: Path) -> Iterator[str]:
     """Yield mechanism modules no proof page names, and pages that name a missing module.
 

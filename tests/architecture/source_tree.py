@@ -19,8 +19,6 @@ class Import:
     line: int
     runs_at_import: bool
     """False inside functions and under TYPE_CHECKING."""
-    for_annotations: bool = False
-    """True under TYPE_CHECKING: no run of the program ever follows it."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +40,19 @@ class Module:
         """Return all imports, relative ones resolved, lazy ones and those for typing included."""
         return tuple(self._walk(self.tree, runs_at_import=True))
 
-    def _walk(
-        self, node: ast.AST, runs_at_import: bool, for_annotations: bool = False
-    ) -> Iterator[Import]:
+    def _walk(self, node: ast.AST, runs_at_import: bool) -> Iterator[Import]:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             runs_at_import = False
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             for child in node.body:
-                yield from self._walk(child, runs_at_import=False, for_annotations=True)
+                yield from self._walk(child, runs_at_import=False)
             for child in node.orelse:
                 yield from self._walk(child, runs_at_import)
             return
         for target in self._targets(node):
-            yield Import(target, getattr(node, "lineno", 0), runs_at_import, for_annotations)
+            yield Import(target, getattr(node, "lineno", 0), runs_at_import)
         for child in ast.iter_child_nodes(node):
-            yield from self._walk(child, runs_at_import, for_annotations)
+            yield from self._walk(child, runs_at_import)
 
     def _targets(self, node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Import):

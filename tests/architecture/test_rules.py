@@ -19,7 +19,6 @@ RULES = [
     rules.only_mechanisms_call_methods_that_draw,
     rules.public_rooms_never_touch_rows,
     rules.modules_and_functions_are_short,
-    rules.modules_import_in_no_circle,
 ]
 
 
@@ -91,15 +90,6 @@ BREACHES = {
         },
         "interpret_dp.released.a:1: loads interpret_dp.backends.c, which touches rows",
     ),
-    "circle through a function": (
-        rules.modules_import_in_no_circle,
-        {
-            "ebm/a.py": "from interpret_dp.ebm import b\n",
-            "ebm/b.py": "def f():\n    from interpret_dp.ebm import c\n",
-            "ebm/c.py": "from interpret_dp.ebm import a\n",
-        },
-        "interpret_dp.ebm.b:2: imports interpret_dp.ebm.c, which leads back to it",
-    ),
     "long module": (
         rules.modules_and_functions_are_short,
         {"cli.py": "x = 1\n" * 601},
@@ -121,11 +111,6 @@ def test_rule_sees_a_planted_breach(breach, tmp_path):
 
 ALLOWED_CODE = {
     **LAZY_SCHEMA,
-    "editor/session.py": "def f():\n    from interpret_dp.editor.view import View\n",
-    "editor/view.py": (
-        "from typing import TYPE_CHECKING\n"
-        "if TYPE_CHECKING:\n    from interpret_dp.editor.session import f\n"
-    ),
     "backends/dask.py": "from interpret_dp.schema import encode_table\n",
     "mechanisms/a.py": "def f(rng):\n    return rng.uniform_()\n",
     "released/a.py": "from interpret_dp.schema import Schema\n",

@@ -94,10 +94,7 @@ def test_one_row_with_awkward_cells(task: str, kind: str, container: Any) -> Non
     check_both_ways(FITS[task], table, neighbour)
 
 
-@pytest.mark.parametrize(
-    "container",
-    [frame, *(pytest.param(other, marks=pytest.mark.thorough) for other in (objects, lists))],
-)
+@pytest.mark.parametrize("container", [frame, pytest.param(lists, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(
     ("task", "target"), [(task, target) for task in FITS for target in TARGETS[task]]
 )

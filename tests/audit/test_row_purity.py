@@ -312,17 +312,24 @@ def test_control_a_row_that_moves_the_others_breaks_the_sum(
         test_every_released_sum_is_that_of_its_parts("regressor")
 
 
-def test_sums_of_gradients_are_those_of_the_parts() -> None:
+@pytest.mark.parametrize("features", ["inputs", "scattering"])
+def test_sums_of_gradients_are_those_of_the_parts(features: str) -> None:
     """DP-LLM rounds rows, not sums: not a unit is lost between the parts."""
     pytest.importorskip("torch")
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 
     rng = np.random.default_rng(3)
-    X, y = rng.uniform(-3, 3, size=(30, 4)), np.arange(30) % 3
+    shape = (30, 4) if features == "inputs" else (30, 9, 8)
+    X, y = rng.uniform(-3, 3, size=shape), np.arange(30) % 3
     schema = Schema(default=Continuous(-3, 3), target=Categorical([0, 1, 2]))
     fit = refit(
         DPLocallyLinearClassifier(
-            schema=schema, sampling_rate=1.0, epochs=4, n_maps=2, device="cpu"
+            schema=schema,
+            sampling_rate=1.0,
+            epochs=4,
+            n_maps=2,
+            device="cpu",
+            features=features,
         )
     )
     recording = Recording(0)

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends import local
+from interpret_dp.backends.base import MAX_SCORE
+from interpret_dp.backends.grids import Grids
 from interpret_dp.backends.kernels import exponential_table, sigmoid_table
 from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, LocalRegressionRows
 from interpret_dp.backends.residual_tables import (
@@ -227,3 +229,56 @@ def test_merging_to_many_bins_keeps_two_bytes():
     none = np.zeros(0, dtype=np.int64)
     sums = rows.advance(none, np.zeros((0, 300, 1), dtype=np.int32), np.array([0]), 300)
     assert np.flatnonzero(sums[0, :, 0]).tolist() == [0, 299]
+
+
+def test_one_rows_softmax_residuals_stay_within_the_declared_norm():
+    rng = np.random.default_rng(0)
+    both, label = np.arange(2), np.array([1], dtype=np.int16)
+    codes = [np.array([1], dtype=np.uint8), np.array([2], dtype=np.uint8)]
+    for n_classes in (3, 10, 200):
+        for _ in range(50):
+            rows = LocalMulticlassRows(codes, label, n_classes=n_classes)
+            scale = 2.0 ** rng.integers(10, 28)
+            updates = rng.normal(scale=scale, size=(2, 4, n_classes)).astype(np.int32)
+            sums = rows.advance(both, updates, both, 4)
+            for slot, code in ((0, 1), (1, 2)):
+                residual = sums[slot, code].astype(object)
+                assert sum(residual**2) <= rows.residual_norm**2
+                assert sum(residual) >= 0
+
+
+# -------------------------------------------------------------------------------- grids of features
+
+
+widths_of_features = st.lists(st.integers(1, 70), min_size=1, max_size=9)
+
+
+@given(widths_of_features, st.integers(0, 5_000), st.randoms(use_true_random=False))
+def test_every_feature_is_in_one_group_and_groups_are_small(widths, most_cells, random):
+    order = random.sample(range(len(widths)), random.randint(0, len(widths)))
+    found = Grids.of(np.array(order, dtype=np.int64), np.array(widths), most_cells=most_cells)
+    assert [place for group in found.members for place in group] == list(range(len(order)))
+    for group, shape, features in zip(found.members, found.shapes, found.features, strict=True):
+        assert features[features >= 0].tolist() == [order[place] for place in group]
+        assert list(shape) == [widths[order[place]] for place in group]
+        assert len(group) == 1 or np.prod(shape) <= most_cells
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_scores_are_added_at_once_only_where_none_can_saturate(monkeypatch, far):
+    """A public bound decides, so that the answer is that of one feature after another."""
+    made = []
+
+    def noted(*arguments, **settings):
+        made.append(settings.get("most_cells"))
+        return Grids.of(*arguments, **settings)
+
+    monkeypatch.setattr(local, "Grids", type("Noted", (), {"of": staticmethod(noted)}))
+    rows = LocalBinaryRows([np.zeros(2, np.uint8)] * 2, np.array([0, 1], np.int16))
+    rows.merge_bins([np.zeros(1, np.uint16)] * 2)
+    rows.begin(np.zeros(1, dtype=np.int64))
+    up = MAX_SCORE if far else MAX_SCORE // 2
+    updates = np.array([[[up]], [[up]]], dtype=np.int32)
+    rows.advance(np.array([0, 1]), updates, np.array([0]), 1)
+    assert made[0] == (0 if far else None)
+    assert (rows._scores == MAX_SCORE).all()

@@ -191,6 +191,49 @@ def test_keys_undo_and_redo_in_the_card_that_has_the_focus(open_editor, session)
     editor.dashboard.assert_clean()
 
 
+def test_a_preview_with_metrics_is_accepted_and_left_by_keys(open_editor, session, cohort):
+    session.use_public_rows(cohort.X.head(800), cohort.y.head(800), public=True)
+    editor = open_editor("age", width=1366)
+    page = editor.dashboard.page
+    editor.choose("Preview first")
+    editor.select(40, 60)
+    editor.press("remove")
+    accept = editor.card.locator('[data-action="accept"]')
+    assert accept.is_visible()
+    assert "preview" in editor.text("metrics")
+    # The button that made the preview still has the focus.
+    editor.keys("Escape")
+    assert accept.count() == 0
+    assert "Selected:" in editor.text("selected")
+    assert session.history == ()
+    editor.press("remove")
+    editor.keys("Enter")
+    (record,) = session.history
+    assert record.what.endswith("with metrics on 800 public rows")
+    assert accept.count() == 0
+    # Another button takes the key itself.
+    editor.type("number", "0.5")
+    editor.press("shift")
+    editor.card.locator('[data-action="set"]').focus()
+    editor.keys("Enter")
+    assert "Preview: age set to 0.5" in editor.text("line")
+    for name, value in (("Feature of the slice", "sex"), ("Values of the slice", "female")):
+        editor.card.get_by_role("group", name=name).click()
+        page.locator(".dash-dropdown-option", has_text=value).first.click()
+        editor.dashboard.settle()
+    # It closes the list of values, which stays open for more of them, and leaves the preview.
+    editor.keys("Escape")
+    assert "Slice for 'female' of 'sex'" in editor.text("metrics")
+    editor.dashboard.screenshot("editor_preview")
+    editor.press("accept")
+    assert len(session.history) == 2
+    editor.dashboard.narrow(390)
+    editor.dashboard.screenshot("editor_preview_narrow")
+    tables = editor.card.locator(".idp-editor-metrics")
+    assert tables.evaluate("part => part.scrollWidth - part.clientWidth") <= 0
+    editor.dashboard.assert_clean()
+
+
 def test_levels_are_chosen_by_clicks(open_editor, session):
     editor = open_editor("insurance")
     first, second = editor.dashboard.figures()[0]["layout"]["meta"]["codes"][:2]
@@ -278,7 +321,7 @@ def test_a_card_keeps_what_was_done_in_it_when_another_one_opens(dashboard, show
     assert same.bar.locator(".idp-editor-why-field input").input_value() == "half a mess"
     chosen = same.card.locator(".idp-editor-segments label:has(input:checked)")
     assert "Scale of all terms" in chosen.all_inner_texts()
-    assert same.card.locator("details").first.get_attribute("open") is not None
+    assert same.card.locator("details", has_text="History").get_attribute("open") is not None
     page.screenshot("editor_fields")
     assert "Nothing selected" in other.text("selected")
     same.press("shift")

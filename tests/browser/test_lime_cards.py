@@ -18,18 +18,21 @@ pytestmark = pytest.mark.browser
 COHORT = make_cohort(2_000)
 
 
+def look(page, name, *words):
+    """Check that a page shows these words and cuts nothing, and take its picture."""
+    shown = page.text()
+    assert [word for word in words if word not in shown] == []
+    page.assert_nothing_is_cut()
+    page.screenshot(name)
+
+
 def test_a_table(dashboard):
     page = dashboard(adult_explanation(name="five applicants"), width=800)
-    assert "These 5 explanations cost epsilon 0.145 together" in page.text()
-    assert "reused from a near query" in page.text()
-    page.assert_nothing_is_cut()
-    page.screenshot("lime_overview")
-
+    cost = "These 5 explanations cost epsilon 0.145 together"
+    look(page, "lime_overview", cost, "reused from a near query")
     page.select_row(0)
-    assert "This explanation cost epsilon 0.1" in page.text()
-    assert "7 of 14 effects are larger than noise" in page.text()
-    page.assert_nothing_is_cut()
-    page.screenshot("lime_row")
+    noise = "7 of 14 effects are larger than noise"
+    look(page, "lime_row", "This explanation cost epsilon 0.1", noise)
     page.assert_clean()
 
 
@@ -70,36 +73,24 @@ def test_other_data_fit_on_a_narrow_page(dashboard, make, words):
 def test_a_background_and_the_rows_it_explains(dashboard):
     background = PrivateBackground(COHORT.schema, epsilon=0.5).fit(COHORT.X)
     page = dashboard(background.explain_data(), width=800)
-    assert "How much noise is in each column" in page.text()
-    assert "The background" in page.text()
-    page.assert_nothing_is_cut()
-    page.screenshot("background_overview")
+    look(page, "background_overview", "How much noise is in each column", "The background")
     page.select_row(0)
-    assert "share that rows are drawn with" in page.text()
-    page.assert_nothing_is_cut()
-    page.screenshot("background_column")
+    look(page, "background_column", "share that rows are drawn with")
 
     explanation = background.explain_local(lambda X: X["age"] / 100, COHORT.X[:3])
     page = dashboard(explanation, width=800)
     assert "cost no privacy" in page.text()
     page.select_row(1)
-    assert "local fit: " in page.text()
-    assert "95 % of noise and sampling" in page.text()
-    assert "of this value, against typical ones" in page.text()
-    page.assert_nothing_is_cut()
-    page.screenshot("background_row")
+    band, value = "95 % of noise and sampling", "of this value, against typical ones"
+    look(page, "background_row", "local fit: ", band, value)
 
     curves = background.explain_global(
         lambda X: X["age"] / 100 + (X["age"] > 60), rows=COHORT.X[:3]
     )
     page = dashboard(curves, width=800)
-    assert "What matters to the model" in page.text()
-    assert "All curves together explain" in page.text()
-    page.assert_nothing_is_cut()
-    page.screenshot("background_importances")
+    fit = "All curves together explain"
+    look(page, "background_importances", "What matters to the model", fit)
     page.select_row(0)
-    assert "Partial dependence: age" in page.text()
-    assert "your rows, one by one (ICE)" in page.text()
-    page.assert_nothing_is_cut()
-    page.screenshot("background_curve")
+    rows = "your rows, one by one (ICE)"
+    look(page, "background_curve", "Partial dependence: age", rows)
     page.assert_clean()

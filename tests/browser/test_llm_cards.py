@@ -17,6 +17,8 @@ from tests.explanation.maps_models import (
     image_inputs,
     image_model,
     image_rows,
+    stroke_model,
+    stroke_rows,
     table_model,
     table_rows,
 )
@@ -38,11 +40,15 @@ def shown_maps() -> dict[str, Any]:
             pictures, inputs=image_inputs(pictures, 300), name="ten kinds of picture"
         ),
         "image_rows": image_rows(pictures, n_rows=6, actual=[0, 1, 2, 3, 4, None]),
+        "stroke_classes": all_maps(stroke_model(), name="bars across and upright"),
+        "stroke_rows": stroke_rows(),
     }
 
 
-@pytest.mark.parametrize("kind", ["table_classes", "table_rows", "image_classes", "image_rows"])
-def test_in_the_small_dashboard(dashboard: Any, shown_maps: Any, kind: str) -> None:
+@pytest.mark.parametrize("of", ["classes", "rows"])
+@pytest.mark.parametrize("what", ["table", "image", "stroke"])
+def test_in_the_small_dashboard(dashboard: Any, shown_maps: Any, what: str, of: str) -> None:
+    kind = f"{what}_{of}"
     page = dashboard(shown_maps[kind], width=800)
     for position in (None, 1):
         if position is not None:
@@ -52,7 +58,7 @@ def test_in_the_small_dashboard(dashboard: Any, shown_maps: Any, kind: str) -> N
         assert "costs no privacy" in text
         assert ("no noise protects them" in text) == kind.endswith("rows")
         page.assert_nothing_is_cut()
-    if kind.endswith("rows"):
+    if of == "rows" and what != "stroke":
         _choose_the_second_class(page, shown_maps[kind])
     page.screenshot(f"llm_{kind}")
     page.assert_clean()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from tests.explanation.influences import adult_explanation
 from tests.ledger.requests import reserve
 
 pytestmark = pytest.mark.browser
@@ -96,3 +99,71 @@ def test_the_local_view_and_the_privacy_tab(dashboard, shown):
     assert "another process" in page.text()
     assert f"in {before + 1} requests" in page.text()
     page.assert_clean()
+
+
+@pytest.mark.parametrize("width", [1366, 390])
+def test_a_slider_shows_what_each_epsilon_buys(dashboard, shown, width):
+    page = dashboard([shown.total, shown.costs], width=width)
+    page.open_tab("Privacy")
+    page.page.get_by_role("button", name="Plan the next fit").first.click()
+    rail = page.page.locator(".slider-rail-touch-rect")
+    rail.wait_for()
+    page.settle()
+    marks = "trace => trace.name === 'chosen epsilon' && trace.visible"
+    chosen = (
+        "() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => plot.data)"
+        f".filter({marks}).map(trace => trace.x[0])"
+    )
+    assert page.page.evaluate(chosen) == [1]
+    requests: list[str] = []
+    page.page.on("request", lambda request: requests.append(request.post_data or ""))
+    rail.click(position={"x": 4, "y": 4})
+    page.page.wait_for_function(f"() => String(({chosen})()) === '0.1'")
+    # Every figure was drawn before.
+    assert not [asked for asked in requests if "idp-plan" in asked]
+    page.page.get_by_text("The same in numbers").click()
+    assert "no private row was read. Nothing was charged." in page.text()
+    page.assert_fits()
+    page.screenshot(f"privacy_plan_{width}")
+    page.assert_clean()
+
+
+# ----------------------------------------------------------------- a fitted estimator in a notebook
+
+
+def test_guarantee_is_below_the_diagram(shown: Any, browser_page: Any) -> None:
+    from tests.browser.driver import Dashboard
+
+    model = shown.model
+    view = Dashboard(browser_page)
+    browser_page.set_content(model._repr_html_())
+    diagram = browser_page.locator(".sk-container").bounding_box()
+    card = browser_page.locator(".interpret-dp-guarantee")
+    assert card.bounding_box()["y"] >= diagram["y"] + diagram["height"]
+    assert model.guarantee_.sentence in card.inner_text()
+    assert "trusted with the rows" not in card.inner_text()
+    card.locator("summary").click()
+    assert "trusted with the rows" in card.inner_text()
+    view.screenshot("estimator_repr")
+    view.assert_clean()
+
+
+# -------------------------------------------- the harness: a tool that sees no error proves nothing
+
+
+def test_errors_on_the_page_are_noticed(browser_page, show_server):
+    from tests.browser.driver import Dashboard
+
+    page = Dashboard(browser_page)
+    page.open(show_server(adult_explanation()))
+    page.assert_clean()
+
+    page.page.evaluate("() => console.error('planted')")
+    page.page.evaluate("() => fetch('/no-such-page')")
+    page.page.evaluate("() => fetch('http://192.0.2.1/outside').catch(() => null)")
+    page.settle()
+    assert "planted" in page.console_errors
+    assert any(entry.startswith("400 ") for entry in page.failed_requests)
+    assert any("192.0.2.1" in entry for entry in page.failed_requests)
+    with pytest.raises(AssertionError, match="planted"):
+        page.assert_clean()

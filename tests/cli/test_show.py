@@ -77,6 +77,29 @@ def test_edits_are_kept_unless_that_is_switched_off(command, model, folder, monk
     assert (folder / "model.autosave.json").exists() is not bool(options)
 
 
+@pytest.mark.parametrize("file", ["patients.csv", "patients.parquet"])
+def test_metrics_are_of_the_public_rows_of_a_file(
+    command, model, folder, monkeypatch, cohort, file
+):
+    shown = []
+    monkeypatch.setattr("interpret_dp.cli.serve.serve", lambda e, **page: shown.append(e))
+    outcome = command("show", model, "--public-rows", file, "--target", "readmitted")
+    assert outcome.code == 0, outcome.err
+    assert "Metrics     on 2,345 public rows" in outcome.out
+    session = shown[0].edit_session
+    rows = cohort.X[:2_345].assign(patient_id=range(2_345)), cohort.y[:2_345]
+    expected = session.metrics(*rows, public=True)
+    assert session.metrics().equals(expected)
+    for options, message in (
+        (["--public-rows", file], "--target is None; the metrics need both"),
+        (["--public-rows", file, "--target", "readmited"], "'readmited'"),
+        (["--public-rows", file, "--target", "age"], "'age'"),
+    ):
+        outcome = command("show", model, *options)
+        assert outcome.code == 2
+        assert message in outcome.err
+
+
 def test_a_port_in_use_is_refused(command, model):
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

@@ -17,7 +17,7 @@ OPENED = (
     "docs/epsilon",
     "docs/proofs/gaussian-accounting",
     "docs/api/generated/interpret_dp.DPExplainableBoostingClassifier",
-    "examples/edit_a_model",
+    "examples/from_schema_to_card",
     "docs/migration",
 )
 

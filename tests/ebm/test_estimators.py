@@ -1,11 +1,15 @@
 """The estimators as a user of interpret and scikit-learn meets them."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from interpret_dp import (
+    Categorical,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
     Schema,
@@ -50,6 +54,20 @@ def test_regressor_learns(cost_cohort):
     model = DPExplainableBoostingRegressor(epsilon=8.0, delta=1e-6, schema=cost_cohort.schema)
     residuals = truth - model.fit(X, y).predict(held_out)
     assert residuals.std() < 0.8 * truth.std()
+
+
+def test_a_classifier_of_three_classes_learns(cohort):
+    rng = np.random.default_rng(5)
+    score = cohort.score(cohort.X) - cohort.intercept + rng.logistic(scale=0.5, size=len(cohort.X))
+    y = np.array(["low", "middle", "high"], dtype=object)[np.digitize(score, [-0.5, 0.5])]
+    schema = Schema(cohort.schema.features, target=Categorical(["high", "low", "middle"]))
+    model = DPExplainableBoostingClassifier(epsilon=4.0, delta=1e-6, schema=schema)
+    probabilities = model.fit(cohort.X, y).predict_proba(cohort.X)
+    assert model.classes_.tolist() == ["high", "low", "middle"]
+    assert probabilities.shape == (len(y), 3)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    shares = np.array([(y == name).mean() for name in model.classes_])
+    assert log_loss(y, probabilities) < 0.9 * -(shares * np.log(shares)).sum()
 
 
 def test_excluded_features_have_no_term_and_cost_nothing(cohort, classifier):
@@ -107,6 +125,42 @@ def test_loading_into_the_wrong_class_is_refused(classifier):
         DPExplainableBoostingRegressor.from_released(classifier.released_)
 
 
+# ------------------------------------------------------------------- rows to predict
+
+
+@pytest.fixture(scope="module")
+def rows(cohort):
+    """Return rows with all that prediction meets: missing, unseen and out-of-range cells."""
+    X = cohort.X.head(6).copy()
+    X.loc[X.index[0], "age"] = np.nan
+    X.loc[X.index[1], "age"] = 1e9
+    X.loc[X.index[2], "creatinine"] = -np.inf
+    X.loc[X.index[3], "insurance"] = "never heard of"
+    X.loc[X.index[4], "smoker"] = None
+    return X
+
+
+def test_odd_cells_score_as_the_bins_they_belong_to(classifier, rows):
+    scores = pd.DataFrame(classifier.eval_terms(rows), columns=classifier.term_names_)
+    tables = dict(zip(classifier.term_names_, classifier.term_scores_, strict=True))
+    assert scores["age"][0] == tables["age"][0]
+    assert scores["age"][1] == tables["age"][-2]
+    assert scores["creatinine"][2] == tables["creatinine"][1]
+    assert scores["insurance"][3] == tables["insurance"][-1]
+    assert scores["smoker"][4] == tables["smoker"][0]
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_columns_are_matched_by_name(classifier, rows, table):
+    shuffled = table(rows[list(rows)[::-1]].assign(ward="a column that the fit did not have"))
+    expected = classifier.predict_proba(rows)
+    np.testing.assert_array_equal(classifier.predict_proba(shuffled), expected)
+    with pytest.raises(SchemaError, match="X lacks columns 'age', 'smoker'"):
+        classifier.predict(table(rows.drop(columns=["smoker", "age"])))
+    with pytest.raises(TypeError, match=r"Run its query first, as X\.collect\(\) does"):
+        classifier.predict(pl.from_pandas(rows).lazy())
+
+
 # -------------------------------------------------------------------------- explanations
 
 
@@ -122,14 +176,3 @@ def test_bags_are_refused(cohort):
     model = DPExplainableBoostingClassifier(schema=cohort.schema)
     with pytest.raises(ValueError, match="bags was given; it must be None"):
         model.fit(cohort.X, cohort.y, bags=[np.ones(len(cohort.X))])
-
-
-@pytest.mark.parametrize("bounds", [(0.0, 5e-324), (0.0, 1e200), (None, 5e-324), (-1.7e308, None)])
-def test_absurd_target_bounds_are_refused_before_anything_is_spent(cost_cohort, bounds):
-    model = DPExplainableBoostingRegressor(
-        schema=Schema(cost_cohort.schema.features),
-        privacy_target_min=bounds[0],
-        privacy_target_max=bounds[1],
-    )
-    with pytest.raises(SchemaError, match="Change the unit of the target"):
-        model.fit(cost_cohort.X, cost_cohort.y)

@@ -30,7 +30,7 @@ FEATURES = {
 }
 CLASSES = Schema(FEATURES, target=Categorical([0, 1]))
 AMOUNTS = Schema(FEATURES, target=Continuous(0, 1))
-SIZES = (200_000, 600_000)
+SIZES = (100_000, 300_000)
 
 
 def frame(n_rows):

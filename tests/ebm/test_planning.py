@@ -80,10 +80,21 @@ def test_text_figures_and_page_say_the_same(planned):
         for words in ("", ", correlated numbers")
     ]
     assert curves.layout.title.text.startswith("age: one planned fit of 40,000 rows")
+    chosen = planned.draw("slider", 40_000)
+    (slider,) = chosen.layout.sliders
+    assert [step.label for step in slider.steps] == ["0.5", "2"]
+    for fit, step in zip(planned.fits[2:], slider.steps, strict=True):
+        drawn = [t for t, on in zip(chosen.data, step.args[0]["visible"], strict=True) if on]
+        (mark,) = (trace for trace in drawn if trace.name == "chosen epsilon")
+        assert mark.x == (fit.epsilon,)
+        assert next(t.y for t in drawn if t.name == "noisy curve")[:-1] == tuple(fit.curve.noisy)
+        assert f"±{mark.y[0]:.3g} at {fit.epsilon:g}" in chosen.layout.meta["alternative"]
     page = planned.to_html()
     assert all(note in page for note in ("Plan of a private fit", "±"))
     with pytest.raises(ValueError, match="There is no curve of 7 rows"):
         planned.draw("curves", 7)
+    with pytest.raises(ValueError, match="one of the planned"):
+        planned.draw("slider", 7)
 
 
 def test_a_ledger_is_read_and_never_written(schema, tmp_path):

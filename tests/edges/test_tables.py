@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -125,6 +126,7 @@ def test_dtypes_that_are_neither_numbers_nor_text_are_named(name: str, kind: str
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a'"),
         (pd.Series([1.0]), "1D"),
         ((row for row in [[1]]), "generator"),
+        (pl.DataFrame({"a": [0.0, 1.0]}).lazy(), "Run its query first"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else value[:8],
 )

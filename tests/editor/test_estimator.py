@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import ndtri
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -19,6 +21,7 @@ from interpret_dp import (
     Schema,
     load_model,
 )
+from interpret_dp.editor import EditSession
 from tests.editor.models import build_model
 
 ROWS = [
@@ -99,37 +102,122 @@ def test_metrics_of_a_regression_are_in_units_of_its_target():
     errors = model.predict(ROWS) - y
     editing.shift("city", 5.0, levels=["Lyon"], recentre=False)
     table = editing.metrics(ROWS, y, public=True)
-    assert list(table.columns) == ["rmse", "mae", "r2"]
+    assert list(table.columns) == ["rmse", "mae", "r2", "n_rows"]
     for name, off in (("original", errors), ("current", errors + 5.0 * IN_LYON)):
         expected = np.sqrt((off**2).mean()), np.abs(off).mean(), 1 - (off**2).mean() / y.var()
-        assert tuple(table.loc[name]) == pytest.approx(expected)
+        assert tuple(table.loc[name]) == pytest.approx((*expected, 12))
+    # A selection: the rows of Lyon alone.
+    part = editing.metrics(ROWS, y, public=True, where={"city": {"levels": ["Lyon"]}})
+    off = errors[IN_LYON == 1] + 5.0
+    assert part.loc["current", "rmse"] == pytest.approx(np.sqrt((off**2).mean()))
+    assert set(part["n_rows"]) == {6}
 
 
-def test_metrics_of_classes_are_exact_for_original_last_and_current(model):
+def test_metrics_of_classes_are_exact_for_each_version_and_every_part_of_the_rows(model):
     y = np.array(list("ab") * 6)
     editing = model.edit(author="Ada")
-    for term in ("age", "city"):
+    for term in ("age", "dose", "city"):
         editing.remove_effect(term)
-    table = editing.metrics(ROWS, y, public=True)
-    assert list(table.index) == ["original", "last", "current"]
-    assert list(table.columns) == ["log_loss", "accuracy", "auroc"]
+        if term == "age":
+            editing.commit("no effect of age is known")
+    plan = editing.preview("remove_effect", "grade")
+    editing.use_public_rows(ROWS, y, public=True)
+    table = editing.metrics(preview=plan)
+    assert list(table.index) == ["original", "committed", "last", "current", "preview"]
+    assert list(table.columns) == ["log_loss", "accuracy", "auroc", "n_rows"]
     chances = model.predict_proba(ROWS)
     expected = log_loss(y, chances), np.mean(model.predict(ROWS) == y)
     assert tuple(table.loc["original"]) == pytest.approx(
-        (*expected, roc_auc_score(y == "b", chances[:, 1]))
+        (*expected, roc_auc_score(y == "b", chances[:, 1]), 12)
     )
-    assert table["log_loss"].nunique() == 3
+    assert table["log_loss"].nunique() == 5
+    # The cards' parts: bins of one term, and those that are in a slice of another as well.
+    old = np.array([row[0] == 50 for row in ROWS])
+    bins = editing.view("age").labels.index("40 to 55")
+    part = editing.metrics(where={"age": {"bins": [bins]}})
+    assert part.loc["current", "log_loss"] == pytest.approx(
+        log_loss(y[old], editing.model.predict_proba([r for r in ROWS if r[0] == 50]))
+    )
+    both = editing.metrics(where={"age": {"bins": [bins]}, "city": {"levels": [3]}})
+    assert set(both["n_rows"]) == {2}
+    none = editing.metrics(where={"age": {"bins": [1]}, "grade": {"levels": ["top"]}})
+    assert set(none["n_rows"]) == {0}
+    assert none["log_loss"].isna().all()
     one = editing.metrics(ROWS[:3], ["a"] * 3, public=True)
     assert np.isnan(one.loc["current", "auroc"])
     three = DPExplainableBoostingClassifier.from_released(build_model(3)).edit()
     table = three.metrics(ROWS, list("abc") * 4, public=True)
-    assert list(table.columns) == ["log_loss", "accuracy"]
+    assert list(table.columns) == ["log_loss", "accuracy", "n_rows"]
+
+
+def test_edits_after_a_look_at_metrics_say_so_and_no_file_holds_a_row(model, tmp_path):
+    """Planted: a table whose cells would be recognised wherever they turned up."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"age": 31.415926, "dose": rng.uniform(1, 2, 1_234), "grade": "mid", "city": "Lyon"}
+    )
+    editing = model.edit(author="Ada")
+    editing.shift("age", 0.1)
+    version = editing.version
+    editing.use_public_rows(X, rng.permutation(list("ab") * 617), public=True)
+    assert editing.version > version  # every view shows metrics now
+    editing.shift("age", 0.2)
+    editing.go_back(1)
+    editing.reset("age")
+    first, *others = [record.what for record in editing.history]
+    assert "public" not in first
+    assert all(what.endswith(", with metrics on 1,234 public rows") for what in others)
+    assert len(others) == 3
+    editing.save(tmp_path / "edits.json")
+    editing.model.save(tmp_path / "model.json")
+    again = EditSession.load(tmp_path / "edits.json", model)
+    assert again.history == load_model(tmp_path / "model.json").released_.edits == editing.history
+    for path in tmp_path.iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert "31.4" not in text
+        assert f"{X['dose'].iloc[0]:.6f}" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({}, ValueError, "no public rows. Call session.use_public_rows"),
+        ({"y": list("ac") * 6}, ValueError, "y has 6 values that are no class .*'a'"),
+        ({"X": []}, ValueError, "0"),
+        ({"where": {"age": (40, 60)}}, TypeError, r"such as \{'age': \{'between': \(40, 60\)\}\}"),
+        ({"where": {"age": {"near": 3}}}, TypeError, "one of between, levels and bins"),
+    ],
+)
+def test_metrics_of_nothing_or_of_what_is_no_row_are_refused(model, arguments, error, message):
+    given = {"X": ROWS, "y": list("ab") * 6, "public": True} if arguments else {}
+    with pytest.raises(error, match=message):
+        model.edit().metrics(**{**given, **arguments})
 
 
 @pytest.mark.parametrize("public", [{}, {"public": False}, {"public": None}, {"public": 1}])
 def test_metrics_of_rows_that_are_not_declared_public_are_refused(model, public):
     with pytest.raises(ValueError, match=r"with public=True\. .*charges the ledger"):
         model.edit().metrics(ROWS, list("ab") * 6, **public)
+
+
+def test_correlated_features_are_those_of_the_release_and_shift_with_the_selection(tmp_path):
+    known = (("age", "dose", 0.5), ("age", "city", 0.75), ("grade", "age", -0.25))
+    released = dataclasses.replace(build_model(), correlations=known)
+    DPExplainableBoostingClassifier.from_released(released).save(tmp_path / "model.json")
+    model = load_model(tmp_path / "model.json")
+    editing = model.edit()
+    assert editing.released.correlations == known
+    table = editing.correlated("age", between=(60, 90))
+    assert list(table["feature"]) == ["city", "dose", "grade"]
+    weights = released.terms[0].weights[1:-1]
+    shares = weights / weights.sum()
+    scores = ndtri(np.cumsum(shares) - shares / 2)
+    mean = np.average(scores[-2:], weights=weights[-2:])
+    np.testing.assert_allclose(table["shift"], [np.nan, 0.5 * mean, -0.25 * mean])
+    assert editing.correlated("age")["shift"].isna().all()
+    assert editing.correlated("city", levels=["Lyon"])["shift"].isna().all()
+    model.remove_features(["dose"])
+    assert model.to_released().correlations == known[1:]
 
 
 def test_an_estimator_that_is_not_fitted_cannot_be_edited():

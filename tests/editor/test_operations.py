@@ -62,6 +62,25 @@ def test_curves_get_the_shape_that_is_asked_for(shape):
     assert sign or np.abs(steps).max() < 1e-9
 
 
+def test_a_line_between_the_ends_is_cut_into_equal_steps():
+    editing = session()
+    before = scores_of(editing)
+    record = editing.interpolate("age", steps=3, between=(20, 78))
+    assert record.what == "interpolated in 3 steps between 20 and 78"
+    # Centres at 22.5, 27.5, 35, 47.5, 57.5 and 69: steps end at 38 and 53.5.
+    first, last = before[2], before[7]
+    middle = (first + last) / 2
+    expected = [first, first, first, middle, last, last]
+    np.testing.assert_allclose(scores_of(editing)[2:8], expected)
+    assert editing.view("age").current_band is not None
+    again = type(editing).from_dict(editing.to_dict(), Holder(editing.base))
+    assert again.history == editing.history
+    for steps, method, message in ((1, "ends", "at least 2"), (9, "ends", "at most 8"),
+                                   (3, "fit", "leave steps out")):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            editing.interpolate("age", steps=steps, method=method)
+
+
 def test_the_direction_that_auto_chose_is_written_down():
     editing = session()
     editing.make_monotone("age")

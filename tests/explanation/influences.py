@@ -1,4 +1,4 @@
-"""Made-up released explanations for tests: of a table like adult, of texts, and of images."""
+"""Made-up accounts and released explanations: of a table like adult, of texts, and of images."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from interpret_dp.accounting import GdpPair, Guarantee, mu_of_budget
+from interpret_dp.accounting import GdpPair, Guarantee, largest_mu, mu_of_budget
+from interpret_dp.explanation.budget import BudgetState
 from interpret_dp.explanation.local_objects import local_explanation
 from interpret_dp.explanation.spend import PrivacySpend, QueryBudget, RowSpend
 
@@ -160,3 +161,20 @@ def adult_explanation(**changes: Any) -> Any:
     """Return five rows of a table like adult, one of each source and one more that was paid for."""
     records = [adult_record(seed, *source) for seed, source in enumerate(SOURCES)]
     return explanation_of(records, **changes)
+
+
+def budget_state(**changes: Any) -> BudgetState:
+    """Return a budget of epsilon 4 at delta 1e-5, of which two fits at epsilon 1 were spent."""
+    fields = {
+        "dataset": "trial",
+        "epsilon": 4.0,
+        "delta": 1e-5,
+        "mu": largest_mu(4.0, 1e-5),
+        "delta_x": 0.0,
+        "spent_mu": 2**0.5 * mu_of_budget(1.0, 1e-6),
+        "spent_delta": 0.0,
+        "remaining_epsilon": 3.5,
+        "n_requests": 2,
+        "open_reservations": 0,
+    }
+    return BudgetState(**(fields | changes))

@@ -9,6 +9,7 @@ import numpy as np
 from interpret_dp import Categorical, Continuous, Guarantee, PrivacySpend, Schema
 from interpret_dp.explanation.maps_objects import maps_explanation, rows_explanation
 from interpret_dp.released.locally_linear import LocallyLinearModel
+from interpret_dp.released.scattering import Scattering
 from tests.explanation.influences import guarantee
 
 SIDE = 7
@@ -80,6 +81,46 @@ def image_model(
         "image_shape": shape,
     }
     return LocallyLinearModel(**(fields | changes))
+
+
+def stroke_pictures() -> np.ndarray:
+    """Return pictures of 8 x 12 pixels: a bar across, one upright, and a faint cross of both."""
+    across, upright = np.zeros((2, 8, 12))
+    across[3:5, 1:11], upright[1:7, 5:7] = 1.0, 1.0
+    return np.array([across, upright, 0.2 * (across + upright)])
+
+
+def stroke_model(**changes: Any) -> LocallyLinearModel:
+    """Return a model of wavelet features: its first class is of bars across, its second upright."""
+    pictures = stroke_pictures()
+    features = Scattering(pictures.shape[1:]).features(pictures[:2]).astype(np.float64)
+    weights = np.array([features[0], features[1], features.mean(axis=0)]) / 100
+    return image_model(
+        n_maps=1,
+        schema=Schema(
+            {f"pixel {number}": Continuous(0, 1) for number in range(96)},
+            target=Categorical([0, 1, 2]),
+        ),
+        centres=[0.0] * 96,
+        spreads=[1.0] * 96,
+        weights=weights[:, None] - weights.mean(axis=0),
+        biases=[[0.0], [0.0], [-1.0]],
+        image_shape=(8, 12),
+        features="scattering",
+        means=features.mean(axis=0),
+        **changes,
+    )
+
+
+def stroke_rows(**changes: Any) -> Any:
+    """Return the local explanation of the three pictures."""
+    model, pixels = stroke_model(), stroke_pictures().reshape(3, -1)
+    assert model.scattering is not None
+    inputs = model.scattering.features(pixels)
+    fields = {"privacy": PrivacySpend(guarantee=model.guarantee), "name": "bars"}
+    return rows_explanation(
+        model, inputs, pixels.tolist(), **({"actual": [0, 1, 2]} | fields | changes)
+    )
 
 
 def image_inputs(model: LocallyLinearModel, n_rows: int = 2, seed: int = 1) -> np.ndarray:

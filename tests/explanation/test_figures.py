@@ -35,6 +35,7 @@ from interpret_dp.released.summary import summarise
 from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
 from tests.editor import test_pairs as pairs
 from tests.editor.models import build_model, session, without_rows
+from tests.explanation.pages.test_model import _model
 
 AGE, DOSE, GRADE, CITY = range(4)
 LINE = (
@@ -381,13 +382,6 @@ def test_local_explanations_and_pages_show_both_values(model, released):
 
 
 # Figures
-
-
-def _model(**changes):
-    """Return terms age, dose (log scale), grade (ordinal) and city (nominal), of a data set."""
-    model = build_model()
-    guarantee = dataclasses.replace(model.guarantee, dataset="ward")
-    return dataclasses.replace(model, **({"guarantee": guarantee} | changes))
 
 
 def _lines(figure):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from tests.explanation.maps_models import (
     image_model,
     image_rows,
     promise,
+    stroke_model,
+    stroke_rows,
     table_model,
     table_rows,
 )
@@ -85,6 +88,30 @@ def test_of_many_classes_the_ten_most_probable_and_the_actual_one_are_offered():
     assert offered_classes(chances, 4) == list(range(10))
     assert offered_classes(chances, 25) == [*range(10), 25]
     assert offered_classes(chances[:3], None) == [0, 1, 2]
+
+
+def test_pixels_are_compared_with_the_declared_background():
+    model = image_model(background=1.0)
+    blank = np.full(model.n_inputs, (1.0 - 0.13) / 0.31)
+    assert model.reference == pytest.approx(blank)
+    assert image_model().reference == pytest.approx(np.full(model.n_inputs, -0.13 / 0.31))
+    assert not table_model().reference.any()
+    one = read_row(model, blank, 1)
+    assert not one.contributions.any()
+    assert one.bias == pytest.approx(model.scores(blank[None])[0, 1])
+
+
+@pytest.mark.parametrize("explanation", [table_rows(), image_rows(), stroke_rows()])
+def test_a_comparison_of_two_classes_adds_up_to_the_logarithm_of_their_odds(explanation):
+    first, second, _ = explanation.released.classes
+    one = explanation.reading(0, first, against=second)
+    chances = explanation.released.predict_proba(explanation.inputs[:1])[0]
+    total = one.contributions.sum() + one.bias
+    assert total == pytest.approx(one.score) == pytest.approx(np.log(chances[0] / chances[1]))
+    figure = explanation.figure(0, label=first, against=second)
+    assert f", compared with {second}" in figure.layout.title.text
+    with pytest.raises(ValueError, match="against is 'nobody'; it must be one of"):
+        explanation.figure(0, against="nobody")
 
 
 # ------------------------------------------------------------------------------------- objects
@@ -178,6 +205,56 @@ def test_the_menu_names_each_class_and_shows_only_its_traces():
         assert changes["title.text"] == f"Probability of {button.label.removeprefix('class ')}"
         assert any("counts" in str(text) for text in changes.values())
     assert not image_rows().figure(0, label=1).layout.updatemenus
+
+
+def test_bars_across_speak_for_the_class_of_such_bars():
+    explanation = stroke_rows()
+    figure = explanation.figure(0, label=0, against=1)
+    outlines, cells, strokes, wheel = (
+        [trace for trace in figure.data if trace.type == kind]
+        for kind in ("contour", "heatmap", "scatter", "barpolar")
+    )
+    assert len(outlines) == 2
+    assert np.shape(cells[0].z) == (8, 12)
+    one = explanation.reading(0, 0, against=1)
+    assert np.sum(cells[1].z) == pytest.approx(one.contributions.sum(), rel=1e-5)
+    assert sum(wheel[0].marker.color) == pytest.approx(
+        2 * one.contributions.sum() - wheel[0].marker.color[0]
+    )
+    fields = zip(wheel[0].marker.color, wheel[0].customdata, strict=True)
+    assert max(field for field in fields if field[1].startswith("fine"))[1].startswith(
+        "fine strokes, 0°: +"
+    )
+    x, y = (np.array(values[:2], dtype=float) for values in (strokes[0].x, strokes[0].y))
+    assert np.ptp(x) > 0
+    assert np.ptp(y) == pytest.approx(0)
+
+
+def test_wavelets_are_compared_with_the_class_that_came_true_or_the_second():
+    explanation = stroke_rows(actual=[1, None, 0])
+    best = [explanation.data(row)["perf"]["predicted"] for row in range(3)]
+    titles = [note.text for note in explanation.figure().layout.annotations]
+    assert any(text.startswith(f"row 0: {best[0]}, not 1 (") for text in titles)
+    (menu,) = explanation.figure(1).layout.updatemenus
+    chances = explanation.released.predict_proba(explanation.inputs)[1]
+    second = int(np.argsort(-chances)[1])
+    assert menu.buttons[0].label == f"class {best[1]} compared with {second}"
+    shown = [trace.visible for trace in explanation.figure(1).data]
+    assert shown == [None] * 3 + [True] * 4 + [False] * 4
+
+
+def test_the_evidence_of_a_class_of_wavelets_is_that_of_the_released_mean():
+    model = stroke_model()
+    explanation = all_maps(model)
+    evidence = model.weights[:, 0] * model.means
+    assert np.sum(explanation.data(2)["scores"]) == pytest.approx(evidence[2].sum())
+    cells = explanation.figure(0, against=1).data[0]
+    assert np.sum(cells.z) == pytest.approx((evidence[0] - evidence[1]).sum(), rel=1e-4)
+    assert "at their released mean" in texts_of(explanation.figure())
+    unknown = dataclasses.replace(model, means=None)
+    assert "at their usual size" in texts_of(all_maps(unknown).figure(1))
+    with pytest.raises(ValueError, match=r"explain_local\(X\).figure\(0, against=...\)"):
+        all_maps(table_model()).figure(0, against="low")
 
 
 def test_names_are_shown_literally():

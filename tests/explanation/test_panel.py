@@ -20,8 +20,7 @@ from interpret_dp.explanation.panel import budget_bar, meaning_text, privacy_pan
 from interpret_dp.explanation.spend import PrivacySpend, QueryBudget, RowSpend
 from interpret_dp.ledger.core.account import Account, Request
 from interpret_dp.ledger.core.filter import admits, fix_budget, largest_epsilon, remaining_mu
-from tests.explanation.budgets import budget_state
-from tests.explanation.influences import SOURCES, explainer_spend
+from tests.explanation.influences import SOURCES, budget_state, explainer_spend
 from tests.ledger.requests import reserve_epsilon
 
 MU = mu_of_budget(1.0, 1e-6)

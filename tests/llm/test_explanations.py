@@ -59,6 +59,16 @@ def pictures():
     return classifier(schema=schema, n_maps=5, projection_dim=12).fit(X, y), X, y
 
 
+@pytest.fixture(scope="module")
+def scattered():
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(400, 8, 9)), rng.integers(0, 3, 400)
+    for label in range(3):
+        X[y == label, :, 3 * label] += 1
+    schema = Schema(default=Continuous(0, 2), target=Categorical([0, 1, 2]))
+    return classifier(schema=schema, n_maps=2, features="scattering", background=0.5).fit(X, y), X
+
+
 def torch_scores(model, X):
     """Return class scores by torch's own softmax."""
     maps = model.model_
@@ -68,7 +78,7 @@ def torch_scores(model, X):
     return (shares * values).sum(dim=2)
 
 
-@pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures"])
+@pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures", "scattered"])
 def test_the_released_model_predicts_as_torch_does(kind, request):
     model, X, *_ = request.getfixturevalue(kind)
     released = model.to_released()
@@ -77,7 +87,7 @@ def test_the_released_model_predicts_as_torch_does(kind, request):
     assert np.abs(model.predict_proba(X) - expected).max() < 1e-5
 
 
-@pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures"])
+@pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures", "scattered"])
 def test_contributions_and_bias_are_torchs_logit(kind, request):
     model, X, *_ = request.getfixturevalue(kind)
     rows = X[:5]
@@ -137,7 +147,7 @@ def test_rows_to_count_on_are_given_by_name(numbers):
         model.explain_global(X[:50])
 
 
-@pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures"])
+@pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures", "scattered"])
 def test_a_file_gives_the_same_model(kind, request, tmp_path):
     model, X, *_ = request.getfixturevalue(kind)
     path = tmp_path / "model.json"

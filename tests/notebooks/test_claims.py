@@ -23,17 +23,27 @@ def _row(text, name):
     return [float(number.replace(",", "")) for number in numbers]
 
 
-def _replacing(text):
-    truth, ebm, private, noisier = (
+def _publishing(text):
+    truth, ebm, private, repaired = (
         _row(text, name)[0]
-        for name in ("truth", "EBM, not private", "private, epsilon 1", "private, epsilon 0.25")
+        for name in ("truth", "EBM, not private", "private, epsilon 1", "private, repaired")
     )
-    # At epsilon 1 the area is 0.7590 with a standard deviation of 0.0017 from fit to fit, of 150,
-    # and the EBM's 0.7623: one fit in fifty is better than the EBM.
-    assert truth > ebm
-    assert -0.01 < private - ebm < 0.006
-    assert noisier < ebm
-    assert noisier < private + 0.006
+    # Of twelve fits the area is 0.760 with a standard deviation of 0.004, repaired 0.0003 more.
+    assert truth > max(ebm, private)
+    assert -0.03 < private - ebm < 0.01
+    assert abs(repaired - private) < 0.005
+    least, *_, middle, large = (_row(text, epsilon) for epsilon in ("0.1", "0.5", "1.0", "2.0"))
+    assert min(least[:2]) > 3 * max(middle[:2])
+    assert middle[0] > 1.2 * large[0]
+    assert large[1] > middle[1]
+    assert (middle[2], large[2]) == (1, 0)
+    names = (f"epsilon 1 for a row, a patient with {rows} rows: epsilon" for rows in (3, 6))
+    assert [_row(text, name)[0] > rows for name, rows in zip(names, (3, 6), strict=True)] == [
+        True,
+        True,
+    ]
+    assert "does not cover this request" in text
+    assert "privacy_loss" in text
 
 
 def _regularising(text):
@@ -56,23 +66,6 @@ def _regularising(text):
     assert _row(one_patient, "noise there at epsilon 4")[0] > abs(by_ours) / 2
 
 
-def _declaring(text):
-    log, *wide = (
-        _row(text, name)[1]
-        for name in (
-            "log, 0 to 90",
-            "log, 0 to 10,000: far too wide",
-            "linear, 0 to 10,000: far too wide",
-        )
-    )
-    # From fit to fit 0.09 with a standard deviation of 0.014, three times; means of three.
-    assert max(wide) < 2 * log
-    assert [_row(text, f"a person with {rows} rows: epsilon")[0] > rows for rows in (3, 6)] == [
-        True,
-        True,
-    ]
-
-
 def _counting(text):
     assert _row(text, "poisson_deviance")[0] > _row(text, "squared loss")[0]
     free, rising, wrong = (_row(text, name)[0] for name in ("free", "rising", "falling (wrong)"))
@@ -86,9 +79,8 @@ def _counting(text):
 
 CLAIMS = {
     "counts_and_constraints.ipynb": _counting,
-    "declare_a_schema.ipynb": _declaring,
+    "from_schema_to_card.ipynb": _publishing,
     "privacy_as_a_regulariser.ipynb": _regularising,
-    "replace_your_ebm.ipynb": _replacing,
 }
 
 

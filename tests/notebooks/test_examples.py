@@ -20,12 +20,12 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 SCRIPTS = sorted(FOLDER.glob("*.py"))
-EDITOR = FOLDER / "edit_a_model.ipynb"
+EDITOR = FOLDER / "from_schema_to_card.ipynb"
 EXPLAINER = FOLDER / "explain_a_black_box.ipynb"
 MAPS = FOLDER / "compare_with_a_cnn.ipynb"
 # A quarter of a minute of processor time and less; the others are for `make check-release`. The
 # script of the team ledger runs in tests/ledger, and that of the black box resembles its notebook.
-# The editor's notebook is its script, and runs in JupyterLab: tests/browser/test_jupyterlab.py.
+# The editor's notebook runs in JupyterLab: tests/browser/test_jupyterlab.py.
 QUICK = {
     "counts_and_constraints.py",
     "declare_a_schema.py",

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from interpret_dp.accounting import Guarantee, mu_of_budget
-from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, EditRecord
+from interpret_dp.released.lookup import lookup_tables
+from interpret_dp.released.sql import DIALECTS, scoring_sql
 from interpret_dp.schema import Categorical, Continuous, Schema
+from tests.released.models import build_model
 
 OTHER = {"type": "continuous", "lower": 0, "upper": 1, "scale": "linear"}
 
@@ -43,15 +46,6 @@ def model():
         ),
         parameters={"epsilon": 1.0},
     )
-
-
-def test_json_round_trip_is_exact(model):
-    document = json.loads(json.dumps(model.to_dict(), allow_nan=False))
-    again = AdditiveModel.from_dict(document)
-    assert again.to_dict() == model.to_dict()
-    assert again.digest == model.digest
-    np.testing.assert_array_equal(again.terms[0].covariance, model.terms[0].covariance)
-    assert again.terms[1].covariance is None
 
 
 def test_what_bands_are_drawn_from_is_kept_beside_the_noise(model):
@@ -147,38 +141,30 @@ def test_noise_alone_reaches_twice_its_size_less_than_one_time_in_twenty(rank):
     assert np.mean(size > 1) > 0.2
 
 
-@pytest.mark.parametrize(
-    ("covariance", "variances", "message"),
-    [
-        (np.eye(3), np.ones(3), "both covariance and variances"),
-        (None, np.ones(2), r"has shape \(2,\); it must have shape \(3,\)"),
-        (None, [1.0, -1.0, 0.0], "variances must not be negative"),
-        (None, [1.0, np.nan, 0.0], "not finite"),
-    ],
-)
-def test_variances_are_checked(covariance, variances, message):
-    with pytest.raises(ValueError, match=message):
-        AdditiveTerm(0, np.zeros(3), np.ones(3), covariance, variances)
+MEAN = {"posterior_mean": np.zeros(3)}
 
 
 @pytest.mark.parametrize(
     ("known", "message"),
     [
+        ({"variances": np.ones(3)}, "both covariance and variances"),
+        ({"covariance": None, "variances": np.ones(2)}, r"has shape \(2,\); it must have .*\(3,\)"),
+        ({"covariance": None, "variances": [1.0, -1.0, 0.0]}, "variances must not be negative"),
+        ({"covariance": None, "variances": [1.0, np.nan, 0.0]}, "not finite"),
         (
-            {"posterior_covariance": np.eye(3), "posterior_variances": np.ones(3)},
+            MEAN | {"posterior_covariance": np.eye(3), "posterior_variances": np.ones(3)},
             "both posterior_covariance and posterior_variances",
         ),
-        ({"posterior_covariance": np.eye(2)}, r"posterior_covariance has shape \(2, 2\)"),
-        ({"posterior_variances": [1.0, -1.0, 0.0]}, "posterior_variances must not be negative"),
+        (MEAN | {"posterior_covariance": np.eye(2)}, r"posterior_covariance has shape \(2, 2\)"),
+        (MEAN | {"posterior_variances": [1.0, -1.0, 0.0]}, "posterior_variances must not be nega"),
         ({"posterior_mean": np.zeros(2)}, r"posterior_mean has shape \(2,\)"),
-        ({"noisy_scores": [0.0, np.inf, 0.0]}, "noisy_scores has values that are not finite"),
+        (MEAN | {"noisy_scores": [0.0, np.inf, 0.0]}, "noisy_scores has values that are not fin"),
         ({"posterior_variances": np.ones(3)}, "without posterior_mean; give both"),
     ],
 )
-def test_what_bands_are_made_from_is_checked_as_noise_is(known, message):
-    known = {"posterior_mean": np.zeros(3)} | known if "give both" not in message else known
+def test_noise_and_what_bands_are_made_from_are_checked(known, message):
     with pytest.raises(ValueError, match=message):
-        AdditiveTerm(0, np.zeros(3), np.ones(3), np.eye(3), **known)
+        AdditiveTerm(0, np.zeros(3), np.ones(3), **({"covariance": np.eye(3)} | known))
 
 
 @pytest.mark.parametrize(
@@ -198,6 +184,9 @@ def test_what_bands_are_made_from_is_checked_as_noise_is(known, message):
         (("features", 1, "cuts"), [1.0], "cannot have cuts"),
         (("classes",), None, "has classes"),
         (("task",), "ranking", "must be 'classification'"),
+        (("correlations",), [["age", "height", 0.5]], "each must be a feature"),
+        (("correlations",), [["age", "sex", 1.5]], "at most 1"),
+        (("correlations",), [["age", "sex"]], "incomplete or was changed|not enough values"),
         (("terms",), 3, "incomplete or was changed"),
         (("terms",), [], "has no terms; it must have one at least"),
         (
@@ -216,3 +205,115 @@ def test_damaged_documents_are_refused(model, path, value, message):
     place[last] = value
     with pytest.raises(ValueError, match=message):
         AdditiveModel.from_dict(document)
+
+
+# ---------------------------------------------------------------------------- terms of two features
+
+
+def with_pair(**changes):
+    base = build_model(2)
+    age, job = base.features
+    features = (AdditiveFeature("age", age.spec, age.cuts, np.array([20.0])), job)
+    pair = AdditiveTerm(0, np.linspace(-1, 2, 16), np.arange(16.0), np.eye(16) / 9, partner=1)
+    pair = dataclasses.replace(pair, **changes)
+    return dataclasses.replace(base, features=features, terms=(*base.terms, pair))
+
+
+def test_files_with_pairs_have_a_version_that_older_readers_refuse():
+    model = with_pair()
+    document = model.to_dict()
+    assert document["version"] == 2
+    assert build_model(2).to_dict()["version"] == 1
+    again = AdditiveModel.from_dict(document)
+    assert again.digest == model.digest
+    assert again.terms[2].partner == 1
+    assert again.features[0].pair_cuts.tolist() == [20.0]
+    assert "partner" not in document["terms"][0]
+    assert "pair_cuts" not in document["features"][1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"partner": 0}, "one is given twice"),
+        ({"partner": 2}, "feature 2 is not one"),
+        ({"partner": -1}, "feature -1 is not one"),
+        ({"scores": np.zeros(15), "weights": np.zeros(15), "covariance": None}, "has 15 scores"),
+        ({"weights": -np.ones(16)}, "must not be negative"),
+    ],
+)
+def test_pairs_that_do_not_fit_are_refused(changes, text):
+    with pytest.raises(ValueError, match=text):
+        with_pair(**changes)
+
+
+def test_terms_need_names_of_their_own():
+    model = with_pair()
+    with pytest.raises(ValueError, match="each needs its own name"):
+        dataclasses.replace(model, terms=(*model.terms, model.terms[2]))
+
+
+@pytest.mark.parametrize(
+    ("feature", "cuts", "text"),
+    [(0, [20.0, 20.0], "must increase"), (0, [np.nan], "not finite"), (1, [1.0], "cannot have")],
+)
+def test_cuts_of_pairs_are_checked(feature, cuts, text):
+    found = build_model(2).features[feature]
+    with pytest.raises(ValueError, match=text):
+        AdditiveFeature(found.name, found.spec, found.cuts, cuts)
+
+
+def test_tables_have_one_row_a_cell():
+    table = lookup_tables(with_pair())["age & job"]
+    # A continuous feature has no unseen bin.
+    assert len(table) == 3 * 4
+    assert table["bin_first"].tolist()[4] == "[-inf, 20)"
+    assert table["level_second"].tolist()[4:8] == [None, "cook", "it's", None]
+    assert table["kind_second"].tolist()[:4] == ["missing", "bin", "bin", "unseen"]
+    assert table["score"].tolist() == np.linspace(-1, 2, 16)[:12].tolist()
+    assert np.allclose(table["standard_deviation"], 1 / 3)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_writes_pairs(dialect):
+    text = scoring_sql(with_pair(), dialect)
+    # Once for the first feature, and once a bin of it for the second; and one for each curve.
+    assert text.count("CASE") >= 2 + 1 + 3
+
+
+# --------------------------------------------------------------------------------- records of edits
+
+
+RECORD = EditRecord(
+    term="age", what="made increasing", who="Ada", when="2026-01-31T12:00:00Z", why="literature"
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"what": ""}, ValueError, "what of an edit"),
+        ({"who": "  "}, ValueError, "who of an edit"),
+        ({"why": None}, TypeError, "must be a text"),
+        ({"term": 3}, TypeError, "must be a text"),
+        ({"why": "x" * 2001}, ValueError, "at most 2000"),
+        ({"when": "2026-01-31"}, ValueError, "time in UTC"),
+        ({"when": "2026-01-31T12:00:00+01:00"}, ValueError, "time in UTC"),
+        ({"when": "soon"}, ValueError, "time in UTC"),
+    ],
+)
+def test_records_that_say_nothing_are_refused(changes, error, message):
+    with pytest.raises(error, match=message):
+        dataclasses.replace(RECORD, **changes)
+
+
+@pytest.mark.parametrize("entry", [{}, [], {**RECORD.to_dict(), "row": 1}, None])
+def test_damaged_records_in_a_models_file_are_refused(entry):
+    document = build_model(2).to_dict() | {"edits": [entry]}
+    with pytest.raises(ValueError, match=r"An edit (lacks|has unknown keys|is of type)"):
+        AdditiveModel.from_dict(document)
+
+
+def test_edits_must_be_records():
+    with pytest.raises(TypeError, match="EditRecord"):
+        dataclasses.replace(build_model(2), edits=("made increasing",))

@@ -36,6 +36,9 @@ _ORDERS = 3  # of polynomials of normal scores
 # long enough (the ridge of ebm.noise.variances). Noise may have made its variance negative: none
 # has less than this, in units of one of them.
 _LEAST_VARIANCE = 0.01
+# A model names so many correlated terms of each term, and gives correlations with so many digits.
+_MOST_PARTNERS = 5
+_DIGITS = 2
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,43 @@ class Correlations:
             ]
         )
         return float((parts * (self.matrix @ parts)).sum())
+
+    def strongest(self, is_ordered: Sequence[bool]) -> list[tuple[int, int, float]]:
+        """Return the correlations of each term with the terms that it is most correlated with.
+
+        Of two ordered terms the correlation of their normal scores; with a nominal one the
+        correlation ratio, of two nominal ones Cramer's V, which have no sign.
+
+        Parameters
+        ----------
+        is_ordered : sequence of bool, one per term of the model
+        """
+        known = [
+            (k, 1 if is_ordered[k] else table.shape[1], table.shape[1])
+            for k, table in zip(self.terms, self.functions, strict=True)
+            if table.shape[1]
+        ]
+        if len(known) < 2:
+            return []
+        # Of an ordered term the first function is its normal score.
+        counts = np.array([count for _, count, _ in known])
+        sizes = np.array([size for _, _, size in known])
+        first = np.cumsum(sizes) - sizes
+        used = np.concatenate([np.arange(f, f + c) for f, c in zip(first, counts, strict=True)])
+        matrix, starts = self.matrix[np.ix_(used, used)], np.cumsum(counts) - counts
+        squares = np.add.reduceat(np.add.reduceat(matrix**2, starts, axis=0), starts, axis=1)
+        values = np.sqrt(np.minimum(squares / np.minimum.outer(counts, counts), 1.0))
+        has_sign = np.logical_and.outer(*[[is_ordered[k] for k, _, _ in known]] * 2)
+        values = np.where(has_sign, np.copysign(values, matrix[np.ix_(starts, starts)]), values)
+        np.fill_diagonal(values, 0.0)
+        values = np.round(values, _DIGITS)
+        partners = np.argsort(-np.abs(values), axis=1)[:, :_MOST_PARTNERS]
+        chosen = {(min(i, j), max(i, j)) for i, row in enumerate(partners.tolist()) for j in row}
+        return [
+            (known[i][0], known[j][0], float(values[i, j]))
+            for i, j in sorted(chosen)
+            if values[i, j]
+        ]
 
 
 def _shares(weights: FloatArray) -> FloatArray:

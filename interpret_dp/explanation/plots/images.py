@@ -38,12 +38,18 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 __all__ = [
+    "HOVER",
+    "add_image",
+    "as_pictures",
     "class_filters",
     "contribution_images",
     "image_figure",
     "image_reading",
     "images_figure",
     "mean_filters",
+    "picture_grid",
+    "picture_of",
+    "signed_axis",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -54,8 +60,10 @@ _LEAST_HEIGHT, _PANEL, _READING_PANEL, _SMALL_PANEL = 360, 260, 225, 170
 _TITLE_ROOM = 26
 _IN_ROW = 5
 _MOST_PICTURES, _MOST_ROWS = 40, 12
-_HOVER = "row %{y}, column %{x}: %{z:+.3g}<extra></extra>"
 _LETTERS = 90
+
+HOVER = "row %{y}, column %{x}: %{z:+.3g}<extra></extra>"
+"""Text over a pixel."""
 
 
 # --------------------------------------------------------------------- local linear explanations
@@ -79,13 +87,13 @@ def image_figure(row: RowInfluence, line: str) -> Figure:
     figure = make_subplots(rows=1, cols=len(titles), horizontal_spacing=0.05, subplot_titles=titles)
     column = 1
     if image is not None:
-        _add_image(figure, image)
+        add_image(figure, image)
         column += 1
     scale = _scale(figure, (1, column), "effect", reach_of(row.features.effects))
     _add_influence(figure, (1, column), row, colorbar=scale)
     _add_ratio(figure, (1, column + 1), row)
     dress(figure, height=_LEAST_HEIGHT, margin={"l": 10, "r": 10, "b": 70})
-    _as_pictures(figure)
+    as_pictures(figure)
     figure.update_annotations(font_size=12.5)
     words = (
         f"{row.heading.replace(' effects ', ' pixels ')} · faded: could be noise\n"
@@ -117,7 +125,7 @@ def images_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
     return _grid(
         lambda figure, place, n: _add_influence(figure, place, shown[n], coloraxis="coloraxis"),
         titles,
-        _signed_axis([row.features.effects for row in shown], "effect"),
+        signed_axis([row.features.effects for row in shown], "effect"),
         f"What speaks for and against{cut}",
         f"{words}\n{line}",
     )
@@ -204,12 +212,12 @@ def mean_filters(model: LocallyLinearModel, line: str) -> Figure:
         The privacy cost; left out if empty.
     """
     shown = range(min(len(model.classes), _MOST_PICTURES))
-    pictures = [_picture(model, model.weights[index].mean(axis=0)) for index in shown]
+    pictures = [picture_of(model, model.weights[index].mean(axis=0)) for index in shown]
     titles = [literal(label_text(model.classes, index)) for index in shown]
     cut = cut_words(" · first {} of {:,} classes", len(shown), len(model.classes))
     words = f"The mean of its {model.n_maps} maps{cut}\n{_colors(model)}\n{NOISE_WORDS}"
     title = "The mean filter of each class"
-    return _picture_grid(pictures, titles, title, f"{words}\n{line}", "weight")
+    return picture_grid(pictures, titles, title, f"{words}\n{line}", "weight")
 
 
 def class_filters(model: LocallyLinearModel, index: int, use: MapUse | None, line: str) -> Figure:
@@ -231,8 +239,8 @@ def class_filters(model: LocallyLinearModel, index: int, use: MapUse | None, lin
     cut = cut_words(", {} of {:,}", len(order), model.n_maps)
     words = f"{sorting.capitalize()}{cut}\n{use_words(use)}{_colors(model)}\n{NOISE_WORDS}"
     title = f"The maps of {label_text(model.classes, index)}"
-    pictures = [_picture(model, model.weights[index, m]) for m in order]
-    return _picture_grid(pictures, titles, title, f"{words}\n{line}", "weight")
+    pictures = [picture_of(model, model.weights[index, m]) for m in order]
+    return picture_grid(pictures, titles, title, f"{words}\n{line}", "weight")
 
 
 def contribution_images(
@@ -251,16 +259,17 @@ def contribution_images(
         The privacy cost; left out if empty.
     """
     shown = readings[:_MOST_ROWS]
-    pictures = [_picture(model, one.contributions) for one in shown]
+    pictures = [picture_of(model, one.contributions) for one in shown]
     titles = [
         f"row {row}: {literal(label_text(model.classes, one.index))}, "
         f"{percent_text(one.probability)}"
         for row, one in enumerate(shown)
     ]
     cut = cut_words(" · first {} of {:,} rows", len(shown), len(readings))
-    words = f"The weighted map times the image{cut}\n{_colors(model)}\n{NOISE_WORDS}"
+    words = f"The weighted map times the image, less its background{cut}"
+    words = f"{words}\n{_colors(model)}\n{NOISE_WORDS}"
     title = "What each pixel adds to the predicted class"
-    return _picture_grid(pictures, titles, title, f"{words}\n{line}", "contribution")
+    return picture_grid(pictures, titles, title, f"{words}\n{line}", "contribution")
 
 
 def image_reading(
@@ -296,19 +305,19 @@ def image_reading(
         horizontal_spacing=0.04,
         vertical_spacing=0.09,
     )
-    _add_image(figure, model.pixels(inputs).mean(axis=2))
+    add_image(figure, model.pixels(inputs).mean(axis=2))
     for number, one in enumerate(readings):
         maps = [one.weighted_map, *(model.weights[one.index, m] for m in one.top)]
         places = [(1, 3), (2, 1), (2, 2), (2, 3)]
-        options: dict[str, Any] = {"hovertemplate": _HOVER, "visible": number == 0}
-        contributions = _picture(model, one.contributions)
+        options: dict[str, Any] = {"hovertemplate": HOVER, "visible": number == 0}
+        contributions = picture_of(model, one.contributions)
         figure.add_trace(signed_cells(contributions, coloraxis="coloraxis", **options), 1, 2)
         for place, values in zip(places, maps, strict=False):
-            cells = signed_cells(_picture(model, values), coloraxis="coloraxis2", **options)
+            cells = signed_cells(picture_of(model, values), coloraxis="coloraxis2", **options)
             figure.add_trace(cells, *place)
     _color_axes(figure, readings, model)
     dress(figure, height=400, margin={"l": 8, "r": 90, "b": 14})
-    _as_pictures(figure)
+    as_pictures(figure)
     figure.update_annotations(font_size=12.5)
     title, words = row_words(model, readings[0], actual)
     # A menu over the figure costs as much room as a row of buttons.
@@ -336,7 +345,7 @@ def image_reading(
 
 def _panel_titles(reading: ClassReading) -> list[str]:
     tops = [f"map {m} · counts {percent_text(reading.shares[m])}" for m in reading.top]
-    return ["map times image: contributions", "the weighted map", *tops]
+    return ["contributions, against background", "the weighted map", *tops]
 
 
 def _color_axes(
@@ -345,18 +354,18 @@ def _color_axes(
     """Give contributions and weights a scale each, about zero and the same for every class."""
     drawn = [model.weights[one.index, list(one.top)] for one in readings]
     reaches = {
-        "coloraxis": [_picture(model, one.contributions) for one in readings],
-        "coloraxis2": [_picture(model, values) for maps in drawn for values in maps]
-        + [_picture(model, one.weighted_map) for one in readings],
+        "coloraxis": [picture_of(model, one.contributions) for one in readings],
+        "coloraxis2": [picture_of(model, values) for maps in drawn for values in maps]
+        + [picture_of(model, one.weighted_map) for one in readings],
     }
     for name, title, y in (("coloraxis", "contribution", 0.77), ("coloraxis2", "weight", 0.23)):
-        figure.update_layout({name: _signed_axis(reaches[name], title, y=y, length=0.46)})
+        figure.update_layout({name: signed_axis(reaches[name], title, y=y, length=0.46)})
 
 
 # ----------------------------------------------------------------------------------- their parts
 
 
-def _signed_axis(
+def signed_axis(
     pictures: Sequence[FloatArray], title: str, *, y: float = 0.5, length: float = 1.0
 ) -> dict[str, Any]:
     """Return one scale about zero for several pictures."""
@@ -376,16 +385,16 @@ def _signed_axis(
     }
 
 
-def _picture_grid(
+def picture_grid(
     pictures: Sequence[FloatArray], titles: Sequence[str], title: str, words: str, scale: str
 ) -> Figure:
     """Return pictures in lines of five on one scale about zero."""
 
     def add(figure: Figure, place: tuple[int, int], number: int) -> None:
-        cells = signed_cells(pictures[number], coloraxis="coloraxis", hovertemplate=_HOVER)
+        cells = signed_cells(pictures[number], coloraxis="coloraxis", hovertemplate=HOVER)
         figure.add_trace(cells, *place)
 
-    return _grid(add, titles, _signed_axis(pictures, scale), title, words)
+    return _grid(add, titles, signed_axis(pictures, scale), title, words)
 
 
 def _grid(
@@ -413,14 +422,14 @@ def _grid(
     axis["colorbar"]["len"] = min(1.0, 320 / height)
     figure.update_layout(coloraxis=axis)
     dress(figure, height=400, margin={"l": 8, "r": 80, "b": 12})
-    _as_pictures(figure)
+    as_pictures(figure)
     figure.update_annotations(font_size=12)
     add_heading(figure, title, words, letters=_LETTERS, over_panels=True)
     fit_height(figure, height)
     return figure
 
 
-def _add_image(figure: Figure, image: FloatArray) -> None:
+def add_image(figure: Figure, image: FloatArray) -> None:
     """Add an image in grey as the first panel."""
     hover = "row %{y}, column %{x}: %{z:.4g}<extra>the image</extra>"
     figure.add_heatmap(
@@ -433,7 +442,7 @@ def _add_image(figure: Figure, image: FloatArray) -> None:
     )
 
 
-def _as_pictures(figure: Figure) -> None:
+def as_pictures(figure: Figure) -> None:
     """Draw pixels as squares, the first line on top, in a frame and without numbers."""
     frame = {
         "showticklabels": False,
@@ -452,7 +461,7 @@ def _as_pictures(figure: Figure) -> None:
         axis.update(autorange="reversed", scaleanchor=name, constraintoward="top")
 
 
-def _picture(model: LocallyLinearModel, values: FloatArray) -> FloatArray:
+def picture_of(model: LocallyLinearModel, values: FloatArray) -> FloatArray:
     """Return numbers of inputs as a picture; channels are added up."""
     # Six digits are more than a colour shows, and halve what a page weighs.
     return np.asarray(model.pixels(values).sum(axis=2), dtype=np.float32)

@@ -352,7 +352,10 @@ def add_class_menu(
             for trace in range(n_traces)
         ]
         label = f"class {literal(label_text(model.classes, one.index))}"
-        label += f": {percent_text(one.probability)}"
+        if one.against is not None:
+            label += f" compared with {literal(label_text(model.classes, one.against))}"
+        else:
+            label += f": {percent_text(one.probability)}"
         entries.append((label, "update", [{"visible": visible}, {**heading, **change}]))
     menu = buttons(entries, type="dropdown", direction="down", x=0, xanchor="left")
     menu["pad"]["b"] += PANEL_TITLE

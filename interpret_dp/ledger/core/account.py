@@ -79,6 +79,14 @@ class Approval:
         How many requests it covers.
     used : int
         How many were made under it and not returned unspent.
+
+    Examples
+    --------
+    >>> from interpret_dp import PrivacyLedger
+    >>> ledger = PrivacyLedger.in_memory()
+    >>> budget = ledger.create_budget("ward", epsilon=3, delta=1e-6)
+    >>> ledger.approvals("ward")  # a list of Approval
+    []
     """
 
     number: int
@@ -170,6 +178,14 @@ class Budget:
         Whom every guarantee on the data set must protect; None if the owner did not say.
     expires : str or None
         The moment (ISO 8601, UTC) from which nothing may be spent until a renewal; None if never.
+
+    Examples
+    --------
+    >>> from interpret_dp import PrivacyLedger
+    >>> ledger = PrivacyLedger.in_memory()
+    >>> budget = ledger.create_budget("ward", epsilon=3, delta=1e-6)
+    >>> budget.epsilon, budget.delta_x
+    (3.0, 1e-07)
     """
 
     dataset: str
@@ -267,6 +283,14 @@ class Spent:
         What was spent since the last renewal; the same as ``mu`` and ``delta`` if there was none.
     ever : GdpPair
         What was spent since the log began, renewals for new people or not.
+
+    Examples
+    --------
+    >>> from interpret_dp import PrivacyLedger
+    >>> ledger = PrivacyLedger.in_memory()
+    >>> budget = ledger.create_budget("ward", epsilon=3, delta=1e-6)
+    >>> ledger.spent("ward").n_requests
+    0
     """
 
     dataset: str

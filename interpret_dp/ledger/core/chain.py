@@ -340,6 +340,18 @@ def verify_archive(path: str | os.PathLike[str], head: str | None = None) -> str
         Names the first entry that was changed, removed, moved or cut off.
     ValueError, OSError
         If it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from interpret_dp import PrivacyLedger
+    >>> from interpret_dp.ledger import verify_archive
+    >>> ledger = PrivacyLedger.in_memory()
+    >>> budget = ledger.create_budget("ward", epsilon=3, delta=1e-6)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = ledger.export(f"{folder}/ledger.jsonl")
+    ...     verify_archive(path) == ledger.head
+    True
     """
     last = verify_chain(read_archive(path), head)
     return None if last == GENESIS else last

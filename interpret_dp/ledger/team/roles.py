@@ -61,6 +61,14 @@ class Roles:
         User accounts that may spend, beside the officers.
     anybody_spends : bool
         Whether everybody may spend: until the first analyst is appointed, and never again.
+
+    Examples
+    --------
+    >>> from interpret_dp import PrivacyLedger
+    >>> ledger = PrivacyLedger.in_memory()
+    >>> budget = ledger.create_budget("ward", epsilon=3, delta=1e-6)
+    >>> ledger.roles().anybody_spends
+    True
     """
 
     officers: tuple[str, ...] = ()

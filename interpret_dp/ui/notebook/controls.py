@@ -5,29 +5,31 @@ Every text is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._figures import ceil_text
+from interpret_dp._figures import ceil_text, notebook_table
 from interpret_dp._optional import import_optional
 from interpret_dp.explanation.markup import Element, element, to_html
 from interpret_dp.released.edits import edits_text
 from interpret_dp.ui.actions import SESSION_BUTTONS, TOOLS, shapes_for, time_text
+from interpret_dp.ui.metrics import MetricsTable
 
 if TYPE_CHECKING:
     from interpret_dp.accounting import Guarantee
     from interpret_dp.editor import EditSession
     from interpret_dp.released import EditRecord
 
-__all__ = ["Controls", "error_html", "history_html", "note_html", "privacy_text", "session_html"]
+__all__ = ["Controls", "error_html", "history_html", "metrics_html", "note_html"]
+__all__ += ["privacy_text", "session_html"]
 
 # Buttons by the name of their row.
 _ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Shape": ("increasing", "decreasing", "monotone", "convex", "concave"),
         "Line": ("line", "fit", "flatten", "left", "right"),
-        "Number": ("shift", "scale", "set", "cap", "remove"),
+        "Number": ("shift", "scale", "set", "cap", "steps", "remove"),
         "Smoothing": ("smooth",),
     }
 )
@@ -95,6 +97,10 @@ class Controls:
             layout={"width": "160px"},
         )
         self.recentre = _checkbox("keep the mean prediction (recentre)", True, {})
+        self.preview_first = _checkbox("preview first", False, {})
+        self.accept = _button("Accept", "Make the edit that is previewed", "80px")
+        self.discard = _button("Drop", "Leave the curve as it is", "80px")
+        self.metrics = widgets.HTML()
         self.history_buttons = {
             name: _button(label, hint) for name, (label, hint) in SESSION_BUTTONS.items()
         }
@@ -141,9 +147,11 @@ class Controls:
                 _row(self.low, self.high, self.levels, self.bins, self.where),
                 _row(self.whole_curve, self.clear, self.selected),
                 *(_row(_label(name), *row) for name, row in rows.items()),
+                _row(self.preview_first, self.accept, self.discard),
                 _row(_label("History"), undo, redo, reset, self.entry, self.back),
                 self.error,
                 self.note,
+                self.metrics,
                 _row(self.shape, self.verdict),
                 _row(self.message, commit, cancel),
                 _row(self.path, self.save, self.load),
@@ -195,6 +203,11 @@ def privacy_text(guarantee: Guarantee, edits: int) -> str:
         f"guarantee, epsilon {ceil_text(guarantee.epsilon)} at delta {ceil_text(guarantee.delta)}"
     )
     return f"{text} · {edits_text(edits)}" if edits else f"{text}."
+
+
+def metrics_html(tables: Sequence[MetricsTable]) -> str:
+    """Return metrics on public rows as tables; nothing if there are none."""
+    return "".join(notebook_table(table.title, table.head, table.rows) for table in tables)
 
 
 def note_html(text: str) -> str:

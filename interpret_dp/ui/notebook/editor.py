@@ -25,16 +25,19 @@ from interpret_dp.ui.actions import (
     go_back,
     load,
     perform,
+    previewed,
     selection_text,
     shapes_for,
     typed_bins,
     verdict_text,
 )
 from interpret_dp.ui.figure import BINS, EditedTerm
+from interpret_dp.ui.metrics import correlated_text, metrics_tables
 from interpret_dp.ui.notebook.controls import (
     Controls,
     error_html,
     history_html,
+    metrics_html,
     note_html,
     privacy_text,
     session_html,
@@ -44,7 +47,7 @@ from interpret_dp.ui.notebook.earlier import EarlierRows
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from interpret_dp.editor import EditSession
+    from interpret_dp.editor import EditSession, Preview
 
 __all__ = ["NotebookEditor", "session_mimebundle"]
 
@@ -90,6 +93,8 @@ class NotebookEditor:
         self._lock = threading.RLock()
         self._is_quiet = False
         self._selected: tuple[int, ...] = ()
+        # The button and the request of an edit that is previewed.
+        self._planned: tuple[str, Request] | None = None
         self.controls = Controls(session, find_term(session.base, term))
         self._pair: FeaturePair | None = None
         self.figure: Any = None
@@ -149,7 +154,9 @@ class NotebookEditor:
     def _draw(self) -> None:
         """Show the term as it is now: its curve, or its heat map."""
         entry = self.controls.entry.value
-        self._edited = EditedTerm.of(self.session, self.term, self._selected, entry)
+        self._edited = EditedTerm.of(
+            self.session, self.term, self._selected, entry, self._previewed()
+        )
         column = int(self.controls.class_label.value)
         figure = self._edited.figure(column=column, selected=self._selected)
         if self._pair is not None:
@@ -162,6 +169,15 @@ class NotebookEditor:
         else:
             self._put(figure)
             self._drawn = drawn
+
+    def _previewed(self) -> Preview | None:
+        """Return the edit that is previewed; None if there is none, or it no longer suits."""
+        if self._planned is None:
+            return None
+        try:
+            return previewed(EditedTerm.of(self.session, self.term), *self._planned)
+        except (TypeError, ValueError):
+            return None
 
     def _put(self, figure: Figure) -> None:
         """Show a figure in the place of the one before."""
@@ -190,7 +206,8 @@ class NotebookEditor:
             text = "nothing; draw across the plot, or use the fields"
             if self._selected:
                 text = selection_text(self._edited, self._selected)
-            controls.figure_note.value = note_html(self._edited.note)
+            correlated = correlated_text(self._edited, self._selected)
+            controls.figure_note.value = note_html(f"{self._edited.note} {correlated}".strip())
             controls.selected.value = note_html(f"Selected: {text}")
             controls.says.value = note_html(self.figure.layout.meta["alternative"])
             controls.history.value = history_html(session.history, session.undone)
@@ -200,6 +217,8 @@ class NotebookEditor:
                 is_suiting = tool.suits(self._edited.view.kind)
                 controls.tools[name].disabled = not (self._selected and is_suiting)
             controls.back.disabled = controls.entry.value is None
+            controls.accept.disabled = controls.discard.disabled = self._planned is None
+            controls.metrics.value = metrics_html(metrics_tables(self._edited, self._selected))
             self.earlier.refresh()
             for name, is_disabled in disabled_buttons(session, self._edited.view).items():
                 controls.history_buttons[name].disabled = is_disabled
@@ -233,6 +252,7 @@ class NotebookEditor:
             special = (_MISSING,)
         elif self._pair is not None:
             special = ()
+        self._planned = None
         with self._quietly():
             self._selected = ()
             controls.bins.min = 1
@@ -286,6 +306,7 @@ class NotebookEditor:
         """
         with self._lock:
             self._selected = tuple(sorted(set(bins)))
+            self._planned = None
             if self._pair is None:
                 order = enumerate(self._order, start=1)
                 regular = [p for p, code in order if code in self._selected]
@@ -384,6 +405,8 @@ class NotebookEditor:
             (controls.whole_curve, lambda: self.select(self._edited.places.whole())),
             (controls.clear, lambda: self.select(())),
             (controls.back, self._go_back),
+            (controls.accept, self._accept),
+            (controls.discard, self._drop),
         ):
             button.on_click(partial(self._run, act))
         for name in ("bins", "where"):
@@ -429,10 +452,24 @@ class NotebookEditor:
             recentre=bool(controls.recentre.value),
             why=controls.message.value,
         )
+        self._planned = None
+        preview = previewed(self._edited, action, request) if controls.preview_first.value else None
+        if preview is not None and preview.changed:
+            self._planned = action, request
+            self.refresh()
+            return f"Preview: {preview.record.term} {preview.record.what}. Accept it or drop it."
         text = perform(self._edited, action, request).text
         if action == "commit":
             controls.message.value = ""
         return text
+
+    def _accept(self) -> str | None:
+        planned, self._planned = self._planned, None
+        return None if planned is None else perform(self._edited, *planned).text
+
+    def _drop(self) -> None:
+        self._planned = None
+        self.refresh()
 
     def _path(self) -> str:
         path = str(self.controls.path.value)

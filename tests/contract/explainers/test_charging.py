@@ -177,6 +177,10 @@ ACROSS = Schema(default=Continuous(0, 1))
 LESS = Schema({"a": Continuous(0, 1)})
 ONE_LABEL = Schema(FEATURES, target=Categorical([1]))
 MANY_LABELS = Schema(FEATURES, target=Categorical(range(2**15)))
+NO_COUNTS = Schema(FEATURES, target=Continuous(-1, 9))
+ONLY_ZERO = Schema(FEATURES, target=Continuous(0, 0))
+FROM_ZERO = Schema(FEATURES, target=Continuous(0, 9))
+GAMMA = {"objective": "gamma_deviance"}
 ODD_FEATURE = Schema({"weight": Continuous(0, 1)}, target=Categorical([0, 1]))
 
 
@@ -256,6 +260,37 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     (("binary",), {"init_score": LinearRegression()}, TypeError, "has no predict_proba"),
     (("binary",), {"init_score": UNLIKE}, SchemaError, "model of the classes .*'a', 'b'.*0"),
     (("binary",), {"schema": UNLABELLED, "init_score": START}, SchemaError, "not declared.*Decl"),
+    (("counts",), {"init_score": START}, ValueError, "init_score was given with objective='poiss"),
+    (("counts",), {"schema": NO_COUNTS}, SchemaError, r"is -1.*Continuous\(0, upper\)"),
+    (("counts",), {"schema": ONLY_ZERO}, SchemaError, "upper bound is 0"),
+    (("counts",), GAMMA | {"schema": FROM_ZERO}, SchemaError, "lower bound is 0.*above 0"),
+    (("counts",), GAMMA | {"schema": UNLABELLED}, SchemaError, "is None.*privacy_target_min"),
+    (("counts",), {"objective": "tweedie"}, ValueError, "is 'tweedie'.*_deviance'.*'gamma'"),
+    (("counts",), {"objective": "tweedie_deviance:p=1"}, ValueError, "can be registered"),
+    (("counts",), {"objective": None}, ValueError, "objective is None"),
+    *(
+        (
+            ("regression",),
+            {"schema": UNLABELLED, "privacy_target_min": lower, "privacy_target_max": upper},
+            SchemaError,
+            "Change the unit of the target",
+        )
+        for lower, upper in ((0.0, 5e-324), (0.0, 1e200), (None, 5e-324), (-1.7e308, None))
+    ),
+    *(
+        (ADDITIVE, {"monotone_constraints": given}, error, message)
+        for given, error, message in (
+            ([1], ValueError, r"has 1 entries; .* 2 columns \['a', 'b'\]"),
+            ([2, 0], ValueError, r"monotone_constraints\['a'\] is 2 .* at most 1"),
+            (["up", 0], TypeError, r"monotone_constraints\['a'\] is 'up' .*1 \(increasing\)"),
+            ([True, 0], TypeError, "True"),
+            ("increasing", TypeError, "must be a list"),
+            (1, TypeError, "must be a list"),
+            ({"y": 1}, ValueError, r"names \['y'\]; its keys must be among"),
+            ({"b": 1}, SchemaError, r"levels of 'b' have no order.*ordered=True"),
+            ([0, -1], SchemaError, "levels of 'b' have no order"),
+        )
+    ),
     (("maps",), {"n_maps": 0}, ValueError, "n_maps is 0"),
     (("maps",), {"delta": 1e-12}, ValueError, "delta is 1e-12"),
     (("maps",), {"projection_dim": -1}, ValueError, "projection_dim is -1"),

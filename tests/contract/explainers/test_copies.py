@@ -27,6 +27,8 @@ from tests.explanation.maps_models import (
     all_maps,
     image_model,
     image_rows,
+    stroke_model,
+    stroke_rows,
     table_model,
     table_rows,
 )
@@ -134,6 +136,8 @@ MADE_UP = {
     "image rows": image_rows,
     "color classes": lambda: all_maps(image_model(channels=3)),
     "color rows": lambda: image_rows(image_model(channels=3)),
+    "stroke classes": lambda: all_maps(stroke_model()),
+    "stroke rows": stroke_rows,
 }
 
 

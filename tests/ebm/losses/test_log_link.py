@@ -16,7 +16,6 @@ from interpret_dp import (
     DPExplainableBoostingRegressor,
     PrivacyLedger,
     Schema,
-    SchemaError,
     load_model,
     private_metrics,
 )
@@ -127,32 +126,6 @@ def test_rmse_is_the_default_and_has_no_link():
 # -------------------------------------------------------------------------------- arguments
 
 
-@pytest.mark.parametrize(
-    ("objective", "target", "error", "words"),
-    [
-        ("tweedie", Continuous(0, 9), ValueError, r"objective is 'tweedie'.*_deviance'.*'gamma'"),
-        ("tweedie_deviance:variance_power=1.5", Continuous(0, 9), ValueError, "can be registered"),
-        (None, Continuous(0, 9), ValueError, "objective is None"),
-        ("poisson_deviance", Continuous(-1, 9), SchemaError, r"is -1.*Continuous\(0, upper\)"),
-        ("poisson_deviance", Continuous(0, 0), SchemaError, "upper bound is 0"),
-        ("gamma_deviance", Continuous(0, 9), SchemaError, "lower bound is 0.*above 0"),
-        ("gamma_deviance", None, SchemaError, "lower bound is None.*privacy_target_min"),
-    ],
-)
-def test_what_does_not_suit_is_refused(objective, target, error, words):
-    X, y, _ = table("poisson_deviance", 50)
-    model = model_of(objective, schema=Schema(FEATURES, target=target))
-    with pytest.raises(error, match=words):
-        model.fit(X, y)
-    assert model.ledger.spent("d").mu == 0
-
-
-def test_starting_scores_are_refused():
-    X, y, _ = table("poisson_deviance", 50)
-    with pytest.raises(ValueError, match="init_score was given with objective='poisson_deviance'"):
-        model_of("poisson_deviance").fit(X, y, init_score=np.zeros(50))
-
-
 def test_an_undeclared_upper_bound_is_released_and_no_count_is_negative():
     X, y, mean = table("poisson_deviance")
     y = y.astype(float)
@@ -166,15 +139,11 @@ def test_an_undeclared_upper_bound_is_released_and_no_count_is_negative():
     assert 0.8 < model.predict(X).mean() / (mean.mean() / 2) < 1.05
 
 
+@pytest.mark.parametrize("n_rows", [0, 1])
 @pytest.mark.parametrize("objective", TARGETS)
-def test_values_never_raise(objective):
-    X, y, _ = table(objective, 300)
-    strange = [None, np.nan, np.inf, -np.inf, -1, 0, 1e300, "7", "many", True]
-    y = pd.Series([*strange, *y[10:]], dtype=object)
-    model = model_of(objective).fit(X, y)
-    assert np.isfinite(model.predict(X)).all()
-    for rows in (slice(0, 0), slice(0, 1)):
-        model_of(objective, max_rounds=3).fit(X[rows], y[rows])
+def test_zero_rows_and_one_row_are_fitted(objective, n_rows):
+    X, y, _ = table(objective, n_rows)
+    assert np.isfinite(model_of(objective, max_rounds=3).fit(X, y).intercept_)
 
 
 @pytest.mark.parametrize("objective", TARGETS)
@@ -190,7 +159,7 @@ def test_where_noise_drowns_everything_the_mean_is_left(objective):
 # ---------------------------------------------------------------------------------- privacy
 
 
-@pytest.mark.parametrize("last", [0, -1, 20, 1000, 1e300, np.inf, np.nan, None, "seven"])
+@pytest.mark.parametrize("last", [0, -1, 20, 1000, 1e300, np.inf, np.nan, None, "seven", True])
 @pytest.mark.parametrize("objective", TARGETS)
 def test_one_row_moves_no_integer_farther_than_declared(objective, last):
     X, y, _ = table(objective, 40)
@@ -206,7 +175,7 @@ def test_one_row_moves_no_integer_farther_than_declared(objective, last):
 
 @pytest.mark.parametrize("objective", TARGETS)
 def test_the_plan_is_that_of_squared_loss(objective, models):
-    X, y, _ = table(objective)
+    X, y, _ = table(objective, 300)
     squared = model_of("rmse", schema=Schema(FEATURES, TARGETS[objective])).fit(X, y)
     assert models[objective].guarantee_.releases == squared.guarantee_.releases
 

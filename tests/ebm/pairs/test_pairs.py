@@ -1,12 +1,9 @@
 """Pairs of features: what a user asks for, what is released for it, and what comes of it."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interpret.glassbox import ExplainableBoostingClassifier
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
@@ -284,17 +281,6 @@ def test_each_value_of_few_integers_has_a_bin_and_one_in_a_pair():
 
 
 # ------------------------------------------------------------------------------ other forms
-
-
-def test_interpret_reads_its_own_document(classifier, data, tmp_path):
-    theirs = ExplainableBoostingClassifier()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that the format is in beta
-        classifier.to_json(tmp_path / "ebm.json")
-        theirs._from_json(tmp_path / "ebm.json")
-    assert theirs.term_names_ == classifier.term_names_
-    expected = classifier.predict_proba(data.X)
-    assert np.array_equal(theirs.predict_proba(classifier._readable(data.X)), expected)
 
 
 def test_tiny_tables_and_no_rounds(data):

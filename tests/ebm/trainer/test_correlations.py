@@ -73,3 +73,26 @@ def test_what_one_row_adds_is_the_declared_norm():
         # Half of what was declared would not hold.
         assert change == pytest.approx(share * math.sqrt(3) * LATTICE, rel=0.01)
         assert row_norm == pytest.approx(math.sqrt(3) * LATTICE, rel=1e-5)
+
+
+def test_each_feature_is_named_with_those_that_it_is_most_correlated_with():
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=20_000)
+    columns = [
+        np.digitize(sign * common + 0.75 * rng.normal(size=20_000), np.linspace(-2, 2, 9)) + 1
+        for sign in (1.0, -1.0, 0.0)
+    ]
+    columns += [np.digitize(common, [-0.5, 0.5]) + 1] * 2  # nominal: Cramer's V of 1
+    is_ordered = [True, True, True, False, False]
+    found, _ = released(columns, is_ordered)
+    values = {(i, j): value for i, j, value in found.strongest(is_ordered)}
+    true = np.corrcoef(columns[:3])
+    assert values[0, 1] == pytest.approx(true[0, 1], abs=0.03)
+    assert values[0, 1] < -0.5
+    assert abs(values.get((0, 2), 0.0)) < 0.05
+    between = [columns[0][columns[3] == level].mean() for level in (1, 2, 3)]
+    shares = np.bincount(columns[3])[1:] / 20_000
+    spread = shares @ (np.array(between) - columns[0].mean()) ** 2
+    assert values[0, 3] == pytest.approx(math.sqrt(spread / columns[0].var()), abs=0.05)
+    assert values[3, 4] == pytest.approx(1.0, abs=0.02)
+    assert values == {pair: round(value, 2) for pair, value in values.items()}

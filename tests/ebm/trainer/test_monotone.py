@@ -80,31 +80,6 @@ def test_directions_by_place_or_by_name(given, expected):
     assert constrained_directions(given, NAMES, SPECS, Categorical([0, 1])) == expected
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "words"),
-    [
-        ([1, 0], ValueError, r"has 2 entries; .* 3 columns \['x', 'grade', 'site'\]"),
-        ([2, 0, 0], ValueError, r"monotone_constraints\['x'\] is 2 .* at most 1"),
-        (["up", 0, 0], TypeError, r"monotone_constraints\['x'\] is 'up' .*1 \(increasing\)"),
-        ([True, 0, 0], TypeError, "True"),
-        ("increasing", TypeError, "must be a list"),
-        (1, TypeError, "must be a list"),
-        ({"y": 1}, ValueError, r"names \['y'\]; its keys must be among"),
-        ({"site": 1}, SchemaError, r"levels of 'site' have no order.*ordered=True"),
-        ([0, 0, -1], SchemaError, r"levels of 'site' have no order"),
-    ],
-)
-def test_what_is_no_direction_is_refused_before_anything_is_spent(given, error, words):
-    ledger = PrivacyLedger.in_memory()
-    X, y = table(50)
-    model = DPExplainableBoostingClassifier(
-        schema=SCHEMA, monotone_constraints=given, ledger=ledger, dataset="d"
-    )
-    with pytest.raises(error, match=words):
-        model.fit(X, y)
-    assert ledger.spent("d").mu == 0
-
-
 @pytest.mark.parametrize("target", [None, Categorical(["a", "b", "c"])])
 def test_more_than_two_classes_are_refused_as_interpret_refuses_them_after_the_fit(target):
     X = table(300)[0].fillna(0.5)

@@ -19,7 +19,7 @@ from interpret_dp.explanation.pages.model import render_html
 from interpret_dp.released import AdditiveFeature, EditRecord
 from interpret_dp.schema import Categorical
 from tests.editor.models import build_model
-from tests.explanation.budgets import budget_state
+from tests.explanation.influences import budget_state
 
 HOSTILE = "</script><script>document.title='broken'</script>{{ 7 * 7 }}"
 

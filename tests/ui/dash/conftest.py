@@ -57,6 +57,7 @@ def _empty(session: EditSession) -> None:
     """Take every entry away, which no user can: committed ones stay in a history."""
     session._steps.clear()
     session._undone.clear()
+    session._public_rows, session._n_public_rows = None, 0
     session._version += 1
 
 

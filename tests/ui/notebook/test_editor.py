@@ -303,6 +303,7 @@ BUTTONS = {
     "Scale by": ("scale", {"factor": -0.25}),
     "Set to": ("set_scores", {"scores": -0.25}),
     "Cap at": ("cap", {"magnitude": 0.25}),
+    "In steps": ("interpolate", {"steps": 2}),
     "Remove effect": ("remove_effect", {}),
     "Smooth": ("smooth", {"length": 0.3}),
 }
@@ -318,7 +319,8 @@ def test_buttons_do_what_the_methods_do(editor):
     for number, (label, (kind, arguments)) in enumerate(BUTTONS.items()):
         recentre = number % 2 == 0
         editor.controls.recentre.value = recentre
-        editor.controls.number.value = 0.25 if label == "Cap at" else -0.25
+        typed = {"Cap at": 0.25, "In steps": 2}
+        editor.controls.number.value = typed.get(label, -0.25)
         _click(editor, label)
         reference = session()
         record = getattr(reference, kind)("age", bins=slice(2, 7), recentre=recentre, **arguments)
@@ -328,6 +330,37 @@ def test_buttons_do_what_the_methods_do(editor):
         assert f"age: {record.what}." in _text(editor.controls.note)
         assert editor.session.history[-1].what == record.what
         editor.session.undo()
+
+
+def test_an_edit_is_previewed_with_its_metrics(editor):
+    before = editor.session.view(AGE).current
+    assert editor.controls.metrics.value == ""
+    rows = [[age, 3.0, "mid", "Lyon"] for age in (15, 50, 57, 80)]
+    estimator = SimpleNamespace(
+        predict_proba=lambda X: np.tile([0.25, 0.75], (len(X), 1)),
+        eval_terms=lambda X: np.array([[1.0], [5.0], [6.0], [8.0]]),
+    )
+    editor.session._build = lambda model: estimator
+    editor.session.use_public_rows(rows, list("abba"), public=True)
+    assert "All public rows (4)" in _text(editor.controls.metrics)
+    editor.controls.preview_first.value = True
+    editor.select([5, 6])
+    assert "Selection between 40 and 60 of 'age' (2)" in _text(editor.controls.metrics)
+    assert editor.controls.accept.disabled
+    _click(editor, "Remove effect")
+    assert "Preview: age effect removed between 40 and 60" in _text(editor.controls.note)
+    assert _heights(editor, ["preview"])[4:6] == [0.0, 0.0]
+    assert _text(editor.controls.metrics).count("preview") == 2
+    editor.controls.discard.click()
+    assert editor.session.history == ()
+    assert editor.controls.accept.disabled
+    assert not _text(editor.controls.metrics).count("preview")
+    _click(editor, "Remove effect")
+    editor.controls.accept.click()
+    after = editor.session.view(AGE).current
+    assert np.flatnonzero(after != before).tolist() == [5, 6]
+    assert editor.session.history[0].what.endswith("with metrics on 4 public rows")
+    assert editor.controls.accept.disabled
 
 
 @pytest.mark.parametrize("term", range(4))

@@ -1,6 +1,6 @@
 """The tab "Privacy" of interpret's full dashboard: the accounts of all data sets concerned.
 
-It shows what the ledger says and nothing else: no figure of the rows is in a ledger.
+Accounts show what the ledger says and nothing else: no figure of the rows is in a ledger.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from interpret_dp.explanation.plots.spending import CLASSES, Requests, spending_
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.ui.actions import counted
+from interpret_dp.ui.dash.app import planning
 from interpret_dp.ui.dash.app.host import explanations_of, shows_ours
 from interpret_dp.ui.dash.components import (
     error_message,
@@ -46,7 +47,8 @@ _MAX_REQUESTS = 200  # in the table, the latest
 
 
 def register(app: dash.Dash) -> None:
-    """Add the callback that fills the tab to one of interpret's apps."""
+    """Add the callbacks that fill the tab to one of interpret's apps."""
+    planning.register(app)
 
     @app.callback(Output(_CONTENT, "children"), [Input("tabs", "value")])
     @message_on_error()
@@ -70,6 +72,7 @@ def with_tab(layout: Any, app: Any) -> Any:
 def _content(explanations: list[Any]) -> Component:
     accounts = collect_accounts(explanations)
     cards = [_guarded_card(account) for account in accounts]
+    cards += planning.plan_cards(explanations)
     return html.Div([_introduction(accounts), *cards], className="idp-tab")
 
 

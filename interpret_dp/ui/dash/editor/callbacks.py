@@ -16,7 +16,15 @@ from dash import ALL, MATCH, ctx, no_update
 from dash.dependencies import Input, Output, State
 from dash.exceptions import PreventUpdate
 
-from interpret_dp.ui.actions import Outcome, Request, go_back, perform, status_text, typed_bins
+from interpret_dp.ui.actions import (
+    Outcome,
+    Request,
+    go_back,
+    perform,
+    previewed,
+    status_text,
+    typed_bins,
+)
 from interpret_dp.ui.dash.components import (
     CLOCK,
     edit_count,
@@ -25,13 +33,17 @@ from interpret_dp.ui.dash.components import (
     panel_children,
     panel_id,
 )
+from interpret_dp.ui.dash.editor import metrics
 from interpret_dp.ui.dash.editor.layout import ALL_CLASSES, own_history
+from interpret_dp.ui.dash.editor.metrics import metrics_children, slices_style
 from interpret_dp.ui.dash.editor.model_bar import ACTED
 from interpret_dp.ui.dash.editor.parts import (
     BUTTON,
     SELECTOR,
     Ids,
     message,
+    notes,
+    preview_message,
     selection_line,
     session_of,
 )
@@ -65,6 +77,7 @@ def register(app: dash.Dash) -> None:
     for add in (_add_selecting, _add_acting, _add_noticing, _add_drawing, _add_panel):
         add(app)
     _add_memory(app)
+    metrics.register(app)
 
 
 def _column(value: Any) -> int | None:
@@ -81,6 +94,7 @@ def _term(identity: Any, entry: int | None = None) -> EditedTerm:
 def _add_selecting(app: dash.Dash) -> None:
     @app.callback(
         Output(_CARD("message"), "children", allow_duplicate=True),
+        Output(_CARD("preview"), "data", allow_duplicate=True),
         Output(_CARD("selection"), "data"),
         Input(_CARD("plot"), "selectedData"),
         Input(_CARD("click"), "data"),
@@ -89,7 +103,7 @@ def _add_selecting(app: dash.Dash) -> None:
         *(State(_CARD(name), "value") for name in ("from", "to", "levels")),
         prevent_initial_call=True,
     )
-    @message_on_error(2)
+    @message_on_error(3)
     def select(box: Any, click: Any, _clicks: Any, before: list[int], *typed: Any) -> Any:
         trigger = ctx.triggered_id
         term = _term(trigger)
@@ -98,7 +112,7 @@ def _add_selecting(app: dash.Dash) -> None:
                 raise PreventUpdate
             return _chosen(term, trigger["action"], *typed)
         if trigger["type"] == _CARD("click")["type"]:
-            return None, _clicked(term, click, before or [])
+            return None, None, _clicked(term, click, before or [])
         # plotly reports "nothing" whenever a figure is drawn anew: that is no choice.
         ranges = (box or {}).get("range") or {}
         if not ranges.get("x"):
@@ -106,17 +120,18 @@ def _add_selecting(app: dash.Dash) -> None:
         bins = term.places.within(ranges)
         if not bins:
             raise PreventUpdate
-        return None, bins
+        # A preview is of the selection that it was made for.
+        return None, None, bins
 
 
 def _chosen(term: EditedTerm, action: str, *typed: Any) -> Any:
-    """Return the message and the selection of a button: everything, nothing, or what is typed."""
+    """Return message, preview and selection of a button: everything, nothing, or what is typed."""
     if action != "typed":
-        return None, term.places.whole() if action == "all" else []
+        return None, None, term.places.whole() if action == "all" else []
     try:
-        return None, typed_bins(term, *typed)
+        return None, None, typed_bins(term, *typed)
     except (TypeError, ValueError) as error:
-        return message(Outcome(str(error), "error")), no_update
+        return message(Outcome(str(error), "error")), no_update, no_update
 
 
 def _clicked(term: EditedTerm, click: Any, before: list[int]) -> list[int]:
@@ -140,6 +155,7 @@ def _add_acting(app: dash.Dash) -> None:
     @app.callback(
         Output(_CARD("message"), "children"),
         Output(_CARD("looked"), "data"),
+        Output(_CARD("preview"), "data"),
         Output(_CARD("refresh"), "data"),
         Input(_CARD.button(ALL), "n_clicks"),
         Input(_CARD("drag"), "data"),
@@ -148,10 +164,12 @@ def _add_acting(app: dash.Dash) -> None:
         State(_CARD("number"), "value"),
         State(_CARD("shape"), "value"),
         State(_CARD("looked"), "data"),
+        State(_CARD("edits"), "value"),
+        State(_CARD("preview"), "data"),
         prevent_initial_call=True,
         running=[(Output(_CARD("card"), "aria-busy"), "true", "false")],
     )
-    @message_on_error(3)
+    @message_on_error(4)
     def act(
         _clicks: Any,
         drag: Any,
@@ -160,6 +178,8 @@ def _add_acting(app: dash.Dash) -> None:
         number: str | None,
         shape: str,
         looked: int | None,
+        edits: str,
+        planned: Any,
     ) -> Any:
         trigger = ctx.triggered_id
         # Buttons that have just appeared trigger this as well.
@@ -173,7 +193,7 @@ def _add_acting(app: dash.Dash) -> None:
         )
         action = trigger["action"] if trigger["type"] == BUTTON else trigger["type"]
         kind, _, entry = action.partition("-")
-        shown = None
+        shown = plan = None
         try:
             if kind == "look":
                 shown = None if int(entry) == looked else int(entry)
@@ -184,12 +204,45 @@ def _add_acting(app: dash.Dash) -> None:
                 bins = [int(code) for code in drag["bins"]]
                 request = dataclasses.replace(request, bins=tuple(bins), moved_by=float(drag["by"]))
                 outcome = perform(_term(trigger), "drag", request)
+            elif action == "discard":
+                outcome = Outcome("")
+            elif action == "accept":
+                outcome = _accepted(_term(trigger), planned)
             else:
-                outcome = perform(_term(trigger), action, request)
+                term = _term(trigger)
+                preview = previewed(term, action, request) if edits == "preview" else None
+                if preview is not None and preview.changed:
+                    plan = {"action": action, "request": dataclasses.asdict(request)}
+                    offer = preview_message(Ids(trigger["uid"], trigger["key"]), preview, action)
+                    return offer, None, plan, time.time()
+                outcome = perform(term, action, request)
         except (TypeError, ValueError, OSError) as error:
             # Drawn anew all the same: a drag that was refused must not stay on the page.
             outcome = Outcome(str(error), "error")
-        return message(outcome) if outcome.text else None, shown, time.time()
+        return message(outcome) if outcome.text else None, shown, plan, time.time()
+
+
+def _accepted(term: EditedTerm, planned: Any) -> Outcome:
+    """Make the edit that was previewed."""
+    if planned is None:
+        raise ValueError("There is no preview to accept. Press a tool first.")
+    return perform(term, planned["action"], _request(planned))
+
+
+def _request(planned: Any) -> Request:
+    return Request(**{**planned["request"], "bins": tuple(planned["request"]["bins"])})
+
+
+def _previewed(term: EditedTerm, planned: Any) -> EditedTerm:
+    """Return a term with the edit that a page holds and that was not made yet."""
+    if planned is None:
+        return term
+    try:
+        preview = previewed(term, planned["action"], _request(planned))
+    except (TypeError, ValueError):
+        # It no longer suits: another view has edited the model. Accepting says why.
+        return term
+    return EditedTerm.of(term.session, term.index, preview=preview)
 
 
 # ------------------------------------------------------------------------- noticing and drawing
@@ -245,30 +298,38 @@ def _add_drawing(app: dash.Dash) -> None:
         Output(_CARD("note"), "children"),
         Output(_CARD("history"), "children"),
         Output(_CARD.button("reset"), "disabled"),
+        Output(_CARD("metrics"), "children"),
+        Output(_CARD("slices"), "style"),
         Output(_CARD("seen"), "data"),
         Input(_CARD("refresh"), "data"),
         Input(_CARD("selection"), "data"),
         Input(_CARD("class"), "value"),
         Input(_CARD("mode"), "value"),
         Input(_CARD("scale"), "value"),
+        Input(_CARD("slice-bins"), "value"),
+        State(_CARD("slice"), "value"),
         State(_CARD("view"), "data"),
         State(_CARD("looked"), "data"),
+        State(_CARD("preview"), "data"),
         State(_CARD("seen"), "data"),
         prevent_initial_call=True,
     )
-    @message_on_error(9)
+    @message_on_error(11)
     def draw(
         _refresh: Any,
         bins: list[int],
         column: Any,
         mode: str,
         scale: str,
+        slice_bins: Any,
+        slice_term: str | None,
         view: Any,
         entry: Any,
+        planned: Any,
         before: Any,
     ) -> Any:
         trigger = ctx.triggered_id
-        term = _term(trigger, entry)
+        term = _previewed(_term(trigger, entry), planned)
         session, ids = term.session, Ids(trigger["uid"], trigger["key"])
         figure = term.figure(
             column=_column(column),
@@ -289,9 +350,11 @@ def _add_drawing(app: dash.Dash) -> None:
             selection_line(term, tuple(bins or ())),
             not bins,
             status_text(session, term.view.name),
-            term.note,
+            notes(term, bins or ()),
             own_history(ids, term),
             not term.view.is_edited,
+            metrics_children(term, bins or (), slice_term, slice_bins),
+            slices_style(session),
             # Left alone unless it changed: the privacy panel follows it.
             no_update if seen == before else seen,
         )
@@ -299,7 +362,7 @@ def _add_drawing(app: dash.Dash) -> None:
 
 def _add_memory(app: dash.Dash) -> None:
     """Give a card that is drawn anew what a person had in it; the page itself remembers."""
-    fields = ("class", "mode", "scale", "number", "from", "to", "shape")
+    fields = ("class", "mode", "scale", "edits", "number", "from", "to", "shape")
     app.clientside_callback(  # type: ignore[no-untyped-call]
         dash.ClientsideFunction("interpret_dp", "remember"),
         Output(_CARD("memory"), "data"),

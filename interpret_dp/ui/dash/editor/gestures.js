@@ -231,20 +231,27 @@
       if (event.key === "Escape") return release(false);
     } else if (drag && event.key === "Escape") return end({ ...event, stopImmediatePropagation() {} }, false);
     const focused = document.activeElement || document.body;
-    if (event.key === "Enter" && focused.closest) {
-      const form = focused.closest("[data-enter]");
-      if (form && isTyping(focused)) pressButton(cardOf(form), form.dataset.enter);
-      return;
-    }
-    if (isTyping(focused)) return;
     // A button that was disabled while it had the focus hands it to the body.
     const card = cardOf(focused) || (focused === document.body ? activeCard : null);
+    if (event.key === "Enter" && focused.closest) {
+      const form = focused.closest("[data-enter]");
+      if (form && isTyping(focused)) return pressButton(cardOf(form), form.dataset.enter);
+      const preview = card && card.querySelector("[data-preview]");
+      // Other buttons take the key themselves; the one of the preview has had its effect.
+      const isFree = !isTyping(focused) && !focused.matches("button, summary, a") ||
+        (preview && focused.dataset.action === preview.dataset.preview);
+      if (!preview || !isFree) return;
+      event.preventDefault();
+      return pressButton(card, "accept");
+    }
+    if (isTyping(focused)) return;
     if (!card || !card.isConnected) return;
     const plot = ARROWS[event.key] && focused.closest(".idp-editor-plot") &&
       card.querySelector(".js-plotly-plot");
     if (plot) return arrow(event, plot);
-    if (event.key === "Escape" && focused.getAttribute("aria-expanded") !== "true") {
-      return pressButton(card, "select-none");
+    // An open list takes the key itself, wherever the focus is in it.
+    if (event.key === "Escape" && !card.querySelector("button[aria-expanded=true]")) {
+      return pressButton(card, card.querySelector("[data-preview]") ? "discard" : "select-none");
     }
     if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
     const letter = event.key.toLowerCase();

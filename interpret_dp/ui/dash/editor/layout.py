@@ -23,6 +23,7 @@ from interpret_dp.ui.actions import (
     whole_label,
 )
 from interpret_dp.ui.dash.components import figure_component
+from interpret_dp.ui.dash.editor.metrics import metrics_section
 from interpret_dp.ui.dash.editor.parts import (
     Ids,
     action_button,
@@ -32,6 +33,7 @@ from interpret_dp.ui.dash.editor.parts import (
     message,
     model_name,
     named_field,
+    notes,
     selection_line,
 )
 from interpret_dp.ui.figure import EditedTerm
@@ -77,16 +79,19 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
             _selection_bar(ids, term),
             _div(
                 "body",
-                _div("plot", plot, html.Div(term.note, id=ids("note"), className="idp-muted")),
+                _div(
+                    "plot", plot, html.Div(notes(term, ()), id=ids("note"), className="idp-muted")
+                ),
                 _div("side", *_tools(ids, term.view.kind)),
             ),
             _div("line", message(Outcome(tip, "note")), id=ids("message")),
+            metrics_section(ids, term),
             html.Details(
                 [html.Summary("History of this term"), history], className="idp-editor-folded"
             ),
             dcc.Store(id=ids("selection"), data=[]),
-            dcc.Store(id=ids("looked")),
-            *(dcc.Store(id=ids(n)) for n in ("click", "drag", "refresh", "memory", "view")),
+            *(dcc.Store(id=ids(n)) for n in ("looked", "preview", "click", "drag")),
+            *(dcc.Store(id=ids(n)) for n in ("refresh", "memory", "view")),
             dcc.Store(id=ids("seen"), data=seen),
         ],
         id=ids("card"),
@@ -156,6 +161,9 @@ def _selection_bar(ids: Ids, term: EditedTerm) -> Component:
             "row",
             _class_chooser(ids, term.session),
             _segments(ids("scale"), "Scale", scales, "own"),
+            _segments(
+                ids("edits"), "Edits", {"once": "Edit at once", "preview": "Preview first"}, "once"
+            ),
         ),
     )
 
@@ -241,12 +249,10 @@ def _tools(ids: Ids, kind_of_term: str) -> list[Component]:
         id=ids("number"), type="text", placeholder="0.1", className="idp-editor-number"
     )
     number = named_field("Number", number)
+    numbers = suiting(NUMBER_TOOLS, kind_of_term)
     groups = [
         _group("Level of the selection", _div("grid", *_buttons(ids, levels))),
-        _group(
-            "By number",
-            _div("numbers", named_field("Number", number), *_buttons(ids, NUMBER_TOOLS)),
-        ),
+        _group("By number", _div("numbers", number, *_buttons(ids, numbers))),
     ]
     if shapes:
         grid = _div("grid", *_buttons(ids, shapes))

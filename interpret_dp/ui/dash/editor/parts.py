@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -10,21 +10,23 @@ from urllib.parse import quote
 from dash import html
 from dash.development.base_component import Component
 
-from interpret_dp.editor import EditSession
+from interpret_dp.editor import EditSession, Preview
 from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.released import EditRecord
 from interpret_dp.ui.actions import Outcome, selection_text, time_text
 from interpret_dp.ui.dash.components import explanation_of
 from interpret_dp.ui.figure import EditedTerm
+from interpret_dp.ui.metrics import correlated_text
 
 __all__ = ["BUTTON", "SELECTOR", "Ids", "action_button", "data_attributes", "history_list"]
-__all__ += ["icon_styles", "link_button", "message", "model_name", "named_field", "selection_line"]
-__all__ += ["session_of"]
+__all__ += ["icon_styles", "link_button", "message", "model_name", "named_field", "notes"]
+__all__ += ["preview_message", "selection_line", "session_of"]
 
 BUTTON, SELECTOR = "idp-editor-button", "idp-editor-selector"
 """Types of the ids of buttons that act, and of buttons that select."""
 
 _MAX_ENTRIES = 100
+_STRONG = ("commit", "accept")
 _PATHS = {
     "increasing": "M2 14h4v-4h4V6h4V2",
     "decreasing": "M2 2v4h4v4h4v4h4",
@@ -84,7 +86,7 @@ def action_button(
         title=hint,
         disabled=disabled,
         n_clicks=0,
-        className="idp-editor-button" + (" idp-editor-strong" if action == "commit" else ""),
+        className="idp-editor-button" + (" idp-editor-strong" if action in _STRONG else ""),
         **data_attributes(action=action),
     )
 
@@ -160,6 +162,19 @@ def message(outcome: Outcome) -> Component:
     )
 
 
+def preview_message(ids: Ids, preview: Preview, action: str) -> Component:
+    """Return what a previewed edit would do, with the buttons that make it or drop it."""
+    record = preview.record
+    accept = action_button(ids, "accept", "Accept", "Make this edit (Enter)")
+    discard = action_button(ids, "discard", "Cancel", "Leave the curve as it is (Escape)")
+    return html.Div(
+        [f"Preview: {record.term} {record.what}.", accept, discard],
+        className="idp-editor-message idp-editor-note idp-editor-row",
+        role="status",
+        **data_attributes(preview=action),
+    )
+
+
 def selection_line(term: EditedTerm, bins: tuple[int, ...]) -> list[Any]:
     """Return the selection in words, or how to select."""
     if bins:
@@ -168,6 +183,11 @@ def selection_line(term: EditedTerm, bins: tuple[int, ...]) -> list[Any]:
     if isinstance(term.places, CellPlaces):
         gesture = "drag a rectangle over cells"
     return [html.B("Nothing selected: "), f"{gesture}."]
+
+
+def notes(term: EditedTerm, bins: Sequence[int]) -> list[Component]:
+    """Return what the plot cannot show, and the correlated features."""
+    return [html.Div(text) for text in (term.note, correlated_text(term, bins)) if text]
 
 
 def history_list(

@@ -173,6 +173,88 @@ def test_an_entry_is_looked_at_and_gone_back_to(editor, session):
     assert session.history[-1].what == "set back to edit 1"
 
 
+def preview_of(editor):
+    lines = [trace for trace in editor.figure["data"] if trace.get("name") == "preview"]
+    return lines[0]["y"][:-1] if lines and lines[0]["visible"] else None
+
+
+def test_an_edit_is_previewed_and_then_made_or_left(editor, session):
+    before = session.view("age").current
+    editor.change("idp-editor-edits", "value", "preview")
+    editor.box(40.0, 60.0)
+    bins, changed = editor.selected, before.copy()
+    editor.change("idp-editor-number", "value", "0.5")
+    editor.press("shift")
+    changed[bins] += 0.5
+    assert editor.text("message").startswith("Preview: age shifted by +0.5 between")
+    assert preview_of(editor) == pytest.approx(changed[1:-1])
+    assert editor.curve()[:-1] == pytest.approx(before[1:-1])
+    editor.press("discard")
+    assert preview_of(editor) is None
+    assert session.history == ()
+
+    # It is the edit of the selection that it was made for: another selection ends it.
+    editor.press("shift")
+    editor.box(70.0, 80.0)
+    assert preview_of(editor) is None
+    editor.press("accept")
+    assert "no preview to accept" in editor.text("message")
+    editor.box(40.0, 60.0)
+    # What is accepted is what was previewed, whatever was typed since.
+    editor.press("shift")
+    editor.change("idp-editor-number", "value", "7")
+    editor.press("accept")
+    assert session.view("age").current == pytest.approx(changed)
+    assert preview_of(editor) is None
+    assert editor.text("status") == "1 edit, 1 not committed"
+    # A repair is previewed too, where there is one.
+    editor.press("none")
+    editor.change("idp-editor-shape", "value", "increasing")
+    editor.press("repair")
+    assert len(session.history) == 1
+    text = editor.text("message")
+    assert text.startswith(("Preview: age made increasing", "There is nothing to repair"))
+
+
+def test_metrics_are_of_all_public_rows_the_selection_and_a_slice(shown, cohort, editor, session):
+    assert "No public rows are loaded" in editor.text("metrics")
+    assert editor.state["idp-editor-slices", "style"] == {"display": "none"}
+    rows = cohort.X.head(500), cohort.y.head(500)
+    session.use_public_rows(*rows, public=True)
+    editor.change("idp-clock", "n_intervals", 1)
+    assert "All public rows (500)" in editor.text("metrics")
+    assert "Selection" not in editor.text("metrics")
+    assert editor.state["idp-editor-slices", "style"] == {}
+
+    editor.box(40.0, 60.0)
+    editor.press("remove")
+    editor.change("idp-editor-slice", "value", str(INSURANCE))
+    options = editor.state["idp-editor-slice-bins", "options"]
+    public = next(one["value"] for one in options if one["label"] == "public")
+    editor.change("idp-editor-slice-bins", "value", [public])
+    editor.change("idp-editor-edits", "value", "preview")
+    editor.press("decreasing")
+    text = editor.text("metrics")
+    where = {"insurance": {"levels": ["public"]}}
+    for part in ({}, {"age": {"bins": editor.selected}}, where):
+        figures = session.metrics(where=part)
+        assert f"({figures['n_rows'].iloc[0]:,})" in text
+        for version in ("original", "committed", "current"):
+            assert f"{figures.loc[version, 'log_loss']:#.4g}" in text
+    assert "Slice for 'public' of 'insurance'" in text
+    assert "do not cover" not in text
+    assert "does not cover edits that are chosen by looking at rows that are not public" in text
+    assert "with metrics on 500 public rows" in editor.text("history")
+    editor.change("idp-editor-slice", "value", None)
+    assert "Slice" not in editor.text("metrics")
+
+
+def test_a_card_names_the_features_that_its_own_is_correlated_with(editor, session):
+    editor.box(70.0, 90.0)
+    first = session.correlated("age", bins=editor.selected).iloc[0]
+    assert f"Most correlated features, as released: {first['feature']} (" in editor.text("note")
+
+
 def test_ends_and_levels_are_typed_as_a_gesture_selects(shown, editor, session):
     editor.change("idp-editor-from", "value", "40")
     editor.change("idp-editor-to", "value", "60.0")

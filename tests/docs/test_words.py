@@ -1,0 +1,42 @@
+"""The words that `make lint` refuses are seen in pages and sources, and not in code of pages."""
+
+import pytest
+
+from scripts.check_words import checked_files, problems, rules
+
+
+def test_pages_and_sources_are_checked():
+    names = {path.name for path in checked_files()}
+    assert {"README.md", "start.md", "release.py", "page.html"} <= names
+
+
+PAGE = """# Title
+
+`luck` is code, and so is [this](luck.md).
+
+```python
+luck = 1
+```
+
+Columns that hang
+together are good luck.
+"""
+SOURCE = '"""Sampling error."""\n\n_ASKED = "asked"\nasked_by = 1  # luck\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines"), [("page.md", PAGE, [9, 10]), ("source.py", SOURCE, [3, 4])]
+)
+def test_a_word_is_found_with_its_line(name, text, lines, tmp_path):
+    path = tmp_path / name
+    path.write_text(text)
+    said = list(problems(path, rules()))
+    assert [int(line.split(":")[1]) for line in said] == lines
+    assert all("; write " in line for line in said)
+
+
+def test_a_rule_that_is_none_is_refused(tmp_path):
+    style = tmp_path / "words.toml"
+    style.write_text("[[rule]]\ntext = 'a'\nname = 'b'\nwrite = 'c'\n")
+    with pytest.raises(ValueError, match="give `text` or `name`, and `write`"):
+        rules(style)
