@@ -188,8 +188,9 @@ class Training:
         start, settings = self._start, self._settings
         weights, biases = start.split(self._adam.average.cpu().numpy())
         scale = 1.0
-        # Else the length of rows in training is not known.
-        if self._frame is not None:
+        # Only pixels that all maps see by the same, centred projection: the length of other rows is
+        # not known, clipping hardly distorts tables, and maps of wavelets are not at rest.
+        if self._frame is not None and start.projections is not None:
             scale = temperature(weights, biases, settings, self._session.public_choices)
         weights, biases = start.maps(weights / scale, biases / scale, self._frame)
         shares_at = settings.inverse_temperature * scale
