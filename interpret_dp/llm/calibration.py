@@ -1,4 +1,4 @@
-"""Temperature of the class scores, computed from released and public numbers alone.
+"""Temperature of the class scores of pixels, computed from released and public numbers alone.
 
 Clipping makes scores too large. Where every gradient is cut to one length, training follows a loss
 that stays linear until the probability of a row's own class is almost 1, like the hinge loss, and

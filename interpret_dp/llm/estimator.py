@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
@@ -21,6 +22,7 @@ from interpret_dp.accounting.guarantee import (
 )
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.sampled import MOST_STEPS
+from interpret_dp.exceptions import DeclarationWarning
 from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.fitting.declaring import declare
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
@@ -60,6 +62,12 @@ _IDEAL_OPACUS = (
     "that moves them by far less than the room that clipping leaves"
 )
 _DECLARED_ROWS = "the number of rows that was declared is public"
+_NARROW = (
+    "Values fill hardly any of their declared bounds: their released spread is below a quarter of "
+    "that of even values, and may be noise alone. Maps learn little from such inputs. Declare the "
+    "bounds that values fill, such as Continuous(0, 1) or Continuous(0, 255), or pass "
+    "standardize=(mean, deviation). (From released numbers alone.)"
+)
 # What is in the schema or the guarantee, or belongs to the machine.
 _NOT_SAVED = {"dataset", "device", "feature_names", "ledger", "random_state", "schema", "verbose"}
 
@@ -155,6 +163,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
     coding_ : InputCoding
         How columns become inputs.
     settings_ : TrainingSettings
+        What was used, whether by the rule or by parameters.
     steps_ : SampledSteps or None
         Noise multiplier, sampling rate and number of steps; None if nothing was trained.
     schema_ : Schema
@@ -306,30 +315,33 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
             )
         self._hold(self._released(request, steps, trained, session.head))
         warn_after_fit(self.model_)
+        if trained is not None and trained.is_narrow:
+            warnings.warn(_NARROW, DeclarationWarning, stacklevel=3)
         return self
 
     def _train(
         self, request: FitRequest, steps: SampledSteps, session: ReleaseSession
     ) -> TrainedMaps | None:
         """Encode and train inside the session; None where fewer than two labels were found."""
-        from interpret_dp.llm.training import Training
+        from interpret_dp.llm.training import Training, on_one_thread
 
         target = in_class_order(request.schema.target)
         if len(target.levels) < 2:
             return None
         coding = coding_of(self, request.schema, request.image_shape)
-        training = Training(
-            coding.encode(request.rows.table),
-            encode_classes(request.rows.y, target),
-            len(target.levels),
-            request.settings,
-            steps,
-            session,
-            image_shape=request.image_shape,
-            device=self.device,
-            engine=self.engine,
-        )
-        return training.run(verbose=bool(self.verbose))
+        with on_one_thread():
+            training = Training(
+                coding.encode(request.rows.table),
+                encode_classes(request.rows.y, target),
+                len(target.levels),
+                request.settings,
+                steps,
+                session,
+                image_shape=request.image_shape,
+                device=self.device,
+                engine=self.engine,
+            )
+            return training.run(verbose=bool(self.verbose))
 
     def _released(
         self, request: FitRequest, steps: SampledSteps, trained: TrainedMaps | None, head: str
@@ -355,7 +367,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
             features=self.features,
             background=None if self.background is None else float(self.background),
             means=None if trained is None or coding.scattering is None else trained.means,
-            settings=dataclasses.asdict(request.settings),
+            settings=dataclasses.asdict(request.settings) | {"sampling_rate": steps.probability},
             steps=None if trained is None else dataclasses.asdict(steps),
             parameters={
                 name: json_value(value)

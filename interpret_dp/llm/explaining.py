@@ -14,12 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from interpret_dp._documents import write_sealed
 from interpret_dp.accounting.plans import SampledSteps
+from interpret_dp.exceptions import SchemaError
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.inputs import InputCoding
 from interpret_dp.llm.request import flat_rows
 from interpret_dp.released.locally_linear import LocallyLinearModel
-from interpret_dp.schema import encode_classes, open_table
+from interpret_dp.schema import Categorical, encode_classes, open_table, open_target
+from interpret_dp.schema.kinds import kind_of, mismatch
 
 if TYPE_CHECKING:
     from interpret_dp.explanation.spend import PrivacySpend
@@ -91,6 +93,12 @@ class ExplainedMaps:
         -------
         explanation
             ``figure(row, label=...)`` draws one class, ``reading(row, label)`` has its numbers.
+
+        Raises
+        ------
+        TypeError, ValueError, SchemaError
+            If the rows have another form than those of the fit, or no label of the dtype of ``y``
+            can be one of the declared ones.
         """
         from interpret_dp.explanation.maps_objects import rows_explanation
 
@@ -102,7 +110,11 @@ class ExplainedMaps:
         values = [[plain_value(column[row]) for column in columns] for row in range(table.n_rows)]
         actual = None
         if y is not None:
-            codes = encode_classes(y, list(model.classes), table.n_rows)
+            labels, opened = Categorical(model.classes), open_target(y, table.n_rows)
+            fault = mismatch("y", kind_of(opened), labels)
+            if fault:
+                raise SchemaError(fault)
+            codes = encode_classes(opened, labels)
             actual = [int(code) if code >= 0 else None for code in codes]
         return rows_explanation(
             model, inputs, values, privacy=self.privacy_spend_, name=_named(name), actual=actual

@@ -30,6 +30,10 @@ __all__ = ["Frame", "projected_features", "public_projections", "released_frame"
 _LONGEST = 1.5
 # Room for the rounding of a row's length, before its values are truncated to the lattice.
 _ROOM = 1.0 - 1e-9
+# Values are said to fill too little of their bounds if their spread, over that of even values, may
+# be below the first number and is surely below the second one.
+_NARROW, _SURELY_NARROW = 0.02, 0.25
+_DEVIATIONS = 3.0
 # Entries beyond so many bounds are cut, so that squares stay below 64 bits.
 _WIDEST = 16
 _ROWS = 4096
@@ -44,10 +48,13 @@ class Frame:
     centre : ndarray of shape (dimension,)
     scale : float
         Training sees (features - centre) * scale.
+    is_narrow : bool
+        Whether the values fill hardly any of their declared bounds.
     """
 
     centre: NDArray[np.float64]
     scale: float
+    is_narrow: bool
 
     def undone(
         self, weights: NDArray[np.float64], biases: NDArray[np.float64]
@@ -108,8 +115,13 @@ def released_frame(
     noise = deviation * math.sqrt(len(sums))
     signal_share = max(0.0, 1.0 - (noise / length_of_sums) ** 2) if length_of_sums > 0 else 0.0
     mean = signal_share * np.array(sums) / max(n_rows, length_of_sums)
-    spread = min(max(squares / n_rows - float(mean @ mean), deviation / n_rows), 1.0)
-    return Frame(bound * mean, length / (bound * math.sqrt(spread)))
+    square = float(mean @ mean)
+    spread = min(max(squares / n_rows - square, deviation / n_rows), 1.0)
+    # The noise of the squares, and that of the mean along itself.
+    margin = _DEVIATIONS * deviation / n_rows * math.sqrt(1.0 + 4.0 * square)
+    low, high = (_LONGEST * math.sqrt(max(0.0, spread + side)) for side in (-margin, margin))
+    is_narrow = low < _NARROW and high < _SURELY_NARROW
+    return Frame(bound * mean, length / (bound * math.sqrt(spread)), is_narrow)
 
 
 def _lattice_sums(features: torch.Tensor, bound: float) -> NDArray[np.int64]:

@@ -104,7 +104,7 @@ def flat_rows(X: Any, image_shape: Sequence[int] | None) -> tuple[Any, tuple[int
 
     Parameters
     ----------
-    X : array-like
+    X : array-like or tensor of torch
         Of shape (n_rows, *image_shape), or a table.
     image_shape : sequence of int, or None
         None: that of ``X`` if it has more than two dimensions.
@@ -115,8 +115,13 @@ def flat_rows(X: Any, image_shape: Sequence[int] | None) -> tuple[Any, tuple[int
         If the shape is of another form, or ``X`` does not have it.
     """
     shape = None if image_shape is None else _checked_shape("image_shape", image_shape)
-    if not isinstance(X, np.ndarray) or X.ndim <= 2:
+    if hasattr(X, "detach"):
+        X = X.detach().cpu()
+        # NumPy has no such type.
+        X = X.float() if str(X.dtype) == "torch.bfloat16" else X
+    if not hasattr(X, "__array__") or getattr(X, "ndim", 0) <= 2:
         return X, shape
+    X = np.asarray(X)
     array_shape = _checked_shape("The shape of the images in X", X.shape[1:])
     if shape is not None and array_shape != shape:
         raise ValueError(

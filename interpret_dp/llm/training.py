@@ -7,6 +7,8 @@ the temperature of the scores and the weights that an interruption leaves.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,7 +33,7 @@ from interpret_dp.release import ReleaseSession, SampledSteps
 if TYPE_CHECKING:
     from interpret_dp.llm.opacus_engine import OpacusSums
 
-__all__ = ["TrainedMaps", "Training", "compute_device"]
+__all__ = ["TrainedMaps", "Training", "compute_device", "on_one_thread"]
 
 # Kingma and Ba's own constants; the last keeps a division by zero away.
 _FIRST_MOMENT, _SECOND_MOMENT, _TINY = 0.9, 0.999, 1e-8
@@ -52,6 +54,8 @@ class TrainedMaps:
     steps_begun : int
         Fewer than planned after an interruption.
     interrupted : bool
+    is_narrow : bool
+        Whether the released spread says that values fill hardly any of their declared bounds.
     means : ndarray of float64, shape (n_inputs,), or None
         Means of the inputs, where they are what was centred.
     """
@@ -61,6 +65,7 @@ class TrainedMaps:
     inverse_temperature: float
     steps_begun: int
     interrupted: bool
+    is_narrow: bool
     means: NDArray[np.float64] | None
 
 
@@ -79,6 +84,22 @@ def compute_device(name: str) -> torch.device:
             "build of torch for your graphics card."
         )
     return torch.device("cuda" if has_cuda and name != "cpu" else "cpu")
+
+
+@contextmanager
+def on_one_thread() -> Iterator[None]:
+    """Keep torch to one thread, and restore the caller's number afterwards.
+
+    A step has many short products. Threads that wait for each other at the end of each one keep
+    their processors busy: beside other work a fit took eight times the processor seconds
+    (``python -m benchmarks.llm_load``).
+    """
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(n_threads)
 
 
 class Training:
@@ -167,15 +188,18 @@ class Training:
         start, settings = self._start, self._settings
         weights, biases = start.split(self._adam.average.cpu().numpy())
         scale = 1.0
-        # Else the length of rows in training is not known.
-        if self._frame is not None:
+        # Only pixels that all maps see by the same, centred projection: the length of other rows is
+        # not known, clipping hardly distorts tables, and maps of wavelets are not at rest.
+        if self._frame is not None and start.projections is not None:
             scale = temperature(weights, biases, settings, self._session.public_choices)
         weights, biases = start.maps(weights / scale, biases / scale, self._frame)
         shares_at = settings.inverse_temperature * scale
         means = None
         if self._frame is not None and start.projections is None:
             means = self._frame.centre
-        return TrainedMaps(weights, biases, shares_at, self._steps_begun, interrupted, means)
+        is_narrow = self._frame is not None and self._frame.is_narrow
+        begun = self._steps_begun
+        return TrainedMaps(weights, biases, shares_at, begun, interrupted, is_narrow, means)
 
     def step(self) -> None:
         """Release the sum of one sample and follow it."""

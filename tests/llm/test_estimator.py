@@ -1,14 +1,23 @@
 """The estimator end to end: what it learns, promises, charges, refuses and never shows."""
 
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
+import torch
 from sklearn.linear_model import LogisticRegression
 
-from interpret_dp import Categorical, Continuous, PrivacyLedger, PrivacyWarning, Schema
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    PrivacyLedger,
+    PrivacyWarning,
+    Schema,
+)
 from interpret_dp.accounting import GdpPair
 from interpret_dp.audit import replay
+from interpret_dp.exceptions import DeclarationWarning, SchemaError
 from interpret_dp.llm import training
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.llm.tables import classifier, three_classes
@@ -57,7 +66,48 @@ def test_images_and_their_pixels_are_one_and_the_same():
         flat = images.reshape(300, 20)
         of_rows = classifier(schema=schema, projection_dim=6, image_shape=(4, 5)).fit(flat, y)
     assert of_images.image_shape_ == of_rows.image_shape_ == (4, 5)
-    assert np.array_equal(of_images.predict_proba(images), of_rows.predict_proba(flat))
+    expected = of_images.predict_proba(images)
+    assert np.array_equal(expected, of_rows.predict_proba(flat))
+    with use_randomness(SeededRandomness(1)):
+        tensor = torch.tensor(images, requires_grad=True)
+        of_tensors = classifier(schema=schema, projection_dim=6).fit(tensor, torch.tensor(y))
+    for given in (tensor, images, tensor.float().to(torch.bfloat16)):
+        close = 0.05 if given is not tensor and given is not images else 0.0
+        assert np.abs(of_tensors.predict_proba(given) - expected).max() <= close
+        assert of_tensors.predict(given).shape == (300,)
+        assert of_tensors.score(given, y) == pytest.approx(of_images.score(images, y), abs=0.05)
+        shown = of_tensors.explain_local(given[:2], torch.tensor(y[:2]))
+        assert shown.data(0)["perf"]["actual"] == y[0]
+        assert of_tensors.explain_global(X=given).use.n_rows == 300
+
+
+def test_settings_are_those_that_were_used():
+    X, y = three_classes(400)
+    assert classifier(sampling_rate=0.2).fit(X, y).settings_.sampling_rate == 0.2
+    sized = classifier(sampling_rate=None, batch_size=40, n_rows=400).fit(X, y)
+    assert sized.settings_.sampling_rate == sized.steps_.probability == 0.1
+
+
+def test_labels_that_cannot_match_by_their_dtype_are_refused():
+    X, y = three_classes(200)
+    numbers = np.arange(200) % 3
+    with pytest.raises(SchemaError, match="The target has a dtype of integers"):
+        classifier().fit(X, numbers)
+    model = classifier().fit(X, y)
+    with pytest.raises(SchemaError, match="y has a dtype of integers"):
+        model.explain_local(X, numbers)
+    assert model.explain_local(X[:2], np.array([y[0], "?"], dtype=object)).data(1)
+
+
+def test_values_that_fill_hardly_any_of_their_bounds_are_said_from_released_numbers():
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(0, 1, size=(20_000, 4, 4)), rng.integers(0, 2, 20_000)
+    schema = Schema(default=Continuous(0, 255), target=Categorical([0, 1]))
+    with pytest.warns(DeclarationWarning, match="Values fill hardly any of their declared bounds"):
+        classifier(schema=schema, epochs=0.1).fit(X, y)
+    # No warning: values fill their bounds, or there are too few rows to say that they do not.
+    classifier(schema=schema, epochs=0.1).fit(60 * X, y)
+    classifier(schema=schema, epochs=0.1).fit(X[:100], y[:100])
 
 
 # Charges
@@ -110,6 +160,28 @@ def test_an_interruption_keeps_the_weights_if_asked_and_charges_the_steps_begun(
     whole = classifier(centring=0).fit(*three_classes()).guarantee_.releases[0]
     assert share.mu < 0.75 * whole.mu
     assert model.predict(three_classes()[0]).shape == (1_500,)
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_a_fit_takes_one_thread_and_gives_back_the_others(monkeypatch, is_stopped):
+    """Threads that wait for each other take processor seconds from other work."""
+    before, during, step = torch.get_num_threads(), [], training.Training.step
+
+    def counted(self):
+        during.append(torch.get_num_threads())
+        step(self)
+
+    monkeypatch.setattr(training.Training, "step", counted)
+    if is_stopped:
+        monkeypatch.setattr(training, "progress", Stopped(5))
+    torch.set_num_threads(2)
+    try:
+        with pytest.raises(KeyboardInterrupt) if is_stopped else nullcontext():
+            classifier().fit(*three_classes())
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert set(during) == {1}
 
 
 # Nothing private on display
