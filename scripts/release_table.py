@@ -43,6 +43,7 @@ from it. Sums are aligned if the parts of any two rows have no negative inner pr
 |---|---|---|---|---|---|
 """
 FOOT = """
+
 ## What is checked by tests
 
 `tests/docs/test_releases.py` checks that this page matches the source, and that a new call would

@@ -56,7 +56,7 @@ _WHERE = (
 )
 @click.option(
     "--seed",
-    type=int,
+    type=click.IntRange(min=0),
     default=0,
     show_default=True,
     help="of the simulation alone, never of the noise",

@@ -148,6 +148,23 @@ def _possible_codes(frame: pd.DataFrame, drafted: Schema) -> list[str]:
     ]
 
 
+@console.command("schema skeleton people.parquet", schema)
+@console.file_argument
+@console.exclude_option
+def skeleton(file: str, exclude: Sequence[str]) -> None:
+    """Print a schema with blanks to fill in, as Python; no row is read.
+
+    FILE is a .parquet file, private or not. The names and types of its columns are public.
+    """
+    from interpret_dp.cli.tables import column_types, kept_columns
+    from interpret_dp.schema import Schema
+
+    types = column_types(file)
+    kept = kept_columns(file, list(types), exclude, ())
+    console.say(Schema.skeleton({name: types[name] for name in kept}))
+    console.say('schema.save("schema.toml")  # for --schema')
+
+
 @console.command("schema check patients.csv --schema schema.toml --target readmitted", schema)
 @console.file_argument
 @console.schema_option

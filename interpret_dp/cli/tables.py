@@ -106,6 +106,26 @@ def column_names(path: str) -> list[str]:
     return names
 
 
+def column_types(path: str) -> dict[str, Any]:
+    """Return the Arrow type of each column of a Parquet file, by name; no row is read.
+
+    Raises
+    ------
+    CommandError
+        As :func:`column_names`, and for a CSV file, which has no types.
+    """
+    names = column_names(path)
+    if _is_csv(path):
+        raise CommandError(
+            f"{path!r} is a CSV file, which has no types. Give a .parquet file, or call "
+            "Schema.skeleton with a type for each column in Python."
+        )
+    from pyarrow import parquet
+
+    types = parquet.read_schema(path)
+    return {name: types.field(name).type for name in names}
+
+
 def read_public(path: str) -> pd.DataFrame:
     """Read a whole file that the user declares to be public; types are found by looking at it.
 

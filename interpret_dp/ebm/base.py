@@ -27,6 +27,7 @@ from interpret_dp.ebm.interpret_api import (
     with_privacy,
 )
 from interpret_dp.ebm.publishing import (
+    SAVED_PARAMETERS,
     current_model,
     fitted_model,
     interpret_bins,
@@ -465,7 +466,8 @@ class PrivateEBM(ShowsGuarantee):
     def remove_features(self, features: Any) -> Self:
         """Remove features from the fitted model, and every term that uses one of them.
 
-        Costs no privacy. Tables to predict no longer need their columns.
+        Costs no privacy. Tables to predict no longer need their columns. Saved models and cards
+        list what was removed among the edits.
 
         Parameters
         ----------
@@ -578,6 +580,12 @@ class PrivateEBM(ShowsGuarantee):
                 f"The model is a {model.task}; {cls.__name__} holds a {cls._task}. Use "
                 "interpret_dp.load_model(path), which finds the class."
             )
+        for name in model.parameters:
+            if name not in SAVED_PARAMETERS:
+                raise ValueError(
+                    f"The model's parameters have {name!r}; they may have "
+                    f"{', '.join(SAVED_PARAMETERS)}. Fit the model again, or restore the file."
+                )
         estimator = cls(  # type: ignore[call-arg]
             **model.parameters, schema=model.schema, ledger=ledger, dataset=model.guarantee.dataset
         )

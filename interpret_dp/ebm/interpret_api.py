@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,8 @@ from interpret_dp._validate import check_sequence, did_you_mean
 from interpret_dp.ebm.publishing import current_features, plain_value
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.explanation.objects import PrivateEBMExplanation, attach_privacy
-from interpret_dp.released import AdditiveFeature, AdditiveModel
+from interpret_dp.released import AdditiveFeature, AdditiveModel, EditRecord
+from interpret_dp.released.edits import login_name
 from interpret_dp.schema import Continuous, encode_classes, open_target
 from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.containers import is_dask
@@ -191,7 +193,7 @@ def drop_features(estimator: Any, features: Any) -> None:
     Parameters
     ----------
     estimator : PrivateEBM
-        Is changed in place; ``released_`` stays what the fit published.
+        Is changed in place; the edits of ``released_`` name the terms that go.
     features : sequence of str, int or bool
         Names, indices, or for each feature whether it goes, as interpret takes them.
 
@@ -202,13 +204,14 @@ def drop_features(estimator: Any, features: Any) -> None:
     """
     names = estimator.feature_names_in_
     dropped = _positions(features, names)
-    estimator.remove_terms(
-        [
-            position
-            for position, term in enumerate(estimator.term_features_)
-            if dropped.intersection(term)
-        ]
-    )
+    places_of_terms = [
+        place for place, term in enumerate(estimator.term_features_) if dropped.intersection(term)
+    ]
+    gone = [estimator.term_names_[place] for place in places_of_terms]
+    estimator.remove_terms(places_of_terms)
+    released, who = estimator.released_, login_name()
+    records = [EditRecord.of_now(name, "removed with its feature", who) for name in gone]
+    estimator.released_ = replace(released, edits=(*released.edits, *records))
     kept = [index for index in range(len(names)) if index not in dropped]
     places = {index: place for place, index in enumerate(kept)}
     estimator.term_features_ = [

@@ -18,6 +18,7 @@ from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, 
 from interpret_dp.schema import Categorical, Continuous, Schema
 
 __all__ = [
+    "SAVED_PARAMETERS",
     "current_model",
     "fitted_model",
     "interpret_bins",
@@ -27,7 +28,7 @@ __all__ = [
     "plain_value",
 ]
 
-_SAVED_PARAMETERS = (
+SAVED_PARAMETERS = (
     "max_bins",
     "learning_rate",
     "max_rounds",
@@ -42,6 +43,8 @@ _SAVED_PARAMETERS = (
     "objective",
     "interactions",
 )
+"""Constructor parameters that a file holds."""
+
 # What is known of a term's noise.
 _NOISE = (
     *("covariance", "variances", "noisy_scores"),
@@ -231,7 +234,7 @@ def interpret_target_bounds(model: AdditiveModel) -> tuple[float, float]:
 def _json_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters that a file keeps; names, types and bounds are in the schema."""
     given = estimator.get_params(deep=False)
-    return {name: plain_value(given[name]) for name in _SAVED_PARAMETERS if name in given}
+    return {name: plain_value(given[name]) for name in SAVED_PARAMETERS if name in given}
 
 
 def plain_value(value: Any) -> Any:

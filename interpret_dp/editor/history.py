@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import getpass
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any, Unpack
 
 from interpret_dp._validate import check_int
@@ -24,6 +22,7 @@ from interpret_dp.editor.state import (
     whole_term,
 )
 from interpret_dp.released import AdditiveModel, EditRecord
+from interpret_dp.released.edits import login_name
 
 __all__ = ["EditHistory"]
 
@@ -38,7 +37,7 @@ class EditHistory:
     """
 
     def __init__(self, base: AdditiveModel, author: str | None) -> None:
-        name = _login_name() if author is None else author
+        name = login_name() if author is None else author
         if not isinstance(name, str):
             raise TypeError(f"author is {author!r} ({type(author).__name__}); it must be a text.")
         if not name.strip():
@@ -184,12 +183,8 @@ class EditHistory:
         return tuple(records)
 
     def _record(self, operation: Operation) -> EditRecord:
-        return EditRecord(
-            term=operation.term,
-            what=operation_in_words(self._base, operation),
-            who=self._author,
-            when=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        )
+        what = operation_in_words(self._base, operation)
+        return EditRecord.of_now(operation.term, what, self._author)
 
     @property
     def history(self) -> tuple[EditRecord, ...]:
@@ -540,10 +535,3 @@ class EditHistory:
         term : str or int
         """
         return self._perform(RESET, term, {})
-
-
-def _login_name() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError, ImportError):
-        return "unknown"

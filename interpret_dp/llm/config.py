@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -188,15 +189,10 @@ def scattering_settings(n_inputs: int) -> TrainingSettings:
     Features are brought to one length, whatever the size of the images. Chosen on a split of
     MNIST's training part.
     """
-    return TrainingSettings(
+    return dataclasses.replace(
+        default_settings(n_inputs, None),
         n_maps=1,
-        projection_dim=None,
-        projection="gaussian",
-        smoothing=0.0,
-        centring=_IMAGE_CENTRING,
-        n_columns=n_inputs,
         feature_length=_SCATTERING_LENGTH,
-        inverse_temperature=1.0,
         sampling_rate=1 / 15,
         epochs=20.0,
         learning_rate=3e-3,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
-from interpret_dp._validate import check_choice, check_real
+from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.released.edits import EditRecord
 from interpret_dp.released.terms import (
@@ -43,6 +43,7 @@ _KEYS = (
 )
 _TERM_KEYS = ("feature", "scores", "weights", "covariance")
 _LINKS = ("identity", "log")  # that a file may name
+_MOST_ROUNDS = 2**63 - 1  # of interpret's attribute
 # Labels that say no more than that the target holds.
 _AFFIRMATIVE = ("yes", "true", "1")
 #: Of files with pairs or a log link, which older versions of the package must not read.
@@ -307,7 +308,7 @@ class AdditiveModel:
                 n_rows=content["n_rows"],
                 noise_scale_binning=content["noise_scale_binning"],
                 noise_scale_boosting=content["noise_scale_boosting"],
-                rounds=int(content["rounds"]),
+                rounds=check_int("rounds", content["rounds"], low=0, high=_MOST_ROUNDS),
                 guarantee=Guarantee.from_dict(content["guarantee"]),
                 parameters=dict(content["parameters"]),
                 edits=tuple(EditRecord.from_dict(entry) for entry in content.get("edits", ())),

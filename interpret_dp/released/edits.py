@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import getpass
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from interpret_dp._documents import check_keys
 
-__all__ = ["EditRecord", "edits_text"]
+__all__ = ["EditRecord", "edits_text", "login_name"]
 
 _LONGEST_TEXT = 2_000
 
@@ -79,6 +80,12 @@ class EditRecord:
                 "'2026-01-31T12:00:00Z'."
             )
 
+    @classmethod
+    def of_now(cls, term: str, what: str, who: str) -> EditRecord:
+        """Return the record of a pending edit that is made now."""
+        when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return cls(term=term, what=what, who=who, when=when)
+
     def to_dict(self) -> dict[str, str]:
         """Return the fields as plain JSON values; :meth:`from_dict` reads them."""
         return dataclasses.asdict(self)
@@ -95,6 +102,14 @@ class EditRecord:
         names = [field.name for field in dataclasses.fields(cls)]
         check_keys("An edit", document, names)
         return cls(**document)
+
+
+def login_name() -> str:
+    """Return the name under which the user of this process logged in."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return "unknown"
 
 
 def edits_text(count: int) -> str:

@@ -39,19 +39,22 @@ def draft_declarations(
     check_choice("task", task, _TASKS)
     table = open_table(frame)
     if unit is not None:
-        if unit.column not in table.names or unit.column == target:
+        others = [name for name in table.names if name != target]
+        if unit.column not in others:
             raise SchemaError(
-                f"unit names the column {unit.column!r}; it must be one of "
-                f"{', '.join(map(repr, table.names))}, and not the target."
-                f"{did_you_mean(unit.column, table.names)} Leave it out if the identifiers are not "
-                "in the table."
+                f"unit names the column {unit.column!r}; it must be one of the columns but for the "
+                f"target: {', '.join(map(repr, others)) or 'there is none'}."
+                f"{did_you_mean(unit.column, others)} Leave it out if the identifiers are not in "
+                "the table."
             )
         table = table.without(unit.column)
     if target is not None and target not in table.names:
+        allowed = f"must be one of {', '.join(map(repr, table.names))}"
+        if not table.names:
+            allowed = "cannot be named, since the table has no column but the unit's"
         raise SchemaError(
-            f"The table has no column {target!r}; target must be one of "
-            f"{', '.join(map(repr, table.names))}.{did_you_mean(target, table.names)} Leave it out "
-            "if the target is not in the table."
+            f"The table has no column {target!r}; target {allowed}."
+            f"{did_you_mean(target, table.names)} Leave it out if the target is not in the table."
         )
     warnings.warn(
         "Schema.draft reads minima, maxima and levels off the rows, and whatever a schema says "

@@ -63,7 +63,7 @@ def metrics_tables(
         return []
     parts: dict[str, dict[str, Any]] = {"All public rows": {}}
     # The whole curve is all rows.
-    selected = bins if set(bins or ()) < set(term.places.whole()) else ()
+    selected = () if set(bins or ()) >= set(term.places.whole()) else bins
     for name, index, chosen in (
         ("Selection", term.index, selected),
         ("Slice", slice_term, slice_bins),
@@ -108,8 +108,8 @@ def correlated_text(term: EditedTerm, bins: Sequence[int] | None) -> str:
         return ""
     names = [f"{row.feature} ({row.correlation:g})" for row in table.itertuples()]
     text = f"Most correlated features, as released: {enumerated(names)}."
-    moved = [(row.feature, f"{row.shift:+.1f}") for row in table.itertuples()]
-    shifts = [f"{name} {shift}" for name, shift in moved if shift not in ("+0.0", "-0.0", "+nan")]
+    known = table[table["shift"].round(1).abs() > 0]
+    shifts = [f"{row.feature} {row.shift:+.1f}" for row in known.itertuples()]
     if shifts:
         text += f" Expected in the selection, in standard deviations: {enumerated(shifts)}."
     return text

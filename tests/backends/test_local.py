@@ -2,7 +2,6 @@
 
 import math
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +22,7 @@ from interpret_dp.backends.residual_tables import (
     poisson_table,
 )
 from interpret_dp.ebm.losses.gamma import GammaDeviance
+from tests.contract.test_additive_rows import BOUNDS, LOCAL
 
 
 def test_the_table_is_the_logistic_function_truncated():
@@ -100,33 +100,24 @@ def test_threads_change_no_bit_of_a_large_table(task):
     codes = [rng.integers(0, 9, n).astype(np.uint8) for _ in range(3)]
     identity = [np.arange(9, dtype=np.uint16)] * 3
     wanted = np.arange(3)
-    results = []
+    target = {
+        "binary": (np.arange(n) % 3 - 1).astype(np.int16),
+        "multiclass": (np.arange(n) % 4 - 1).astype(np.int16),
+        "regression": np.where(np.arange(n) % 5 == 0, np.nan, np.linspace(-3, 5, n)),
+    }[task]
+    parts, sums = [], []
     for n_threads in (1, 2, 4, 64):
-        rows: Any
-        if task == "binary":
-            labels = (np.arange(n) % 3 - 1).astype(np.int16)
-            rows = LocalBinaryRows(codes, labels, n_threads=n_threads)
-        elif task == "multiclass":
-            labels = (np.arange(n) % 4 - 1).astype(np.int16)
-            rows = LocalMulticlassRows(codes, labels, n_classes=3, n_threads=n_threads)
-        else:
-            target = np.where(np.arange(n) % 5 == 0, np.nan, np.linspace(-3, 5, n))
-            rows = LocalRegressionRows(
-                codes, target, lower=-3.0, upper=5.0, clip=2.0, n_threads=n_threads
-            )
+        rows = LOCAL[task](codes, target, n_threads=n_threads, **BOUNDS[task])
         rows.merge_bins(identity)
         rows.begin(np.full(rows.n_scores, LATTICE // 3))
         shape = (3, 9, rows.n_scores)
         steps = np.random.default_rng(3).integers(-(2**20), 2**20, shape).astype(np.int32)
-        results.append(
-            (len(rows._parts), [rows.advance(wanted, steps, wanted, 9) for _ in range(3)])
-        )
-    parts = [count for count, _ in results]
-    assert parts[0] == 1
-    assert parts[1] == 2
+        parts.append(len(rows._parts))
+        sums.append([rows.advance(wanted, steps, wanted, 9) for _ in range(3)])
+    assert parts[:2] == [1, 2]
     assert parts[-1] > 2
-    for _, sums in results[1:]:
-        np.testing.assert_array_equal(sums, results[0][1])
+    for others in sums[1:]:
+        np.testing.assert_array_equal(others, sums[0])
 
 
 def test_an_error_in_a_thread_is_not_lost(monkeypatch):

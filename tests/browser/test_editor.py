@@ -8,7 +8,10 @@ import time
 import numpy as np
 import pytest
 
+from interpret_dp import load_model
 from interpret_dp._documents import sealed
+from interpret_dp.ui.dash.editor import callbacks
+from tests.browser.editor_page import EditorPage
 
 pytestmark = pytest.mark.browser
 
@@ -16,7 +19,6 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def open_editor(dashboard, shown, session):
     """Return ``open_editor(term)``, which opens the small dashboard with that term's editor."""
-    from tests.browser.editor_page import EditorPage
 
     def open_term(term: str, width: int = 1300) -> EditorPage:
         page = dashboard(shown.total, width=width)
@@ -125,9 +127,6 @@ def test_an_edited_model_shows_its_release_and_any_entry_can_be_gone_back_to(
     dashboard, shown, session, tmp_path
 ):
     """A model that was edited, saved and shown again says so, and can be reset to its release."""
-    from interpret_dp import load_model
-    from tests.browser.editor_page import EditorPage
-
     session.make_monotone("age")
     session.commit("risk grows with age")
     session.model.save(tmp_path / "edited.json")
@@ -274,8 +273,6 @@ def test_download_and_load(open_editor, session, tmp_path):
 
 
 def test_two_panes_at_a_narrow_width_notice_each_other(dashboard, shown, session):
-    from tests.browser.editor_page import EditorPage
-
     page = dashboard([shown.total, shown.model.explain_global(name="again")])
     page.open_tab("Global")
     page.choose_explanation("Global", "all patients")
@@ -297,8 +294,6 @@ def test_two_panes_at_a_narrow_width_notice_each_other(dashboard, shown, session
 
 
 def test_a_card_keeps_what_was_done_in_it_when_another_one_opens(dashboard, shown, session):
-    from tests.browser.editor_page import EditorPage
-
     page = dashboard([shown.total, shown.costs])
     page.open_tab("Global")
     page.choose_explanation("Global", "all patients")
@@ -330,8 +325,6 @@ def test_a_card_keeps_what_was_done_in_it_when_another_one_opens(dashboard, show
 
 
 def test_a_card_at_work_takes_no_second_click(open_editor, session, monkeypatch):
-    from interpret_dp.ui.dash.editor import callbacks
-
     perform = callbacks.perform
 
     def slow(*arguments):

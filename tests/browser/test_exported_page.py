@@ -11,8 +11,8 @@ HOSTILE = "<img src=x onerror=\"document.title='broken'\">"
 MARKUP = "<b>f</b>"
 
 
-@pytest.fixture
-def exported(cohort, tmp_path):
+@pytest.fixture(scope="module")
+def exported(cohort, tmp_path_factory):
     """Write the page of a model with a pair and six predictions; names of levels are hostile."""
     from interpret_dp import Categorical, DPExplainableBoostingClassifier, Schema
     from interpret_dp.explanation.pages.model import render_html
@@ -27,7 +27,7 @@ def exported(cohort, tmp_path):
     ).fit(X, cohort.y)
     curves = {name: curve for name, curve in cohort.curves.items() if name != "sex"}
     local = model.explain_local(X[:6], cohort.y[:6])
-    path = tmp_path / "page.html"
+    path = tmp_path_factory.mktemp("exported") / "page.html"
     content = render_html(model.to_released(), model.privacy_spend_, truth=curves, local=local)
     path.write_text(content, encoding="utf-8")
     return path

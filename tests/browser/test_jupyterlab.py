@@ -165,8 +165,7 @@ def test_example_runs_in_jupyterlab_and_its_editor_edits(browser_page, jupyterla
     dashboard = page.frame_locator(".jp-Notebook iframe").first
     expect(dashboard.locator(".app, .mini-app")).to_be_visible()
 
-    # The plan is above, with a slider that needs no kernel.
-    plot = page.locator(".js-plotly-plot:not(:has(.slider-container))")
+    plot = page.locator(".js-plotly-plot")
     plot.scroll_into_view_if_needed()
     expect(page.locator(".interpret-dp-history")).to_contain_text("Risk rises with age;")
     _until(page, "y.length")

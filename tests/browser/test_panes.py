@@ -25,16 +25,24 @@ _RANGES = """
 """
 
 
-@pytest.fixture
-def pane(dashboard, shown):
-    page = dashboard([shown.total, shown.local])
-    page.open_tab("Global")
-    page.choose_explanation("Global", "all patients")
-    return page
-
-
-def test_a_tick_draws_its_own_card_alone(pane):
+def test_a_zoom_survives_selections_and_a_tick_draws_its_own_card_alone(dashboard, shown):
+    pane = dashboard([shown.total, shown.local])
+    pane.open_tab("Global")
+    pane.choose_explanation("Global", "all patients")
     pane.tick_row(0)
+    editor = EditorPage(pane)
+    plot = editor.card.locator(".js-plotly-plot")
+    plot.hover()
+    plot.locator('.modebar-btn[data-title="Zoom in"]').click()
+    pane.settle()
+    (zoomed,) = pane.page.evaluate(_RANGES)
+    editor.press("select-all")
+    assert pane.page.evaluate(_RANGES) == [zoomed]
+    editor.press("flatten")
+    editor.press("select-none")
+    assert pane.page.evaluate(_RANGES)[0][0] == zoomed[0]
+    editor.press("undo")
+
     pane.tick_row(1)
     second = EditorPage(pane, 0)
     second.press("select-all")
@@ -61,23 +69,6 @@ def test_a_tick_draws_its_own_card_alone(pane):
         pane.tick_row(row)
     assert [mark for mark, _ in pane.page.evaluate(_MARKS)] == [2]
     pane.screenshot("panes")
-    pane.assert_clean()
-
-
-def test_a_zoom_survives_selections(pane):
-    pane.tick_row(0)
-    editor = EditorPage(pane)
-    plot = editor.card.locator(".js-plotly-plot")
-    plot.hover()
-    plot.locator('.modebar-btn[data-title="Zoom in"]').click()
-    pane.settle()
-    (zoomed,) = pane.page.evaluate(_RANGES)
-    editor.press("select-all")
-    assert pane.page.evaluate(_RANGES) == [zoomed]
-    editor.press("flatten")
-    editor.press("select-none")
-    assert pane.page.evaluate(_RANGES)[0][0] == zoomed[0]
-    editor.press("undo")
     pane.assert_clean()
 
 

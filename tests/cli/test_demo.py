@@ -37,6 +37,11 @@ def test_demo_writes_page_model_and_ledger(command, folder, task, metric):
     assert "simulated" in dataset
 
 
+def test_a_seed_that_is_refused_makes_no_folder(command, folder):
+    assert command("demo", *FAST, "--seed", -1).code == 2
+    assert not (folder / "demo_output").exists()
+
+
 @pytest.mark.thorough
 def test_runs_on_one_ledger_are_charged_together_until_it_refuses(command, folder):
     words = ["demo", *FAST, "--out", "here"]

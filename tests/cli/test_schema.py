@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from interpret_dp.schema import Categorical, Continuous, Integer, Schema
@@ -64,6 +65,20 @@ def test_a_draft_that_cannot_be_made_leaves_nothing_behind(
     assert outcome.code == 2
     assert message in outcome.err
     assert sorted(folder.iterdir()) == before
+
+
+def test_a_skeleton_needs_no_row(command, folder):
+    table = pd.DataFrame({"age": [50, 51], "cost": [1.5, 2.0], "sex": ["f", "m"], "id": [1, 2]})
+    table.iloc[:0].to_parquet(folder / "people.parquet")
+    outcome = command("schema", "skeleton", "people.parquet", "--exclude", "id")
+    assert outcome.code == 0, outcome.err
+    for line in ("'age': Integer(lower, upper)", "'cost': Continuous(lower, upper)", "save("):
+        assert line in outcome.out
+    assert "'id'" not in outcome.out
+    (folder / "people.csv").write_text("age\n50\n")
+    outcome = command("schema", "skeleton", "people.csv")
+    assert outcome.code == 2
+    assert "which has no types" in outcome.err
 
 
 def test_check_reports_to_the_curator_and_is_marked_private(command, folder):

@@ -338,7 +338,7 @@ def add(one: Any, other: Any) -> Any:
 
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("name", MOSTLY_SLOW)
 def test_one_row_keeps_to_the_declared_sensitivities(name: str, task: str) -> None:
     @examples(name, 35)
     @given(data=st.data())

@@ -24,9 +24,7 @@ from interpret.blackbox import LimeTabular, ShapKernel
 from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 from interpret.privacy import DPExplainableBoostingClassifier as InterpretClassifier
 from interpret.privacy import DPExplainableBoostingRegressor as InterpretRegressor
-from interpret.utils import make_synthetic
 from sklearn.base import is_classifier
-from sklearn.metrics import roc_auc_score
 
 from interpret_dp import (
     Categorical,
@@ -102,18 +100,6 @@ def regressor() -> Any:
 
 
 # ---------------------------------------------------------------------- fits and explains
-
-
-def test_weights_are_taken_where_interpret_takes_them():
-    """The third argument; nothing is declared, not even the largest weight."""
-    X, y, names, types = make_synthetic(classes=2, n_samples=10_000, output_type="float", seed=1)
-    weights = np.ones(len(y))
-    weights[-1] = 2
-    model = DPExplainableBoostingClassifier(names, types, epsilon=1)
-    model.fit(X[:8_000], y[:8_000], weights[:8_000])
-    check_fitted(model, X[8_000:])
-    assert "DPExplainableBoostingClassifier(" in repr(model)
-    assert roc_auc_score(y[8_000:], model.predict_proba(X[8_000:])[:, 1]) > 0.6
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ of what it is given. A page that speaks of "your table" or a file is given one, 
 """
 
 import shutil
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,16 +36,17 @@ def _table():
     }
 
 
-def _black_box():
+@cache
+def _fitted():
     patients = make_cohort(2_000)
     model = DPExplainableBoostingClassifier(schema=patients.schema)
-    model.fit(patients.X, patients.y)
-    return {
-        "model": model,
-        "patients": patients.X,
-        "schema": patients.schema,
-        "rows": make_cohort(3, seed=1).X,
-    }
+    return model.fit(patients.X, patients.y), patients
+
+
+def _black_box():
+    model, patients = _fitted()
+    rows = make_cohort(3, seed=1).X
+    return {"model": model.copy(), "patients": patients.X, "schema": patients.schema, "rows": rows}
 
 
 def _for_publishing():

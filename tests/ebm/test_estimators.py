@@ -91,26 +91,6 @@ def test_progress_shows_rounds_and_nothing_private(cohort, capsys):
 # ----------------------------------------------------------- interpret's methods and files
 
 
-def test_interprets_own_arguments_declare_the_table():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(0, 1, size=(2_000, 2))
-    y = X[:, 0] + rng.normal(scale=0.1, size=2_000)
-    model = DPExplainableBoostingRegressor(
-        feature_types=["continuous", "continuous"],
-        privacy_bounds={0: (0, 1), 1: (0, 1)},
-        privacy_target_min=-1,
-        privacy_target_max=2,
-        max_bins=16,
-        learning_rate=0.1,
-        max_rounds=30,
-        max_leaves=3,
-        epsilon=4.0,
-    ).fit(X, y)
-    assert np.corrcoef(model.predict(X), y)[0, 1] > 0.9
-    assert (model.min_target_, model.max_target_) == (-1, 2)
-    assert model.best_iteration_.tolist() == [[30]]
-
-
 def test_monotonizing_a_bin_that_nobody_is_in_gives_a_number(cohort):
     # Bins at the ends may be released without weight at a small epsilon.
     model = DPExplainableBoostingClassifier(epsilon=0.1, delta=1e-6, schema=cohort.schema)
@@ -159,14 +139,6 @@ def test_columns_are_matched_by_name(classifier, rows, table):
         classifier.predict(table(rows.drop(columns=["smoker", "age"])))
     with pytest.raises(TypeError, match=r"Run its query first, as X\.collect\(\) does"):
         classifier.predict(pl.from_pandas(rows).lazy())
-
-
-# -------------------------------------------------------------------------- explanations
-
-
-def test_overall_local_view_shows_every_row(classifier, cohort):
-    figure = classifier.explain_local(cohort.X.head(3)).visualize(None)
-    assert np.array(figure.data[0].z).shape == (len(classifier.term_names_), 3)
 
 
 # ------------------------------------------------------------------------------ refusals

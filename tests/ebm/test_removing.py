@@ -50,6 +50,11 @@ def test_what_stays_predicts_as_before_without_the_columns(how, fitted, cost_coh
     model.explain_local(rows.head(2)).visualize(0)
     model.save(tmp_path / "model.json")
     np.testing.assert_allclose(load_model(tmp_path / "model.json").predict(rows), expected)
+    removed = {name for name in fitted.term_names_ if gone & set(name.split(" & "))}
+    records = load_model(tmp_path / "model.json").released_.edits
+    assert {record.term for record in records} == removed
+    page = model.card().to_markdown()
+    assert page.count("removed with its feature") == len(removed)
     file = io.StringIO()
     model.to_json(file)
     theirs = InterpretRegressor()._from_json(io.StringIO(file.getvalue()))

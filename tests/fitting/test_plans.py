@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import interpret_dp
@@ -91,6 +91,7 @@ REQUESTS: dict[str, tuple[Any, dict[str, Any], dict[str, list[Any]]]] = {
 
 
 @pytest.mark.parametrize("name", REQUESTS)
+@settings(max_examples=40)
 @given(epsilon=st.floats(-3, 8), delta=st.floats(-12, -2), data=st.data())
 def test_what_is_charged_can_be_carried_out(name: str, epsilon: float, delta: float, data: Any):
     if name == "maps":

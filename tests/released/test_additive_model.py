@@ -184,6 +184,7 @@ def test_noise_and_what_bands_are_made_from_are_checked(known, message):
         (("features", 1, "cuts"), [1.0], "cannot have cuts"),
         (("classes",), None, "has classes"),
         (("task",), "ranking", "must be 'classification'"),
+        (("rounds",), 10**30, "rounds is 10"),
         (("correlations",), [["age", "height", 0.5]], "each must be a feature"),
         (("correlations",), [["age", "sex", 1.5]], "at most 1"),
         (("correlations",), [["age", "sex"]], "incomplete or was changed|not enough values"),

@@ -49,7 +49,6 @@ def sentence(feature, scores, deviation=0.01, *, n_classes=2, missing=0.0):
 )
 def test_ranges_and_levels_are_named_where_the_band_leaves_zero(feature, scores, says):
     assert says in sentence(feature, scores)
-    assert sentence(feature, scores) == sentence(feature, scores)
 
 
 def test_noise_is_not_described():

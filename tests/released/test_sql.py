@@ -178,7 +178,7 @@ def _cells(feature):
 
 
 @pytest.mark.thorough
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_any_names_levels_and_labels_score_alike_in_sqlite(data):
     features = data.draw(_features())

@@ -117,7 +117,11 @@ def test_the_units_column_is_no_feature() -> None:
     assert list(drafted.features) == ["age"]
     assert drafted.unit == unit
     for wrong in (PrivacyUnit("nobody"), PrivacyUnit("y")):
-        with pytest.raises(SchemaError, match=r"unit names the column .*must be one of 'who'"):
+        with pytest.raises(SchemaError, match=r"unit names the column .* target: 'who', 'age'\."):
             Schema.draft(frame, "y", unit=wrong)
+    alone = frame[["who"]]
+    for target, said in (("who", "target: there is none"), ("y", "no column but the unit's")):
+        with pytest.raises(SchemaError, match=said):
+            Schema.draft(alone, target, unit=PrivacyUnit("who"))
     with pytest.raises(TypeError, match="unit is 'who'"):
         Schema.draft(frame, "y", unit="who")  # type: ignore[arg-type]

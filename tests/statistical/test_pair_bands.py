@@ -1,10 +1,10 @@
 """``standard_deviations_`` of pairs against repeated fits.
 
-As for curves (test_noise_bands.py): the histograms' noise is drawn once, that of the rounds anew
-in each of R = 45 fits of 8,000 rows, and 90 % of the cells that move must have claimed over
+As for curves (test_noise_bands.py): the histograms' noise is drawn once, that of twelve rounds anew
+in each of R = 45 fits of 8,000 rows, and 87 % of the cells that move must have claimed over
 observed within 0.75 and 1.35. With R = 45 an exact claim misses that interval in 0.8 % of cells
-(the observed deviation has a relative standard error of 11 %), so that of some 34 cells more than
-three fail by chance with probability below 2e-4; claims that are half too small or twice too large
+(the observed deviation has a relative standard error of 11 %), so that of some 25 cells more than
+three fail by chance with probability below 1e-4; claims that are half too small or twice too large
 leave fewer than half of the cells within it, and must fail.
 """
 
@@ -57,6 +57,7 @@ def test_bands_of_pairs_are_honest(task):
                 delta=1e-6,
                 schema=schema,
                 interactions=[("age", "bmi"), ("site", "grade")],
+                max_rounds=12,
                 n_jobs=1,
             ).fit(data.X, target)
         scores.append(np.concatenate([table.ravel() for table in model.term_scores_[5:]]))
@@ -68,7 +69,7 @@ def test_bands_of_pairs_are_honest(task):
     moved = claimed > 0
     ratio = claimed[moved] / np.std(scores, axis=0, ddof=1)[moved]
     assert len(ratio) > 20
-    assert honest(ratio) >= 0.9
+    assert honest(ratio) >= 0.87
     # Controls: the same check must fail for claims that are too small or too large.
     assert honest(ratio / 2) < 0.5
     assert honest(ratio * 2) < 0.5

@@ -65,15 +65,10 @@ def test_no_selection_is_refused_and_never_means_everything(session, action):
     assert session.version == 0
 
 
-@pytest.mark.parametrize("typed", ["", " ", "0,5", "many"])
-def test_what_is_no_number_is_refused_with_an_example(session, typed):
-    with pytest.raises(ValueError, match=r"such as 0\.1"):
-        use(session, "shift", bins=(1,), number=typed)
-
-
-@pytest.mark.parametrize("typed", ["nan", "inf"])
-def test_numbers_that_are_not_finite_are_refused(session, typed):
-    with pytest.raises(ValueError, match=r"finite|nan|inf"):
+@pytest.mark.parametrize("typed", ["", " ", "0,5", "many", "nan", "inf"])
+def test_what_is_no_finite_number_is_refused(session, typed):
+    message = typed if typed in ("nan", "inf") else r"such as 0\.1"
+    with pytest.raises(ValueError, match=message):
         use(session, "shift", bins=(1,), number=typed)
 
 

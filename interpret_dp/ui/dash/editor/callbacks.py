@@ -55,6 +55,7 @@ _TIP_OF_LOOK = (
     "The dotted line shows this entry. 'Hide' takes it away, 'Go back' makes it the curve."
 )
 _CARD = Ids(MATCH, MATCH)
+_TEXTS = ("selected", "status", "note", "history", "metrics")
 _NEW_AXES = tuple(_CARD(part)["type"] for part in ("class", "scale"))
 # Ranges of axes that a user has zoomed or moved to. Resetting an axis resets its spikes as well.
 _VIEW = """
@@ -292,21 +293,14 @@ def _add_drawing(app: dash.Dash) -> None:
     @app.callback(
         Output(_CARD("message"), "children", allow_duplicate=True),
         Output(_CARD("plot"), "figure"),
-        Output(_CARD("selected"), "children"),
         Output(_CARD("tools"), "disabled"),
-        Output(_CARD("status"), "children"),
-        Output(_CARD("note"), "children"),
-        Output(_CARD("history"), "children"),
         Output(_CARD.button("reset"), "disabled"),
-        Output(_CARD("metrics"), "children"),
         Output(_CARD("slices"), "style"),
+        *(Output(_CARD(part), "children") for part in _TEXTS),
         Output(_CARD("seen"), "data"),
         Input(_CARD("refresh"), "data"),
         Input(_CARD("selection"), "data"),
-        Input(_CARD("class"), "value"),
-        Input(_CARD("mode"), "value"),
-        Input(_CARD("scale"), "value"),
-        Input(_CARD("slice-bins"), "value"),
+        *(Input(_CARD(field), "value") for field in ("class", "mode", "scale", "slice-bins")),
         State(_CARD("slice"), "value"),
         State(_CARD("view"), "data"),
         State(_CARD("looked"), "data"),
@@ -347,14 +341,14 @@ def _add_drawing(app: dash.Dash) -> None:
         return (
             no_update,
             figure,
-            selection_line(term, tuple(bins or ())),
             not bins,
+            not term.view.is_edited,
+            slices_style(session),
+            selection_line(term, tuple(bins or ())),
             status_text(session, term.view.name),
             notes(term, bins or ()),
             own_history(ids, term),
-            not term.view.is_edited,
             metrics_children(term, bins or (), slice_term, slice_bins),
-            slices_style(session),
             # Left alone unless it changed: the privacy panel follows it.
             no_update if seen == before else seen,
         )

@@ -72,13 +72,7 @@ def run(path, serve, control=""):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "serve",
-    [
-        pytest.param(SERVED, id="show_link"),
-        pytest.param(SHOWN, id="show", marks=pytest.mark.thorough),
-    ],
-)
+@pytest.mark.parametrize("serve", [SERVED, SHOWN], ids=["show_link", "show"])
 def test_a_script_that_served_a_page_ends_cleanly(model_file, serve):
     done = run(model_file, serve)
     assert done.returncode == 0, done.stderr
