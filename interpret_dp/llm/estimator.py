@@ -63,7 +63,7 @@ _IDEAL_OPACUS = (
 )
 _DECLARED_ROWS = "the number of rows that was declared is public"
 _NARROW = (
-    "Values fill hardly any of their declared bounds: their released spread is below a quarter of "
+    "Values fill little of their declared bounds: their released spread is below a quarter of "
     "that of even values, and may be noise alone. Maps learn little from such inputs. Declare the "
     "bounds that values fill, such as Continuous(0, 1) or Continuous(0, 255), or pass "
     "standardize=(mean, deviation). (From released numbers alone.)"

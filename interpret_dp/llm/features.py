@@ -49,7 +49,7 @@ class Frame:
     scale : float
         Training sees (features - centre) * scale.
     is_narrow : bool
-        Whether the values fill hardly any of their declared bounds.
+        Whether values may fill next to none, and surely little, of their declared bounds.
     """
 
     centre: NDArray[np.float64]

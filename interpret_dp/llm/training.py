@@ -55,7 +55,7 @@ class TrainedMaps:
         Fewer than planned after an interruption.
     interrupted : bool
     is_narrow : bool
-        Whether the released spread says that values fill hardly any of their declared bounds.
+        Whether the released spread says that values fill little of their declared bounds.
     means : ndarray of float64, shape (n_inputs,), or None
         Means of the inputs, where they are what was centred.
     """

@@ -99,11 +99,11 @@ def test_labels_that_cannot_match_by_their_dtype_are_refused():
     assert model.explain_local(X[:2], np.array([y[0], "?"], dtype=object)).data(1)
 
 
-def test_values_that_fill_hardly_any_of_their_bounds_are_said_from_released_numbers():
+def test_values_that_fill_little_of_their_bounds_are_said_from_released_numbers():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(0, 1, size=(20_000, 4, 4)), rng.integers(0, 2, 20_000)
     schema = Schema(default=Continuous(0, 255), target=Categorical([0, 1]))
-    with pytest.warns(DeclarationWarning, match="Values fill hardly any of their declared bounds"):
+    with pytest.warns(DeclarationWarning, match="Values fill little of their declared bounds"):
         classifier(schema=schema, epochs=0.1).fit(X, y)
     # No warning: values fill their bounds, or there are too few rows to say that they do not.
     classifier(schema=schema, epochs=0.1).fit(60 * X, y)
