@@ -55,6 +55,7 @@ _MOST_ROWS = 8_000
 _CORRELATION = 0.9  # of all numbers, for the wider end of what is planned
 _HALF_WIDTH = NormalDist().inv_cdf(0.975)  # of a band, in deviations
 _TEST_SHARE = 0.2
+_PARTS = 8  # of the rows, by a number: an effect is one on the mean over a part
 
 
 class _UnpaidSession(ReleaseSession):
@@ -363,21 +364,37 @@ def _bands(
 def _band(noise: TermNoise, bins: Bins) -> tuple[float, float]:
     """Return the median half-width over the rows, and the effect that shows in 4 of 5 fits.
 
-    A curve of few rounds and high noise shows a part of an effect only: what it makes of one that
-    rises evenly over the rows.
+    An effect on a number is one on the mean over an eighth of the rows: bins are finer the less
+    noise there is, and a finer bin has a wider band. A curve of few rounds and high noise shows a
+    part of an effect only: what it makes of one that rises evenly over the rows.
     """
     weights: FloatArray = np.maximum(bins.weights, 0.0)
+    total = max(float(weights.sum()), 1e-300)
+    places = (np.cumsum(weights) - weights / 2.0) / total
     deviations = _deviations(noise.diagonal)
-    order = np.argsort(deviations)
-    sums = np.cumsum(weights[order])
-    width = _HALF_WIDTH * float(deviations[order][np.searchsorted(sums, sums[-1] / 2.0)])
+    width = _HALF_WIDTH * _median(deviations, weights)
+    smallest = width
+    if bins.cuts is not None and noise.covariance is not None:
+        parts = np.minimum((_PARTS * places).astype(int), _PARTS - 1)
+        share = (parts == np.arange(_PARTS)[:, np.newaxis]) * weights
+        masses = share.sum(axis=1)
+        means = share / np.maximum(masses, 1e-300)[:, np.newaxis]
+        variances = np.diagonal(means @ noise.covariance @ means.T, axis1=-2, axis2=-1)
+        smallest = _HALF_WIDTH * _median(_deviations(variances.T), masses)
     shown = 1.0
     if noise.response is not None:
-        ramp = (np.cumsum(weights) - weights / 2.0) / max(float(weights.sum()), 1e-300) - 0.5
+        ramp = places - 0.5
         response = noise.response if noise.response.ndim == 2 else noise.response.mean(axis=0)
         square = max(float(weights @ ramp**2), 1e-300)
         shown = float(weights @ (ramp * (response @ ramp))) / square
-    return width, EFFECT * width / shown if shown > 0 else math.inf
+    return width, EFFECT * smallest / shown if shown > 0 else math.inf
+
+
+def _median(values: FloatArray, weights: FloatArray) -> float:
+    """Return the weighted median."""
+    order = np.argsort(values)
+    sums = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(sums, sums[-1] / 2.0)])
 
 
 def _deviations(variances: FloatArray) -> FloatArray:

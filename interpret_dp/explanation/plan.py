@@ -80,8 +80,10 @@ class PlannedFit:
     correlated_widths : mapping of str to float, or None
         The same where all numbers are correlated by 0.9; None on public rows, which have their own.
     effects : mapping of str to float
-        Smallest effect of each feature whose band excludes zero in 4 of 5 fits. With high noise a
-        curve shows a part of an effect only, so that this may be far above the width.
+        Smallest effect of each feature whose band excludes zero in 4 of 5 fits: an effect of a
+        level, or of a number on the mean over an eighth of the rows. With high noise a curve shows
+        a part of an effect only, so that this may be far above the width. With little noise bins
+        of numbers are finer, so that it may be below the width of one.
     correlated_effects : mapping of str to float, or None
         The same where all numbers are correlated by 0.9.
     level_rows : float
@@ -163,8 +165,9 @@ class FitPlan:
             ``n_rows``, ``epsilon``, ``kind`` ("all", "numbers", "levels"), ``n_features``; in the
             score's unit ``width`` (the half-width of the band: the median over features),
             ``correlated_width`` (the same where all numbers are correlated by 0.9), and
-            ``smallest_effect`` (whose band excludes zero in 4 of 5 fits); ``level_rows``,
-            ``label_rows``, ``fits_left``, and with public rows the accuracy and its spread.
+            ``smallest_effect`` (of a level, or on the mean over an eighth of the rows, whose band
+            excludes zero in 4 of 5 fits); ``level_rows``, ``label_rows``, ``fits_left``, and with
+            public rows the accuracy and its spread.
         """
         import pandas as pd
 
@@ -193,7 +196,8 @@ class FitPlan:
         Parameters
         ----------
         width : float
-            Half-width of the band of a curve that shows effects in full, in the score's unit.
+            Half-width of the band of a level, or of the mean of a curve over an eighth of the rows,
+            in the score's unit.
         n_rows : int, default=None
             Which size of table, if several were planned.
 
@@ -231,9 +235,9 @@ class FitPlan:
         Parameters
         ----------
         kind : {"widths", "curves", "slider"}
-            The median half-width of curves that show effects in full against epsilon, a line for
-            each size of table; one curve with its band at each epsilon, side by side; or the widths
-            above the curve of the epsilon that a slider chooses, which needs no kernel.
+            The median half-width, as in :meth:`epsilon_for`, against epsilon, a line for each size
+            of table; one curve with its band at each epsilon, side by side; or the widths above the
+            curve of the epsilon that a slider chooses, which needs no kernel.
         n_rows : int, default=None
             Size of the table of the curves and of the slider; by default the first planned one.
 
@@ -279,7 +283,7 @@ class FitPlan:
         ticks = sorted({fit.epsilon for fit in self.fits})
         names = [f"{epsilon:g}" for epsilon in ticks]
         figure.layout.xaxis.update(type="log", title="epsilon", tickvals=ticks, ticktext=names)
-        title = f"± {literal(self.unit)}, effects shown in full"
+        title = f"± {literal(self.unit)}, over an eighth of the rows"
         style = {"dtick": math.log10(2.0), "tickformat": ".2~g"}
         figure.layout.yaxis.update(type="log", title=title, **style)
 
@@ -318,7 +322,7 @@ class FitPlan:
         slider = {"active": start, "steps": steps, "currentvalue": {"prefix": "epsilon "}}
         figure.update_layout(sliders=[slider | {"pad": {"t": 52}}])
         source = self.source.partition(",")[0]
-        line = f"Half the 95 % noise band, effects in full · {size:,} rows"
+        line = f"Half the 95 % noise band over an eighth of the rows · {size:,} rows"
         line += f" · delta {self.delta:g} · {source} · nothing was charged"
         add_heading(figure, "What each epsilon shows", line, letters=_LETTERS)
         figure.update_yaxes(title=f"± {literal(self.unit)}", row=1)
@@ -391,9 +395,10 @@ class FitPlan:
         notes = [
             f"{self.source}. Nothing was charged.",
             f"Bands in {self.unit}: half the width of the unshrunk 95 % noise band, the median "
-            f"over features, at delta {self.delta:g}. An effect of the size named is significant "
-            "in 4 of 5 fits; a level needs the rows named to be learned. With high noise a curve "
-            "shows a part of each effect, with a band narrower by as much: the figure corrects it.",
+            f"over features, at delta {self.delta:g}. An effect of the size named, of a level or "
+            "over an eighth of the rows, is significant in 4 of 5 fits; a level needs the rows named "
+            "to be learned. Compare effects, not bands: curves of high noise show a part of each "
+            "effect, and little noise makes finer bins, which have wider bands.",
             f"On five of six public tables fits had 0.6 to {most} times the planned widths. Where "
             "most rows of a column have one value, their bands are narrower.",
         ]

@@ -41,6 +41,8 @@ def test_a_budget_and_rows_buy_smaller_effects(planned):
     table = planned.to_frame().query("kind == 'all'").set_index(["n_rows", "epsilon"])
     effects = table["smallest_effect"]
     assert effects[4_000, 0.5] > 1.1 * effects[4_000, 2] > 2 * effects[40_000, 2]
+    # Finer bins of a larger budget have wider bands, and hide no effect.
+    assert effects[40_000, 0.5] > 2 * effects[40_000, 2]
     assert effects[4_000, 0.5] > 1.4 * effects[40_000, 0.5]
     # A level needs rows by the noise of its count, whatever the table's size.
     assert table["level_rows"][4_000, 0.5] > 2 * table["level_rows"][40_000, 2]
