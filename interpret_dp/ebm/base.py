@@ -119,7 +119,7 @@ class PrivateEBM(ShowsGuarantee):
         ReleaseError
             If the computation failed. What was charged is in the message.
         """
-        warn_of_learning_steps()
+        doubts = warn_of_learning_steps()
         if bags is not None:
             raise ValueError(
                 "bags was given; it must be None. Bags would divide the budget: the noise is "
@@ -128,6 +128,7 @@ class PrivateEBM(ShowsGuarantee):
         given = {"sample_weight": sample_weight, "init_score": init_score, "unit": unit}
         request = open_request(self, X, y, **given, reads_dask=True)
         promise = request.promise()
+        assumptions = (*promise.assumptions, *doubts)
         with request.opened(type(self).__name__) as session:
             rows = request.rows.with_init_scores()
             rows = rows.limited(request.neighbourhood.max_rows, session.public_choices)
@@ -144,7 +145,7 @@ class PrivateEBM(ShowsGuarantee):
                     n_threads=request.n_threads,
                     verbose=bool(self.verbose),  # type: ignore[attr-defined]
                 )
-        promise = dataclasses.replace(promise, ledger_head=session.head)
+        promise = dataclasses.replace(promise, ledger_head=session.head, assumptions=assumptions)
         self._publish(fitted_model(self, request, trained, promise))
         self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
         self.pair_record_ = tuple(pair.gain for pair in trained.pairs)

@@ -278,7 +278,8 @@ class EditHistory:
             pending = [position for position, s in enumerate(self._steps) if not s.record.why]
             if not pending:
                 raise ValueError(
-                    "There is nothing to commit: no edit is pending. Edit a term first."
+                    "There is nothing to commit: no edit is pending. An edit that changes nothing, "
+                    "such as making a rising curve rise, returns None and is not kept."
                 )
             steps = list(self._steps)
             for position in pending:

@@ -396,9 +396,9 @@ class FitPlan:
             f"{self.source}. Nothing was charged.",
             f"Bands in {self.unit}: half the width of the unshrunk 95 % noise band, the median "
             f"over features, at delta {self.delta:g}. An effect of the size named, of a level or "
-            "over an eighth of the rows, is significant in 4 of 5 fits; a level needs the rows named "
-            "to be learned. Compare effects, not bands: curves of high noise show a part of each "
-            "effect, and little noise makes finer bins, which have wider bands.",
+            "over an eighth of the rows, is significant in 4 of 5 fits; a level needs the rows "
+            "named to be learned. Compare effects, not bands: curves of high noise show a part of "
+            "each effect, and little noise makes finer bins, which have wider bands.",
             f"On five of six public tables fits had 0.6 to {most} times the planned widths. Where "
             "most rows of a column have one value, their bands are narrower.",
         ]

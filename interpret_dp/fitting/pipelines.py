@@ -47,7 +47,7 @@ _MEND = (
 )
 
 
-def warn_of_learning_steps() -> None:
+def warn_of_learning_steps() -> tuple[str, ...]:
     """Warn if something else learns from the private rows of the calling ``fit``.
 
     Found are the earlier steps of every scikit-learn Pipeline, or subclass of it, that is being
@@ -60,6 +60,11 @@ def warn_of_learning_steps() -> None:
     encoder, PolynomialFeatures or constant SimpleImputer whose parameters leave nothing to learn
     and under which no cell raises. What the function of a FunctionTransformer does is the
     user's own affair.
+
+    Returns
+    -------
+    tuple of str
+        What a guarantee of the fit assumes for that reason, as clauses; empty without a warning.
 
     Warns
     -----
@@ -84,19 +89,22 @@ def warn_of_learning_steps() -> None:
         if where == 1 and _package(frame) not in _FRAMEWORKS:
             where = level
         frame = frame.f_back
-    texts = []
+    texts, clauses = [], []
     if learning:
         steps = "step learns" if len(learning) == 1 else "steps learn"
         named = ", ".join(learning)
         texts.append(f"The {steps} from the private rows before this fit does: {named}. {_MEND}")
+        clauses.append(f"{named}, which fit saw running before it, learned nothing from these rows")
     if wrappers:
         texts.append(
             f"Around this fit, {', '.join(wrappers)} learns from the private rows too, or chooses "
             "by exact scores on them. No budget pays for that, and the promise does not cover it. "
             "Use public rows for it; private_metrics pays for scores."
         )
+        clauses.append(f"nothing that {', '.join(wrappers)} learned around this fit is published")
     if texts:
         warnings.warn(" ".join(texts), PrivacyWarning, stacklevel=where if where > 1 else 3)
+    return tuple(clauses)
 
 
 def _package(frame: FrameType) -> str:

@@ -293,7 +293,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
             If the user stopped the training and ``keep_on_interrupt`` is False. The steps begun
             were charged.
         """
-        warn_of_learning_steps()
+        doubts = warn_of_learning_steps()
         request = open_request(self, X, y, unit=unit)
         if self.engine == "opacus":
             import_optional("opacus", extra="llm", purpose="engine='opacus'")
@@ -313,7 +313,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
                 f"Training was stopped in step {trained.steps_begun} of {steps.count}, and the "
                 "steps begun were charged. keep_on_interrupt=True keeps the weights so far."
             )
-        self._hold(self._released(request, steps, trained, session.head))
+        self._hold(self._released(request, steps, trained, session.head, doubts))
         warn_after_fit(self.model_)
         if trained is not None and trained.is_narrow:
             warnings.warn(_NARROW, DeclarationWarning, stacklevel=3)
@@ -344,13 +344,19 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
             return training.run(verbose=bool(self.verbose))
 
     def _released(
-        self, request: FitRequest, steps: SampledSteps, trained: TrainedMaps | None, head: str
+        self,
+        request: FitRequest,
+        steps: SampledSteps,
+        trained: TrainedMaps | None,
+        head: str,
+        doubts: Sequence[str],
     ) -> LocallyLinearModel:
         """Return the released model; with one label alone, a model of zeros."""
         coding = coding_of(self, request.schema, request.image_shape)
         more = [_IDEAL_OPACUS] if self.engine == "opacus" else []
         if self.n_rows is not None:
             more.append(_DECLARED_ROWS)
+        more += doubts
         return LocallyLinearModel(
             schema=request.schema,
             centres=np.array(coding.centres),

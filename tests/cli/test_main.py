@@ -97,7 +97,7 @@ BAD_INPUT = [
     ("demo --port 0", "1<=x<=65535"),
     ("demo --port 65536", "1<=x<=65535"),
     ("demo --rows 100", "x>=500"),
-    ("demo --seed -1 --no-serve", "seed is -1"),
+    ("demo --seed -1 --no-serve", "x>=0"),
     ("demo --out text.txt --no-serve", "'text.txt' is a file"),
 ]
 

@@ -86,6 +86,9 @@ def test_every_learning_step_is_named_and_no_other(rows: Any) -> None:
     assert ": 'impute' (SimpleImputer), 'scale' (StandardScaler). " in message
     assert "FunctionTransformer, Normalizer" in message
     assert "FrozenEstimator" in message
+    # A reader of the model alone learns of it too.
+    assumptions = pipe[-1].guarantee_.assumptions
+    assert assumptions[-1].startswith("'impute' (SimpleImputer), 'scale' (StandardScaler), which")
 
 
 def test_the_warning_does_not_depend_on_rows(rows: Any) -> None:

@@ -25,6 +25,10 @@ __all__ = [
 #: Losses of a regression, by the names of interpret 0.7.8, which files hold.
 LOSSES: dict[str, type[RegressionLoss]] = {}
 
+# At which a new loss is tried, in units of the target.
+_CLIPS = (0.01, 1.0, 100.0)
+_ROUNDING = 1e-6
+
 # What interpret's development branch of August 2026 calls them.
 _LATER_NAMES = {"poisson": "poisson_deviance", "gamma": "gamma_deviance"}
 
@@ -40,8 +44,8 @@ def register_loss(loss: type[RegressionLoss]) -> type[RegressionLoss]:
     Raises
     ------
     ValueError
-        If the name is taken, the rule is none that bounds residuals, or ``residual`` returns no
-        finite number for a gap.
+        If the name is taken, the rule is none that bounds residuals, or ``residual`` is not finite,
+        falls, or (with the rule "gap") rises faster than the gap.
 
     Notes
     -----
@@ -65,18 +69,35 @@ def register_loss(loss: type[RegressionLoss]) -> type[RegressionLoss]:
         )
     if loss.rule in ("gap", "log gap"):
         # Found now, and not when a fit has paid for its first release.
-        gaps = np.linspace(-16.0, 16.0, 65)
-        residuals = np.asarray(loss.residual(gaps, 1.0), dtype=np.float64)
-        if residuals.shape != gaps.shape or not np.isfinite(residuals).all():
-            raise ValueError(
-                f"{loss.__name__}.residual returns values that are not finite or of shape "
-                f"{residuals.shape} for gaps of shape {gaps.shape}; it must return a finite number "
-                "for each gap from -16 to 16."
-            )
+        for clip in _CLIPS:
+            _check_residual(loss, clip)
     if loss.name in (*LOSSES, *_LATER_NAMES):
         raise ValueError(f"A loss named {loss.name!r} is registered; choose another name.")
     LOSSES[loss.name] = loss
     return loss
+
+
+def _check_residual(loss: type[RegressionLoss], clip: float) -> None:
+    gaps = np.linspace(-16.0, 16.0, 65)
+    residuals = np.asarray(loss.residual(gaps, clip), dtype=np.float64)
+    if residuals.shape != gaps.shape or not np.isfinite(residuals).all():
+        raise ValueError(
+            f"{loss.__name__}.residual returns values that are not finite or of shape "
+            f"{residuals.shape} for gaps of shape {gaps.shape} and clip={clip:g}; it must return a "
+            "finite number for each gap from -16 to 16."
+        )
+    slopes = np.diff(residuals) / np.diff(gaps)
+    if slopes.min() < -_ROUNDING:
+        raise ValueError(
+            f"{loss.__name__}.residual falls as the gap grows (clip={clip:g}); it must be minus "
+            "the derivative of a convex loss by the score, which has the sign of the gap."
+        )
+    if loss.rule == "gap" and slopes.max() > 1.0 + _ROUNDING:
+        raise ValueError(
+            f"{loss.__name__}.residual has the slope {slopes.max():.3g} (clip={clip:g}); divide it "
+            "so that no slope is above 1. A steeper one reaches the clip early, and the fit "
+            "minimises another loss."
+        )
 
 
 register_loss(SquaredError)

@@ -52,9 +52,15 @@ def test_no_loss_is_registered_whose_residual_has_no_bound():
         register_loss(unknown)
     with pytest.raises(ValueError, match=r"define residual\(gap"):
         register_loss(type("Empty", (RegressionLoss,), {"name": "x"}))
-    for residual in (lambda gap, clip: gap * np.nan, lambda gap, clip: gap[0]):
+    for residual, message in (
+        (lambda gap, clip: gap * np.nan, "a finite number for each gap"),
+        (lambda gap, clip: gap[0], "a finite number for each gap"),
+        (lambda gap, clip: gap if clip > 0.1 else gap * np.nan, "and clip=0.01"),
+        (lambda gap, clip: -gap, "has the sign of the gap"),
+        (lambda gap, clip: np.where(gap > 0, 4 * gap, gap), "has the slope 4 .*no slope is above"),
+    ):
         faulty = {"name": "x", "residual": staticmethod(residual)}
-        with pytest.raises(ValueError, match="a finite number for each gap"):
+        with pytest.raises(ValueError, match=message):
             register_loss(type("Faulty", (RegressionLoss,), faulty))
     with pytest.raises(ValueError, match="'rmse' is registered"):
         register_loss(type("Taken", (SquaredError,), {}))
