@@ -20,7 +20,6 @@ from interpret_dp.explanation.draws import of_hundred, top_k, top_shares
 from interpret_dp.explanation.pages import TextTable, render
 from interpret_dp.explanation.pages.model import edits_table, render_html
 from interpret_dp.explanation.pages.questions import question_table
-from interpret_dp.explanation.panel import meaning_text
 from interpret_dp.explanation.plots.bars import term_importance
 from interpret_dp.explanation.plots.parts import score_unit
 from interpret_dp.explanation.spend import PrivacySpend
@@ -208,11 +207,6 @@ class ModelCard:
         )
 
     @property
-    def odds(self) -> str:
-        """What the guarantee means for somebody who wants to find a person."""
-        return meaning_text(self._spend.to_dict()).removeprefix("What does this mean? ")
-
-    @property
     def edits(self) -> TextTable | None:
         """What people changed after the fit; None if nothing."""
         return edits_table(self.model)
@@ -275,7 +269,7 @@ class ModelCard:
     @property
     def questions(self) -> TextTable:
         """The questions of NIST SP 800-226 with answers and evidence."""
-        return question_table(self.model, self.statements, self.odds)
+        return question_table(self.model, self.statements)
 
     @property
     def citation(self) -> list[str]:

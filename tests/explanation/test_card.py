@@ -100,7 +100,7 @@ def test_names_are_shown_literally() -> None:
 def test_every_question_has_evidence_that_exists_or_says_that_there_is_none(releases: Any) -> None:
     guarantee = dataclasses.replace(build_model().guarantee, mu=None, releases=releases)
     model = model_of(guarantee=guarantee)
-    rows = question_table(model, {"justification": "By policy."}, "Odds.").rows
+    rows = question_table(model, {"justification": "By policy."}).rows
     parts = [part for part, *_ in rows]
     assert parts == sorted(parts, key=["Guarantee", "Algorithm", "Deployment"].index)
     evidence = {topic: text for _, topic, _, _, text in rows}

@@ -71,7 +71,7 @@ _COLLECTION = (
 )
 
 
-def question_table(model: AdditiveModel, statements: Mapping[str, Any], odds: str) -> TextTable:
+def question_table(model: AdditiveModel, statements: Mapping[str, Any]) -> TextTable:
     """Return the questions in the order of the guidelines, with answers and what backs them.
 
     Parameters
@@ -79,8 +79,6 @@ def question_table(model: AdditiveModel, statements: Mapping[str, Any], odds: st
     model : AdditiveModel
     statements : mapping of str to str
         What the publishers say, by the names of a registry's record.
-    odds : str
-        What the guarantee means for an attacker.
 
     Returns
     -------
@@ -93,7 +91,7 @@ def question_table(model: AdditiveModel, statements: Mapping[str, Any], odds: st
     loss, variant = known["privacy_loss"], known["dp_variant"]
     strength = (
         f"{variant['variant_name']}, epsilon {ceil_text(promise.epsilon)} at delta "
-        f"{ceil_text(promise.delta)}. {odds}"
+        f"{ceil_text(promise.delta)}."
     )
     billed = {share.name for share in promise.releases}
     undeclared = ", ".join(name for name in _SELECTIONS if name in billed)
