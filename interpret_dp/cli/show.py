@@ -221,3 +221,4 @@ def _say_promise(model: Any) -> None:
     for place, line in enumerate(columns):
         console.say_item("" if place else "Public", line)
     console.say_item("Head", guarantee.ledger_head or "none: no persistent ledger was charged")
+    console.say_item("Digest", f"{model.to_released().digest}, of the content, not of the file")

@@ -35,7 +35,8 @@ def test_the_promise_is_printed_and_checked_against_the_log(command, model, fold
     assert outcome.code == 0, outcome.err
     guarantee = load_model(model).guarantee_
     text = " ".join(outcome.out.split())
-    for shown in (guarantee.sentence, *guarantee.assumptions, guarantee.mechanism):
+    digest = f"{load_model(model).released_.digest}, of the content"
+    for shown in (guarantee.sentence, *guarantee.assumptions, guarantee.mechanism, digest):
         assert shown in text
     assert "age: Continuous(18, 95)" in text
     assert "target: Categorical(['no', 'yes'])" in text
