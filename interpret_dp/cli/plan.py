@@ -49,7 +49,11 @@ __all__ = ["plan"]
     help="say how many fits this ledger has room for; with --dataset",
 )
 @click.option("--dataset", metavar="NAME", help="the data set's name in the ledger")
-@click.option("--width", type=console.POSITIVE, help="say which epsilon gives a band of +-WIDTH")
+@click.option(
+    "--width",
+    type=console.POSITIVE,
+    help="say which epsilon gives a band of +-WIDTH over an eighth of the rows",
+)
 @click.option("--html", type=console.OUTPUT_FILE, help="write both figures as one HTML file")
 def plan(width: float | None, html: str | None, **given: Any) -> None:
     """Say what a fit would show at several budgets.

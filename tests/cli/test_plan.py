@@ -15,7 +15,7 @@ def test_a_plan_is_printed_with_what_the_ledger_has_room_for(command, schema, fo
     before = (folder / "privacy.db").read_bytes()
     words = ("--rows", 20_000, "--rate", 0.2, "--delta", 1e-6, "--epsilon", 1, "--epsilon", 4)
     outcome = command(
-        "plan", "--schema", schema, *words, *account, "--width", 0.25, "--html", "plan.html"
+        "plan", "--schema", schema, *words, *account, "--width", 0.1, "--html", "plan.html"
     )
     assert outcome.code == 0, outcome.err
     first, second = (line.split() for line in outcome.out.splitlines()[1:3])
