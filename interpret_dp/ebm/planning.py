@@ -55,7 +55,8 @@ _MOST_ROWS = 8_000
 _CORRELATION = 0.9  # of all numbers, for the wider end of what is planned
 _HALF_WIDTH = NormalDist().inv_cdf(0.975)  # of a band, in deviations
 _TEST_SHARE = 0.2
-_PARTS = 8  # of the rows, by a number: an effect is one on the mean over a part
+# Parts of equally many rows. An effect of a number is one on the mean score of a part.
+_PARTS = 8
 
 
 class _UnpaidSession(ReleaseSession):
@@ -364,9 +365,10 @@ def _bands(
 def _band(noise: TermNoise, bins: Bins) -> tuple[float, float]:
     """Return the median half-width over the rows, and the effect that shows in 4 of 5 fits.
 
-    An effect on a number is one on the mean over an eighth of the rows: bins are finer the less
-    noise there is, and a finer bin has a wider band. A curve of few rounds and high noise shows a
-    part of an effect only: what it makes of one that rises evenly over the rows.
+    The effect of a number is one on the mean score over an eighth of the rows. Bins are finer where
+    there is less noise, and finer bins have wider bands, so effects in single bins would not show
+    what a budget buys. With few rounds and high noise a curve shows only a part of an effect; the
+    part is that of an effect which rises evenly over the rows.
     """
     weights: FloatArray = np.maximum(bins.weights, 0.0)
     total = max(float(weights.sum()), 1e-300)

@@ -322,7 +322,7 @@ class FitPlan:
         slider = {"active": start, "steps": steps, "currentvalue": {"prefix": "epsilon "}}
         figure.update_layout(sliders=[slider | {"pad": {"t": 52}}])
         source = self.source.partition(",")[0]
-        line = f"Half the 95 % noise band over an eighth of the rows · {size:,} rows"
+        line = f"Half the 95 % band over an eighth of the rows · {size:,} rows"
         line += f" · delta {self.delta:g} · {source} · nothing was charged"
         add_heading(figure, "What each epsilon shows", line, letters=_LETTERS)
         figure.update_yaxes(title=f"± {literal(self.unit)}", row=1)

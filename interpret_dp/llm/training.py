@@ -188,8 +188,9 @@ class Training:
         start, settings = self._start, self._settings
         weights, biases = start.split(self._adam.average.cpu().numpy())
         scale = 1.0
-        # Only pixels that all maps see by the same, centred projection: the length of other rows is
-        # not known, clipping hardly distorts tables, and maps of wavelets are not at rest.
+        # Pixels alone, where all maps share one centred projection. Otherwise the length of rows in
+        # training is unknown; on tables clipping hardly distorts the scores; and on wavelets
+        # training ends before it is at rest.
         if self._frame is not None and start.projections is not None:
             scale = temperature(weights, biases, settings, self._session.public_choices)
         weights, biases = start.maps(weights / scale, biases / scale, self._frame)

@@ -83,6 +83,8 @@ def test_text_figures_and_page_say_the_same(planned):
     ]
     assert curves.layout.title.text.startswith("age: one planned fit of 40,000 rows")
     chosen = planned.draw("slider", 40_000)
+    # Longer than a line of a narrow page: broken at a space.
+    assert "over an eighth of the<br>rows · 40,000 rows ·" in chosen.layout.annotations[0].text
     (slider,) = chosen.layout.sliders
     assert [step.label for step in slider.steps] == ["0.5", "2"]
     for fit, step in zip(planned.fits[2:], slider.steps, strict=True):

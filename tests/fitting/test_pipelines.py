@@ -36,8 +36,10 @@ from interpret_dp import (
     Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
+    DPLocallyLinearClassifier,
     PrivacyLedger,
     PrivacyWarning,
+    PrivateSurrogate,
     Schema,
 )
 
@@ -53,6 +55,10 @@ def rows() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 def model(**parameters: Any) -> DPExplainableBoostingClassifier:
     return DPExplainableBoostingClassifier(schema=SCHEMA, max_rounds=1, **parameters)
+
+
+def first_column(X: Any) -> Any:
+    return np.asarray(X)[:, 0]
 
 
 def regressor() -> DPExplainableBoostingRegressor:
@@ -89,6 +95,21 @@ def test_every_learning_step_is_named_and_no_other(rows: Any) -> None:
     # A reader of the model alone learns of it too.
     assumptions = pipe[-1].guarantee_.assumptions
     assert assumptions[-1].startswith("'impute' (SimpleImputer), 'scale' (StandardScaler), which")
+
+
+def test_every_guarantee_names_the_steps(rows: Any) -> None:
+    X, y = rows
+    pytest.importorskip("torch")
+    schema = SCHEMA.replace(target=None)
+    for explainer, arguments in (
+        (DPLocallyLinearClassifier(schema=SCHEMA, epochs=1), (X, y)),
+        (PrivateSurrogate(first_column, schema, trained_on_same_people=False), (X,)),
+    ):
+        pipe = make_pipeline(StandardScaler(), explainer)
+        assert len(heard(pipe.fit, *arguments)) == 1
+        assert any("'standardscaler'" in line for line in pipe[-1].guarantee_.assumptions)
+        released = pipe[-1].to_released()
+        assert released.guarantee.assumptions == pipe[-1].guarantee_.assumptions
 
 
 def test_the_warning_does_not_depend_on_rows(rows: Any) -> None:

@@ -249,8 +249,8 @@ def add_heading(
     title : str
         Shown literally.
     line : str
-        Lines of figures that are divided by " · "; broken between them, never inside one. Shown
-        literally.
+        Lines of figures that are divided by " · "; broken between them, and inside one, at a space,
+        only if it is longer than a line. Shown literally.
     with_menu : bool
         Leave room for a row of buttons.
     gap : int
@@ -260,10 +260,7 @@ def add_heading(
     over_panels : bool
         Leave room for the titles of panels.
     """
-    # Broken between its figures, never inside one of them.
-    solid = line.replace(" ", "\N{NO-BREAK SPACE}").replace("·\N{NO-BREAK SPACE}", "· ")
-    wrapped = [p for part in solid.split("\n") for p in textwrap.wrap(part, letters)]
-    lines = [part.replace("\N{NO-BREAK SPACE}", " ") for part in wrapped]
+    lines = [short for long in line.split("\n") for short in _broken(long, letters)]
     menu = (_MENU if with_menu else gap) + (PANEL_TITLE if over_panels else 0)
     top = _TITLE + _LINE * len(lines) + menu
     figure.update_layout(
@@ -439,6 +436,17 @@ def short_labels(names: Sequence[str], longest: int = LONGEST_LABEL) -> list[str
     tails = [f"…{name[n_left:]}" if len(name) > longest else name for name in plain]
     cuts.append([shortened(literal(tail), longest) for tail in tails])
     return max(cuts, key=lambda labels: len(set(labels)))
+
+
+def _broken(line: str, letters: int) -> list[str]:
+    """Return a line broken between its figures, and within one that is longer than a line."""
+    space = "\N{NO-BREAK SPACE}"
+    figures = line.split(" · ")
+    solid = [
+        figure.replace(" ", space) if len(figure) < letters - 1 else figure for figure in figures
+    ]
+    parts = textwrap.wrap(f"{space}· ".join(solid), letters)
+    return [part.replace(space, " ") for part in parts]
 
 
 def wrapped(text: str, letters: int = LONGEST_LINE, lines: int = 3) -> str:
