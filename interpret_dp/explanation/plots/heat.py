@@ -492,8 +492,8 @@ def contributions_of_rows(
         values[:, strongest].T,
         [literal(model.feature_names[i]) for i in strongest],
         columns,
-        title="What speaks for the predicted class",
-        words=f"{words}\nOrange speaks for it, blue against it\n{NOISE_WORDS}\n{line}",
+        title="Evidence for the predicted class",
+        words=f"{words}\nOrange raises its score, blue lowers it\n{NOISE_WORDS}\n{line}",
         axis="explained row: predicted class",
         scale="contribution",
     )

@@ -126,7 +126,7 @@ def images_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
         lambda figure, place, n: _add_influence(figure, place, shown[n], coloraxis="coloraxis"),
         titles,
         signed_axis([row.features.effects for row in shown], "effect"),
-        f"What speaks for and against{cut}",
+        f"Evidence for and against{cut}",
         f"{words}\n{line}",
     )
 

@@ -1,4 +1,4 @@
-"""Figures of models of wavelet features: where a picture speaks for a class, and by what strokes.
+"""Figures of models of wavelet features: evidence for a class by place, stroke and direction.
 
 Numbers of features are summed in three ways: over all features of a cell of the picture, over the
 scales of a direction in a cell, and over the whole picture by direction and scale.
@@ -57,11 +57,11 @@ _SHORTEST, _LONGEST = 0.2, 1.8
 _PANELS = ("where: the sum of each cell", "the strongest strokes of each cell", "by direction")
 _RINGS = ("brightness", "coarse strokes", "fine strokes", "changes along fine strokes")
 _WHEEL = "Wheel, from the middle: brightness, coarse strokes, fine strokes, changes along fine ones"
-_COLORS = "Orange speaks for the class, blue against it"
+_COLORS = "Orange raises the score of the class, blue lowers it"
 
 
 def evidence_of_classes(model: LocallyLinearModel, line: str) -> Figure:
-    """Return where pictures speak for each class on average, all on one scale.
+    """Return the mean evidence for each class by place, all on one scale.
 
     Of many classes the first forty are drawn.
 
@@ -111,7 +111,7 @@ def leads_of_rows(
     images: Sequence[FloatArray],
     line: str,
 ) -> Figure:
-    """Return where several pictures speak for one class rather than another.
+    """Return the evidence of several pictures for one class rather than another, by place.
 
     The first twelve rows are drawn, on one scale, with the outlines of the pictures.
 
@@ -131,7 +131,7 @@ def leads_of_rows(
     titles = [f"row {row}: {literal(_lead_text(model, one))}" for row, one in enumerate(shown)]
     cut = cut_words(" · first {} of {:,} rows", len(shown), len(readings))
     words = f"The predicted class compared with the actual one, or the second most probable{cut}"
-    title = "Where each picture speaks for its class"
+    title = "Evidence for the predicted class, by place"
     words = f"{words}\n{_COLORS}\n{NOISE_WORDS}\n{line}"
     figure = picture_grid(pictures, titles, title, words, "difference")
     n_columns = len(figure._grid_ref[0])
@@ -147,7 +147,7 @@ def stroke_reading(
     actual: int | None,
     line: str,
 ) -> Figure:
-    """Return one picture, where and by what strokes it speaks for a class, and by what directions.
+    """Return the evidence of one picture for a class, by place, stroke and direction.
 
     A menu chooses the classes; the first reading is shown.
 
