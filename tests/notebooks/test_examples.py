@@ -32,7 +32,7 @@ QUICK = {
     "edit_a_model.py",
     "explain_a_black_box.ipynb",
 }
-NEEDS_TORCH = {"classify_images.py", "compare_with_a_cnn.ipynb"}
+NEEDS_TORCH = {"compare_with_a_cnn.ipynb"}
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 
