@@ -45,6 +45,10 @@ def busy(n_processes: int) -> Iterator[None]:
             process.join()
 
 
+def _limited(n_threads: int, _: int) -> threadpool_limits:
+    return threadpool_limits(n_threads)
+
+
 def main() -> None:
     """Print processor and wall seconds of each fit, and the ratio of the medians."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -57,8 +61,8 @@ def main() -> None:
     labels = rng.integers(0, 10, size=_ROWS)
     schema = Schema(default=Continuous(0, 255), target=Categorical(range(10)))
     if asked.threads is not None:
-        limited = partial(threadpool_limits, asked.threads)
-        mock.patch.object(estimator, "threadpool_limits", lambda _: limited()).start()
+        limited = partial(_limited, asked.threads)
+        mock.patch.object(estimator, "threadpool_limits", limited).start()
 
     def fit(n_rows: int) -> tuple[float, float]:
         processor, wall = time.process_time(), time.perf_counter()
