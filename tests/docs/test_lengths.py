@@ -11,7 +11,7 @@ from tests.docs.pages import table_below
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("tutorials/*.md")])
+PAGES = sorted(DOCS.glob("*.md"))
 RECORDS = sorted(DOCS.glob("decisions/*.md"))
 
 
