@@ -310,7 +310,7 @@ def public_model(schema: Schema) -> Any:
 LABELS = Categorical([0, 1])
 ASKED = {"epsilon": 1.0, "delta": 1e-6}
 BOOSTING = {"max_rounds": 1, "max_bins": 4, "n_jobs": 1} | ASKED
-MAPS = {"epochs": 2, "sampling_rate": 1.0, "n_maps": 2, "device": "cpu"} | ASKED
+MAPS = {"epochs": 2, "sampling_rate": 1.0, "n_maps": 2} | ASKED
 LIME = {"trained_on_same_people": False, "steps": 12, "per_query": 0.25, "n_rows": 24} | ASKED
 EXPLAINERS: dict[str, Explainer] = {
     "binary": Classifier(DPExplainableBoostingClassifier, LABELS, BOOSTING),
