@@ -35,10 +35,10 @@ _PRODUCT_BITS = 52
 _MOST = 2.0**24
 # Sums of squares in double precision are right to 1e-12 for 10**4 numbers.
 _ROUNDED_UP, _SURELY = 1.0 + 2.0**-30, 1.0 - 2.0**-30
-# Numbers in use at a time, and rows: few enough for a cache, and for memory that is used again.
+# Values, inputs and rows of a part: few enough to stay in a cache.
+_CACHED_VALUES, _CACHED_INPUTS, _FEWEST_ROWS, _MOST_ROWS = 40_000, 2**18, 64, 1024
 # Sums of so many parts stay below 2**53: coefficients have 24 bits, columns 15 and rows 10.
 _PARTS_OF_A_SUM = 16
-_CACHED_VALUES, _CACHED_INPUTS, _FEWEST_ROWS, _MOST_ROWS = 40_000, 2**18, 64, 1024
 
 
 def map_gradients(values: Floats, classes: NDArray[np.int64], inverse_temperature: float) -> Floats:
