@@ -111,6 +111,14 @@ def account_of(
         is_usual = neighbourhood.protected == Neighbourhood().protected
         protected = neighbourhood.protected.removeprefix(f"{ADD_OR_REMOVE_ONE}: ")
         dataset = _UNNAMED if is_usual else f"{_UNNAMED} ({protected[:_LONGEST_HINT]})"
+    elif ledger is None:
+        warnings.warn(
+            f"dataset is {dataset!r} and ledger is None: this process alone counts what the request "
+            "costs. Pass the ledger of that data set; a model that was loaded from a file has none, "
+            "so set it: model.set_params(ledger=...).",
+            PrivacyWarning,
+            stacklevel=5,
+        )
     opened = ledger_of(ledger)
     # A data set without a budget must show now, not when the rows were read.
     opened.remaining(dataset)

@@ -278,6 +278,8 @@ def _note(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm) ->
     n_bins, lacking = feature.n_codes - 2, int(term.too_few_rows[1:-1].sum())
     if n_bins == 1:
         return _ONE_BIN
+    if not term.scores.any():
+        return "too noisy: released as zero"
     what = "bins" if feature.cuts is not None else "levels"
     return f"too few rows in {lacking} of {n_bins} {what}" if lacking else ""
 

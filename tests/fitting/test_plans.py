@@ -16,6 +16,7 @@ from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.exceptions import PrivacyWarning
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms.additive import noise_scale
 from interpret_dp.release import ReleaseSession
@@ -115,3 +116,10 @@ def test_what_is_charged_can_be_carried_out(name: str, epsilon: float, delta: fl
     if "DPExplainable" in asked.get("estimator", ""):
         for part, norm in itertools.product(session._planned.values(), NORMS):
             noise_scale(part.name, session.neighbourhood.sensitivity(norm, aligned=False), part.mu)
+
+
+def test_a_data_set_without_a_ledger_is_warned_of():
+    """A model that was read from a file names its data set, and has no ledger."""
+    with pytest.warns(PrivacyWarning, match="dataset is 'd' and ledger is None") as caught:
+        fit("DPExplainableBoostingClassifier", TWO, dataset="d")
+    assert caught[0].filename == __file__

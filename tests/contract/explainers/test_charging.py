@@ -266,7 +266,7 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     (("counts",), GAMMA | {"schema": FROM_ZERO}, SchemaError, "lower bound is 0.*above 0"),
     (("counts",), GAMMA | {"schema": UNLABELLED}, SchemaError, "is None.*privacy_target_min"),
     (("counts",), {"objective": "tweedie"}, ValueError, "is 'tweedie'.*_deviance'.*'gamma'"),
-    (("counts",), {"objective": "tweedie_deviance:p=1"}, ValueError, "can be registered"),
+    (("counts",), {"objective": "tweedie_deviance:p=1"}, ValueError, "register them in Python"),
     (("counts",), {"objective": None}, ValueError, "objective is None"),
     *(
         (
