@@ -56,6 +56,9 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (lambda: open_table(np.zeros(3)), "got 1D array", "Expected 2D array", "array.reshape(-1, 1)"),
     (lambda: open_table([1, 2]), "got 1D array", "list must hold rows", "write [[1], [2]]"),
     (lambda: open_table(FRAME["a"]), "Series", "Expected 2D array", "X.to_frame()"),
+    (lambda: open_table(pl.Series([1])), "got 1D", "Expected 2D array", "pass X.to_frame()"),
+    (lambda: open_table(pa.array([1])), "got 1D", "Expected 2D array", "pass pyarrow.table"),
+    (lambda: open_table(pa.chunked_array([[1]])), "got 1D", "2D array", "pass pyarrow.table"),
     (lambda: open_table(FRAME.iloc[0]), "Series", "Expected 2D array", "table.iloc[[0]]"),
     (
         lambda: open_people(FRAME, None, None, "a", call="fit(X, y, unit=ids)"),
@@ -250,6 +253,7 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
         "bounds, not class labels",
         "target=Continuous(lower, upper)",
     ),
+    (arguments(None, None, 0, 1, LABELLED), "Categorical(['no'", "something else", "Remove them"),
     (arguments(target_min="0"), "privacy_target_min is '0'", "must be a real", "number"),
     (arguments(task="ranking"), "task is 'ranking'", "must be one of", "'regression'"),
     # drafts
