@@ -140,25 +140,6 @@ def test_the_law_is_the_curve(sigma: float) -> None:
             assert abs(law_of(careless, far) - expected) > mpmath.mpf(2) ** -40 * expected
 
 
-def words_of(layer: int, step: int, width: int, *, negative: bool = False, low: int = 0) -> int:
-    """Return the first word that says this."""
-    first = -(-(step << 32) // width)
-    while (first * width) % 2**32 < 2**32 % width:
-        first += 1
-    assert first * width >> 32 == step
-    return first << 32 | low << 9 | int(negative) << 8 | layer
-
-
-def proposed(layers: Layers, *words: int, low: Any = ()) -> Any:
-    return propose(
-        np.array(words, dtype=np.uint64),
-        np.array(low, dtype=np.uint64),
-        layers.shift,
-        layers.widths,
-        layers.inner,
-    )
-
-
 @pytest.mark.parametrize("width", [1, 2, 3, 1000, 2**12 - 1, 2**18, 2**18 + 77, 2**19 - 1])
 def test_steps_are_uniform_over_all_numbers_of_32_bits(width: int) -> None:
     """Of 2^32 numbers each step has as many, floor(2^32 / width), and the others make no point.
@@ -169,7 +150,8 @@ def test_steps_are_uniform_over_all_numbers_of_32_bits(width: int) -> None:
     layers = dataclasses.replace(layers_of(1.0), widths=np.full(N_LAYERS, width, dtype=np.uint64))
     for step in {0, 1, width // 2, width - 1} & set(range(width)):
         first, end = -(-(step << 32) // width), -(-((step + 1) << 32) // width)
-        said = proposed(layers, *(n << 32 for n in (first, first + 1, end - 1)))[0]
+        words = np.array([n << 32 for n in (first, first + 1, end - 1)], dtype=np.uint64)
+        said = propose(words, words[:0], layers.shift, layers.widths, layers.inner)[0]
         assert set(said.tolist()) == {step}
         assert end - first - (3 - len(said)) == 2**32 // width
 
@@ -241,6 +223,15 @@ def test_points_are_what_words_say() -> None:
         )
         assert found.tolist() == expected
         assert list(zip(*(part.tolist() for part in open_ones), strict=True)) == expected_open
+
+
+def words_of(layer: int, step: int, width: int, *, negative: bool = False) -> int:
+    """Return the first word that says this."""
+    first = -(-(step << 32) // width)
+    while (first * width) % 2**32 < 2**32 % width:
+        first += 1
+    assert first * width >> 32 == step
+    return first << 32 | int(negative) << 8 | layer
 
 
 def test_place_low_bits_and_height_of_a_proposal_are_words_of_their_own() -> None:

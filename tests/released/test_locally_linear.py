@@ -56,16 +56,12 @@ def test_parts_that_do_not_fit_are_refused(changes, message):
         table_model(**changes)
 
 
-def _without(document, name):
-    del document[name]
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda d: d.update(format="other"), "its format is 'other'"),
-        (lambda d: _without(d, "weights"), "lacks 'weights'"),
-        (lambda d: _without(d, "guarantee"), "lacks 'guarantee'"),
+        (lambda d: d.pop("weights"), "lacks 'weights'"),
+        (lambda d: d.pop("guarantee"), "lacks 'guarantee'"),
         (lambda d: d["weights"].update(float64="no base64!"), "no base64"),
         (lambda d: d["weights"].update(shape=[3, 4, 8]), "their shape"),
         (lambda d: d["weights"].update(shape=[-3, -4, 7]), "their shape"),

@@ -220,15 +220,6 @@ def test_levels_match_by_typed_equality(cell: object, code: int) -> None:
     assert encode_column(object_column(["red", cell, 1.0]), spec, 1).tolist() == [1, code, 2]
 
 
-def test_numeric_columns_find_their_levels() -> None:
-    spec = Categorical([7, "a", -1, 2.5])
-    cells = [7, -1, 2.5, 0, 8, -2, math.nan, math.inf]
-    expected = [1, 3, 4, 5, 5, 5, 0, 5]
-    assert encode_column(np.array(cells), spec, 1).tolist() == expected
-    assert encode_column(np.array(cells, dtype=np.float32), spec, 1).tolist() == expected
-    assert encode_column(np.array([0, 1]), Categorical(["0", "1"]), 1).tolist() == [3, 3]
-
-
 def test_long_doubles_beyond_the_floats_raise_no_warning() -> None:
     values = np.array(["1e400", "1"], dtype=np.longdouble)
     assert encode_column(values, Continuous(0, 2), 2).tolist() == [2, 2]
