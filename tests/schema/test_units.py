@@ -72,16 +72,6 @@ def test_large_integers_are_told_apart_and_large_floats_are_left_out() -> None:
     assert not kept_rows(np.array(close, dtype=np.float64), 1, 0).any()
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [uuid.UUID(int=7), b"a", [1], 1j, np.inf, np.timedelta64(1, "s"), Decimal("1e999"), object()],
-    # A name with an address in it would differ between the workers of a run.
-    ids=lambda cell: type(cell).__name__,
-)
-def test_a_cell_of_another_kind_leaves_its_row_out(cell: Any) -> None:
-    assert kept_rows(object_column([cell, "a"]), 1, 0).tolist() == [False, True]
-
-
 class Hostile(int):
     """A number that cannot be read."""
 
@@ -92,8 +82,17 @@ class Hostile(int):
         raise RuntimeError("no")
 
 
-def test_a_cell_that_cannot_be_read_raises_nothing() -> None:
-    assert kept_rows(object_column([Hostile(3), "a"]), 1, 0).tolist()[1] is True
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *(uuid.UUID(int=7), b"a", [1], 1j, np.inf, np.timedelta64(1, "s"), Decimal("1e999")),
+        *(object(), Hostile(3)),
+    ],
+    # A name with an address in it would differ between the workers of a run.
+    ids=lambda cell: type(cell).__name__,
+)
+def test_a_cell_of_another_kind_leaves_its_row_out(cell: Any) -> None:
+    assert kept_rows(object_column([cell, "a"]), 1, 0).tolist() == [False, True]
 
 
 @pytest.mark.parametrize(
