@@ -23,13 +23,15 @@ from tests.statistical.noise_checks import LEVEL, binomial_p
 MU = 0.5
 
 
-def select(counts: Any, delta: float = 1e-6, unit_rows: int = 1, randomness: Any = None) -> Any:
+def select(
+    counts: Any, delta: float = 1e-6, unit_rows: int = 1, randomness: Any = None, mu: float = MU
+) -> Any:
     return gaussian_thresholding(
         "levels",
         counts,
         unit_rows=unit_rows,
         sensitivity=unit_rows * LATTICE,
-        mu=MU,
+        mu=mu,
         delta=delta,
         randomness=randomness or SeededRandomness(1),
     )
@@ -131,12 +133,4 @@ def test_a_delta_out_of_range_is_refused(delta: float) -> None:
 
 def test_noise_that_the_lattice_cannot_carry_is_refused() -> None:
     with pytest.raises(ValueError, match="'levels'"):
-        gaussian_thresholding(
-            "levels",
-            {},
-            unit_rows=1,
-            sensitivity=LATTICE,
-            mu=1e-13,
-            delta=0.1,
-            randomness=SeededRandomness(1),
-        )
+        select({}, mu=1e-13)
