@@ -150,7 +150,7 @@ check-release: $(VENV)/.ready chromium postgres .venv-minimum/.ready
 	OMP_NUM_THREADS=1 .venv-minimum/bin/python $(OTHER_VERSIONS) -m "$(UNIT_TESTS)" $(LOWEST_PART)
 	$(MAKE) test-newest ARGS="$(NEWEST_PART)"
 
-# Without the extra `llm`: that the package works without torch is tested here.
+# Without the extra `llm`: that all but its engine works without torch is tested here.
 .venv-minimum/.ready: pyproject.toml scripts/create_environment.sh scripts/minimum_versions.py
 	scripts/create_environment.sh .venv-minimum
 	.venv-minimum/bin/python scripts/minimum_versions.py pyproject.toml > .venv-minimum/constraints.txt

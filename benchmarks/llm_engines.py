@@ -317,10 +317,8 @@ def _stages() -> dict[str, Stage]:
     return {
         "noise": [(SystemRandomness, "noise")],
         "drawing the sample": [(SystemRandomness, "sample")],
-        "fetching the sampled rows": [(gradients, "_filled")],
-        "products of bytes": [(gradients, "byte_product"), (gradients, "byte_products")],
-        "clipping each row": [(gradients, "clipped_limbs")],
-        "joining and splitting bytes": [(gradients, "joined"), (gradients, "split")],
+        "gradients of the maps' values": [(gradients, "map_gradients")],
+        "clipping each row": [(gradients, "clipped_integers")],
         "Adam": [(training._Adam, "update")],
     }
 
@@ -351,7 +349,6 @@ def _our_epoch(
             plan.steps,
             session,
             image_shape=_IMAGE,
-            device="cpu",
             engine="closed_form",
         )
         once = time.process_time() - began

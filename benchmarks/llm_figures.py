@@ -141,7 +141,6 @@ def accuracy(
     parameters: dict[str, Any],
     data: Sequence[Any],
     seed: int,
-    device: str,
 ) -> float:
     """Return the accuracy on the test part, in percent, of one fit.
 
@@ -155,7 +154,6 @@ def accuracy(
         Images and labels to train on and to score on.
     seed : int
         Of what is drawn without privacy; noise that protects has none.
-    device : str
     """
     X, y, X_test, y_test = data
     model = DPLocallyLinearClassifier(
@@ -163,7 +161,6 @@ def accuracy(
         delta=DELTA,
         schema=SCHEMA,
         standardize=STANDARDS,
-        device=device,
         **parameters,
     )
     if np.isfinite(epsilon):
@@ -180,7 +177,6 @@ def accuracy(
         steps,
         session,
         image_shape=_IMAGE,
-        device=device,
         engine="closed_form",
     )
     return 100 * float(
@@ -202,13 +198,11 @@ class Study:
     Parameters
     ----------
     effort : Effort
-    device : str
     """
 
-    def __init__(self, effort: Effort, device: str) -> None:
+    def __init__(self, effort: Effort) -> None:
         self.effort = effort
         self._data = load_mnist(split=False)
-        self._device = device
         self._known: dict[Any, list[float]] = {}
 
     def measured(
@@ -233,8 +227,7 @@ class Study:
         key = (epsilon, settings, parameters.get("sampling_rate"))
         if key not in self._known:
             self._known[key] = [
-                accuracy(epsilon, parameters, self._data, seed, self._device)
-                for seed in range(self.effort.runs)
+                accuracy(epsilon, parameters, self._data, seed) for seed in range(self.effort.runs)
             ]
         return self._known[key]
 
@@ -312,14 +305,13 @@ def main() -> None:
     parser.add_argument("studies", choices=tuple(_STUDIES), nargs="+")
     parser.add_argument("--full", action="store_true", help="every point, five runs, 30 epochs")
     parser.add_argument("--quick", action="store_true", help="two points; nothing is written")
-    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
     asked = parser.parse_args()
     effort = _FULL if asked.full else _LAPTOP
     if asked.quick:
         two: dict[str, Any] = {"epsilons": (2.0, np.inf), "maps": (1,), "dimensions": (10,)}
         two |= {"paper_epsilons": (), "paper_maps": (), "paper_dimensions": ()}
         effort = dataclasses.replace(effort, runs=1, **two)
-    study = Study(effort, asked.device)
+    study = Study(effort)
     for name in asked.studies:
         _report(study, name, is_kept=not asked.quick)
 

@@ -82,7 +82,6 @@ class Fits:
             SampledSteps(1.0, rate, settings.n_steps(rate)),
             session,
             image_shape=None,
-            device="cpu",
             engine="closed_form",
         )
         scores = class_scores(training.run(verbose=False), settings, inputs[self._test])

@@ -13,14 +13,15 @@ import multiprocessing
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
+from functools import partial
 from unittest import mock
 
 import numpy as np
-import torch
+from threadpoolctl import threadpool_limits
 
 from interpret_dp import Categorical, Continuous, DPLocallyLinearClassifier, Schema
-from interpret_dp.llm import training
+from interpret_dp.llm import estimator
 
 _ROWS, _SIDE = 20_000, 28
 
@@ -44,20 +45,24 @@ def busy(n_processes: int) -> Iterator[None]:
             process.join()
 
 
+def _limited(n_threads: int, _: int) -> threadpool_limits:
+    return threadpool_limits(n_threads)
+
+
 def main() -> None:
     """Print processor and wall seconds of each fit, and the ratio of the medians."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--load", type=int, default=6, help="busy processes (default: 6)")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--threads", type=int, help="threads of torch in the fit (default: one)")
+    parser.add_argument("--threads", type=int, help="threads of products in the fit (default: one)")
     asked = parser.parse_args()
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, size=(_ROWS, _SIDE, _SIDE))
     labels = rng.integers(0, 10, size=_ROWS)
     schema = Schema(default=Continuous(0, 255), target=Categorical(range(10)))
     if asked.threads is not None:
-        torch.set_num_threads(asked.threads)
-        mock.patch.object(training, "on_one_thread", nullcontext).start()
+        limited = partial(_limited, asked.threads)
+        mock.patch.object(estimator, "threadpool_limits", limited).start()
 
     def fit(n_rows: int) -> tuple[float, float]:
         processor, wall = time.process_time(), time.perf_counter()

@@ -94,7 +94,6 @@ def main() -> None:
     parser.add_argument("--features", choices=list(TARGETS), default="inputs")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--split", action="store_true")
-    parser.add_argument("--device", default="auto")
     parser.add_argument(
         "--set",
         nargs="+",
@@ -116,7 +115,6 @@ def main() -> None:
                 schema=SCHEMA,
                 standardize=STANDARDS if asked.features == "inputs" else None,
                 features=asked.features,
-                device=asked.device,
                 **dict(asked.set),
             ).fit(X, y)
             seconds.append(time.perf_counter() - start)

@@ -44,9 +44,8 @@ _MEMORY = """\
 ## Memory
 
 Peak memory that `fit` adds to the table. Ours needs at most K + 16 bytes for each row with K
-features, here 30 (exact bounds: tests/ebm/test_memory.py). These hold the scores, the label, and
-one byte for each feature (two above 256 bins). Weights, starting scores, further classes and pairs
-need more."""
+features, here 30 (exact bounds: tests/ebm/test_memory.py): the scores, the label, and one byte for
+each feature (two above 256 bins). Weights, starting scores, further classes and pairs need more."""
 
 
 def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:
@@ -71,8 +70,8 @@ def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:
         parts += ["## Warm fits", _table(_WARM, [_warm_cells(size) for size in raw["sizes"]])]
         parts += [
             "## Against the reference at its best",
-            "The reference has the setting with the highest AUROC, and the fastest one within "
-            "0.001 of it, from max_rounds 30, 100, 300 and learning_rate 0.01, 0.05, 0.2. Above a "
+            "Two settings of the reference: that of the highest AUROC, and the fastest within "
+            "0.001 of it, among max_rounds 30, 100, 300 and learning_rate 0.01, 0.05, 0.2. Above a "
             "million rows only the fastest settings that were as good at the next smaller size "
             "compete. Ours has its defaults.",
             _table(_BEST, [row for size in raw["sizes"] for row in _best_cells(size, bests)]),
@@ -229,5 +228,5 @@ def _where(passes: dict[str, Any]) -> str:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    lines = [f"| {' | '.join(line)} |" for line in (header, *rows)]
+    return "\n".join([lines[0], "|---" * len(header) + "|", *lines[1:]])

@@ -5,7 +5,7 @@
     python team_ledger.py --officer postgresql://anna@host/privacy \
         --analyst postgresql://ben@host/privacy
 
-docs/tutorials/team_ledger.md explains each step.
+docs/ledger_team.md explains each step.
 """
 
 import argparse

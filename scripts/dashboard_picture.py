@@ -45,7 +45,7 @@ def draw(file: Path, chromium: str, folder: Path) -> None:
             dashboard.open(str(interpret.show_link(explanation)))
             dashboard.select("Name (age)")
             editor = EditorPage(dashboard)
-            editor.card.locator("button.dash-dropdown").last.click()
+            editor.card.get_by_label("Shape to test for").locator("button.dash-dropdown").click()
             page.locator(".dash-dropdown-option", has_text="increasing").first.click()
             dashboard.settle()
             editor.press("verdict")

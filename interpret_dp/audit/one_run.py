@@ -379,8 +379,6 @@ def audit_maps(
 
     Raises
     ------
-    ModuleNotFoundError
-        If torch is not installed.
     TypeError, ValueError
         If an argument is out of range.
 
@@ -413,7 +411,6 @@ def audit_maps(
         centring=0.0,
         standardize=(0.0, _SPREAD),
         schema=Schema(default=Continuous(-1, 1), target=Categorical([0, 1])),
-        device="cpu",
         ledger=PrivacyLedger.in_memory(),
         dataset="canaries",
     )

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -354,9 +353,7 @@ def _explained(method: str) -> Iterator[ReplayReport]:
 
 def _maps() -> Iterator[ReplayReport]:
     cohort = _cohort()
-    model = DPLocallyLinearClassifier(
-        schema=cohort.schema, epochs=2, sampling_rate=0.1, n_maps=2, device="cpu"
-    )
+    model = DPLocallyLinearClassifier(schema=cohort.schema, epochs=2, sampling_rate=0.1, n_maps=2)
     return _both_ways(refit(model), _neighbours(cohort))
 
 
@@ -378,7 +375,6 @@ REPLAYS: dict[str, Callable[[], Iterator[ReplayReport]]] = {
     "PrivateBackground": _background,
     "PrivateSurrogate": _surrogate,
     **{f"PaperLimeTabular ({method})": partial(_explained, method) for method in _LIME_METHODS},
+    "DPLocallyLinearClassifier": _maps,
 }
-"""Replays by name; DP-LLM only where torch is installed."""
-if find_spec("torch") is not None:
-    REPLAYS["DPLocallyLinearClassifier"] = _maps
+"""Replays by name."""

@@ -6,7 +6,6 @@ import functools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TypeAlias
 
 from interpret_dp._validate import check_choice, check_int
@@ -134,9 +133,8 @@ def tasks_of(effort: str) -> list[AuditTask]:
     tasks += [("attack", subject, claim) for subject in _MAKERS for claim in _CLAIMS]
     tasks += [("reference", subject, 1.0) for subject in _REFERENCES]
     tasks += [("control", "regressor", 4.0)]
-    if find_spec("torch") is not None:
-        tasks += [("maps", "DPLocallyLinearClassifier", claim) for claim in _CLAIMS]
-        tasks += [("maps control", "DPLocallyLinearClassifier", 4.0)]
+    tasks += [("maps", "DPLocallyLinearClassifier", claim) for claim in _CLAIMS]
+    tasks += [("maps control", "DPLocallyLinearClassifier", 4.0)]
     tasks += [("replay", name, 0.0) for name in REPLAYS]
     return [AuditTask(*task, effort) for task in tasks]
 

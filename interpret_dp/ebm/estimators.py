@@ -289,7 +289,8 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         What is minimised, by interpret's names. ``"poisson_deviance"`` is for counts and
         ``"gamma_deviance"`` for positive amounts: scores are then logarithms, terms multiply the
         mean, and ``predict`` returns means. ``"poisson"`` and ``"gamma"``, as interpret's
-        development branch calls them, mean the same. Targets outside the bounds count as the
+        development branch calls them, mean the same, and so do the names of losses of your own
+        (:func:`interpret_dp.ebm.losses.register_loss`). Targets outside the bounds count as the
         bounds, which must not be negative; for gamma deviance the lower one must be declared above
         0. Residuals of counts are clipped at three standard deviations of the target, and at a
         quarter of the range at most; those of gamma deviance at twice the mean. A given

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 __all__ = [
     "FEATURE_LENGTH",
-    "GRID_BITS",
     "PROJECTION_BITS",
     "TrainingSettings",
     "default_settings",
@@ -23,9 +22,6 @@ CLIP_SHARE = 1.0 - 1e-3
 # Of the bound: what truncation of Opacus' sums may take.
 _TRUNCATION_SHARE = 5e-5
 _BYTES_AT_A_TIME = 2**26
-
-GRID_BITS = 7
-"""Bits by which a row's input of the bias is finer than its others; the unit of released sums."""
 
 PROJECTION_BITS = 5
 """Random projections are multiples of 2**-PROJECTION_BITS that fit into a byte: up to 4 in size."""

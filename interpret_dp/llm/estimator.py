@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from interpret_dp._optional import import_optional
 from interpret_dp.accounting.guarantee import (
@@ -68,15 +68,15 @@ _NARROW = (
     "bounds that values fill, such as Continuous(0, 1) or Continuous(0, 255), or pass "
     "standardize=(mean, deviation). (From released numbers alone.)"
 )
-# What is in the schema or the guarantee, or belongs to the machine.
-_NOT_SAVED = {"dataset", "device", "feature_names", "ledger", "random_state", "schema", "verbose"}
+# What is in the schema or the guarantee, or belongs to a session.
+_NOT_SAVED = {"dataset", "feature_names", "ledger", "random_state", "schema", "verbose"}
 
 
 class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, BaseEstimator):
     """Differentially private classifier of several locally linear maps per class.
 
     Its explanations are its own weights, so that it reaches many classes and images where additive
-    models do not. Needs the extra ``llm``.
+    models do not.
 
     Parameters
     ----------
@@ -126,9 +126,9 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
     n_rows : int, default=None
         Public number of rows, if there is one. A rough figure will do: it sets the rate, and tables
         of few rows (10,000 over epsilon) get one map a class.
-    device : {"auto", "cpu", "cuda"}, default="auto"
     engine : {"closed_form", "opacus"}, default="closed_form"
-        What sums the clipped gradients. Both give the same sums but for rounding; Opacus is slower.
+        What sums the clipped gradients. Both give the same sums but for rounding; Opacus is slower
+        and needs the extra ``llm``.
     keep_on_interrupt : bool, default=False
         After Ctrl-C, keep the weights so far and return. In either case the steps begun are
         charged.
@@ -218,7 +218,6 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         feature_names: Sequence[str] | None = None,
         schema: Schema | None = None,
         n_rows: int | None = None,
-        device: str = "auto",
         engine: str = "closed_form",
         keep_on_interrupt: bool = False,
         random_state: int | None = None,
@@ -229,8 +228,6 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         features: str = "inputs",
         background: float | None = None,
     ) -> None:
-        if find_spec("torch") is None:
-            import_optional("torch", extra="llm", purpose="DPLocallyLinearClassifier")
         self.epsilon = epsilon
         self.delta = delta
         self.n_maps = n_maps
@@ -250,7 +247,6 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         self.feature_names = feature_names
         self.schema = schema
         self.n_rows = n_rows
-        self.device = device
         self.engine = engine
         self.keep_on_interrupt = keep_on_interrupt
         self.random_state = random_state
@@ -282,7 +278,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         Raises
         ------
         ModuleNotFoundError
-            If torch or Opacus is not installed.
+            If ``engine`` is "opacus", which is not installed.
         TypeError, ValueError, SchemaError
             If a parameter, the form of the data or the declaration is wrong; nothing was spent.
         BudgetExceededError
@@ -297,9 +293,6 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         request = open_request(self, X, y, unit=unit)
         if self.engine == "opacus":
             import_optional("opacus", extra="llm", purpose="engine='opacus'")
-        from interpret_dp.llm.training import compute_device
-
-        compute_device(self.device)
         with request.opened(type(self).__name__, charges_used=True) as session:
             rows = request.rows.limited(request.neighbourhood.max_rows, session.public_choices)
             request = dataclasses.replace(request, rows=rows)
@@ -323,13 +316,14 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         self, request: FitRequest, steps: SampledSteps, session: ReleaseSession
     ) -> TrainedMaps | None:
         """Encode and train inside the session; None where fewer than two labels were found."""
-        from interpret_dp.llm.training import Training, on_one_thread
+        from interpret_dp.llm.training import Training
 
         target = in_class_order(request.schema.target)
         if len(target.levels) < 2:
             return None
         coding = coding_of(self, request.schema, request.image_shape)
-        with on_one_thread():
+        # Threads that wait for each other after each short product keep all processors busy.
+        with threadpool_limits(1):
             training = Training(
                 coding.encode(request.rows.table),
                 encode_classes(request.rows.y, target),
@@ -338,7 +332,6 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
                 steps,
                 session,
                 image_shape=request.image_shape,
-                device=self.device,
                 engine=self.engine,
             )
             return training.run(verbose=bool(self.verbose))

@@ -1,4 +1,4 @@
-"""Explanations of a fitted DP-LLM classifier. Needs no torch."""
+"""Explanations of a fitted DP-LLM classifier."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class ExplainedMaps:
     # -------------------------------------------------------------------------------- files
 
     def to_released(self) -> LocallyLinearModel:
-        """Return the released model, an immutable value that needs no torch."""
+        """Return the released model, an immutable value."""
         check_is_fitted(self, "model_")
         return self.model_
 
@@ -147,7 +147,7 @@ class ExplainedMaps:
 
     @classmethod
     def from_released(cls, model: LocallyLinearModel, ledger: Any = None) -> Self:
-        """Return a fitted estimator that holds a released model; only ``fit`` needs torch.
+        """Return a fitted estimator that holds a released model.
 
         Parameters
         ----------
@@ -160,16 +160,14 @@ class ExplainedMaps:
         ValueError
             If the model's settings are not those of this version.
         """
-        # The constructor refuses to work without torch.
-        estimator = cls.__new__(cls)
         given = {
             **model.parameters,
             "schema": model.schema,
             "ledger": ledger,
             "dataset": model.guarantee.dataset,
         }
-        for name, parameter in inspect.signature(cls).parameters.items():
-            setattr(estimator, name, given.get(name, parameter.default))
+        names = inspect.signature(cls).parameters
+        estimator = cls(**{name: value for name, value in given.items() if name in names})
         estimator._hold(model)
         return estimator
 

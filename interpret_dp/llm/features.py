@@ -15,7 +15,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
@@ -64,17 +63,19 @@ class Frame:
         return unscaled, biases - unscaled @ self.centre
 
 
-def projected_features(inputs: torch.Tensor, projection: torch.Tensor) -> torch.Tensor:
-    """Return R x of each row, float32, shape (n_rows, dimension); a row decides its own."""
-    features = inputs.new_empty((len(inputs), len(projection)))
-    for part, rows in zip(features.split(_ROWS), inputs.split(_ROWS), strict=True):
-        part.copy_(exact_rows(rows, projection.T))
+def projected_features(
+    inputs: NDArray[np.float32], projection: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return R x of each row, shape (n_rows, dimension); a row decides its own."""
+    features = np.empty((len(inputs), len(projection)), dtype=np.float32)
+    for start in range(0, len(inputs), _ROWS):
+        features[start : start + _ROWS] = exact_rows(inputs[start : start + _ROWS], projection.T)
     return features
 
 
 def released_frame(
-    features: torch.Tensor,
-    projection: torch.Tensor | None,
+    features: NDArray[np.float32],
+    projection: NDArray[np.float32] | None,
     n_columns: int,
     session: ReleaseSession,
     *,
@@ -84,9 +85,9 @@ def released_frame(
 
     Parameters
     ----------
-    features : Tensor of float32, shape (n_rows, dimension)
+    features : ndarray of float32, shape (n_rows, dimension)
         Private.
-    projection : Tensor, shape (dimension, n_inputs), or None
+    projection : ndarray, shape (dimension, n_inputs), or None
         Public; of it the features are.
     n_columns : int
         Standardised columns: about the mean squared length of a row of inputs.
@@ -101,7 +102,7 @@ def released_frame(
     truncated to the lattice: at most the root of 3. What follows is post-processing: the mean is
     shrunk by the share of its length that is noise (James and Stein).
     """
-    widest = 1.0 if projection is None else float(torch.linalg.matrix_norm(projection, 2))
+    widest = 1.0 if projection is None else float(np.linalg.norm(projection, 2))
     bound = _LONGEST * widest * math.sqrt(n_columns)
     exact = _lattice_sums(features, bound)
     noisy, sigma = session.gaussian(
@@ -124,20 +125,20 @@ def released_frame(
     return Frame(bound * mean, length / (bound * math.sqrt(spread)), is_narrow)
 
 
-def _lattice_sums(features: torch.Tensor, bound: float) -> NDArray[np.int64]:
+def _lattice_sums(features: NDArray[np.float32], bound: float) -> NDArray[np.int64]:
     """Return the private sums in lattice units, shape (dimension + 2,)."""
-    total = torch.zeros(features.shape[1] + 2, dtype=torch.int64, device=features.device)
-    for part in features.split(_ROWS):
+    total = np.zeros(features.shape[1] + 2, dtype=np.int64)
+    for start in range(0, len(features), _ROWS):
         # Integers first, so that the length of a row is exact, and so that row's alone.
-        units = (part.to(torch.float64) * (LATTICE / bound)).round_()
-        units = units.clamp_(-_WIDEST * LATTICE, _WIDEST * LATTICE)
-        squares = units.to(torch.int64).square_().sum(dim=1, keepdim=True)
-        lengths = squares.to(torch.float64).sqrt_() / LATTICE
-        rows = units * (_ROOM / lengths.clamp(min=1.0))
-        second = lengths.clamp(max=1.0).square_().mul_(_ROOM * LATTICE)
-        values = torch.cat([rows, second, torch.full_like(second, LATTICE)], dim=1)
-        total += values.trunc_().to(torch.int64).sum(dim=0)
-    return np.asarray(total.cpu().numpy())
+        part = features[start : start + _ROWS].astype(np.float64)
+        units = np.clip(np.rint(part * (LATTICE / bound)), -_WIDEST * LATTICE, _WIDEST * LATTICE)
+        squares = np.square(units.astype(np.int64)).sum(axis=1, keepdims=True)
+        lengths = np.sqrt(squares) / LATTICE
+        rows = units * (_ROOM / np.maximum(lengths, 1.0))
+        second = np.square(np.minimum(lengths, 1.0)) * (_ROOM * LATTICE)
+        total[:-1] += np.trunc(np.hstack([rows, second])).astype(np.int64).sum(axis=0)
+    total[-1] = len(features) * LATTICE
+    return total
 
 
 def public_projections(

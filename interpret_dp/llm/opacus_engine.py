@@ -10,7 +10,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from opacus import PrivacyEngine
 from opacus.grad_sample import register_grad_sampler
 from torch import nn
@@ -88,64 +90,74 @@ class OpacusSums:
     def __init__(
         self,
         rows: TrainingRows,
-        projections: torch.Tensor | None,
+        projections: NDArray[np.float32] | None,
         inverse_temperature: float,
         clip_norm: float,
         *,
         n_parameters: int,
     ) -> None:
-        self._rows, self._classes = rounded_rows(rows.inputs), rows.classes
+        self._columns, self._classes = rounded_rows(rows.inputs), rows.classes
         self.row_norm = lattice_points(n_parameters)
         self._clip_norm = clip_norm
         # Double precision all through: in single precision one row more moves other rows' values
         # and the sum of many by more than the room that clipping leaves (docs/proofs/dp_llm.md).
-        self._projections = None if projections is None else projections.to(torch.float64)
+        self._projections = None if projections is None else torch.tensor(projections).double()
         self._inverse_temperature = inverse_temperature
         self._limit = clip_norm * CLIP_SHARE
         self._made: tuple[Any, Any] | None = None
 
     def lattice_sum(
-        self, weights: torch.Tensor, biases: torch.Tensor, positions: torch.Tensor
-    ) -> torch.Tensor:
+        self,
+        weights: NDArray[np.float32],
+        biases: NDArray[np.float32],
+        positions: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
         """Return the sum in integers, as :meth:`ClosedForm.lattice_sum` does, truncated."""
         clipped = self.clipped_sum(weights, biases, positions)
-        return clipped.mul_(self.row_norm / self._clip_norm).trunc_().to(torch.int64)
+        return np.trunc(clipped * (self.row_norm / self._clip_norm)).astype(np.int64)
 
     def clipped_sum(
-        self, weights: torch.Tensor, biases: torch.Tensor, positions: torch.Tensor
-    ) -> torch.Tensor:
-        """Return the sum before truncation, float64, shape (n_parameters,). Private."""
-        model, optimizer = self._model(weights)
+        self,
+        weights: NDArray[np.float32],
+        biases: NDArray[np.float32],
+        positions: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Return the sum before truncation, shape (n_parameters,). Private."""
+        model, optimizer = self._model(weights.shape)
         layer = model.maps
         with torch.no_grad():
-            layer.weight.copy_(weights)
-            layer.bias.copy_(biases)
-        size = weights.numel() + biases.numel()
-        total = torch.zeros(size, dtype=torch.float64, device=weights.device)
-        for part in positions.split(rows_at_a_time(2 * size, self._rows.n_inputs)):
+            layer.weight.copy_(torch.tensor(weights))
+            layer.bias.copy_(torch.tensor(biases))
+        size = weights.size + biases.size
+        total = np.zeros(size)
+        step = rows_at_a_time(2 * size, self._columns.shape[1])
+        for start in range(0, len(positions), step):
             optimizer.zero_grad()
-            self._backward(model, part)
-            optimizer.clip_and_accumulate()
+            # In the caller's mixed precision, lengths would be right to two digits only.
+            with torch.autocast("cpu", enabled=False):
+                self._backward(model, positions[start : start + step])
+                optimizer.clip_and_accumulate()
             summed = [p.summed_grad.reshape(-1) for p in (layer.weight, layer.bias)]
-            total += torch.cat(summed)
+            total += torch.cat(summed).numpy()
         return total
 
-    def _backward(self, model: Any, part: torch.Tensor) -> None:
+    def _backward(self, model: Any, part: NDArray[np.int64]) -> None:
+        columns = self._columns[part].astype(np.float64)
         with warnings.catch_warnings():
             # torch warns that hooks see no gradients by the inputs, which are not needed.
             warnings.filterwarnings("ignore", message="Full backward hook is firing")
-            scores = model(self._rows.inputs(part))
-            classes = self._classes[part]
+            scores = model(torch.tensor(columns[:, :-1] / columns[:, -1:]))
+            classes = torch.tensor(self._classes[part])
             loss = functional.cross_entropy(scores, classes, ignore_index=-1, reduction="sum")
             loss.backward()
 
-    def _model(self, weights: torch.Tensor) -> tuple[Any, Any]:
+    def _model(self, shape: tuple[int, ...]) -> tuple[Any, Any]:
         """Return the module and the optimiser that the PrivacyEngine makes, once."""
         if self._made is None:
-            n_maps, n_classes, dimension = weights.shape
+            n_maps, n_classes, dimension = shape
             module = LocallyLinearModule(
                 (n_maps, n_classes, dimension), self._projections, self._inverse_temperature
-            ).to(weights.device, torch.float64)
+            ).double()
             with warnings.catch_warnings():
                 # It warns that its noise is not cryptographic; none of its noise is used.
                 warnings.simplefilter("ignore")

@@ -203,7 +203,6 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
 
 
 def _check_choices(estimator: Any) -> None:
-    check_choice("device", estimator.device, ("auto", "cpu", "cuda"))
     check_choice(
         "engine",
         estimator.engine,

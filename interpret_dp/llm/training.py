@@ -7,13 +7,10 @@ the temperature of the scores and the weights that an interruption leaves.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from interpret_dp.fitting.progress import progress
@@ -33,7 +30,7 @@ from interpret_dp.release import ReleaseSession, SampledSteps
 if TYPE_CHECKING:
     from interpret_dp.llm.opacus_engine import OpacusSums
 
-__all__ = ["TrainedMaps", "Training", "compute_device", "on_one_thread"]
+__all__ = ["TrainedMaps", "Training"]
 
 # Kingma and Ba's own constants; the last keeps a division by zero away.
 _FIRST_MOMENT, _SECOND_MOMENT, _TINY = 0.9, 0.999, 1e-8
@@ -69,39 +66,6 @@ class TrainedMaps:
     means: NDArray[np.float64] | None
 
 
-def compute_device(name: str) -> torch.device:
-    """Return the device of this name; "auto" is CUDA where there is one.
-
-    Raises
-    ------
-    ValueError
-        If ``name`` is "cuda" and there is no such device.
-    """
-    has_cuda = torch.cuda.is_available()
-    if name == "cuda" and not has_cuda:
-        raise ValueError(
-            "device is 'cuda', and torch finds no such device. Pass device='cpu', or install a "
-            "build of torch for your graphics card."
-        )
-    return torch.device("cuda" if has_cuda and name != "cpu" else "cpu")
-
-
-@contextmanager
-def on_one_thread() -> Iterator[None]:
-    """Keep torch to one thread, and restore the caller's number afterwards.
-
-    A step has many short products. Threads that wait for each other at the end of each one keep
-    their processors busy: beside other work a fit took eight times the processor seconds
-    (``python -m benchmarks.llm_load``).
-    """
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(n_threads)
-
-
 class Training:
     """A training on encoded private rows; everything that leaves them passes ``session``.
 
@@ -119,7 +83,6 @@ class Training:
         Open.
     image_shape : tuple of int, or None
         Of the rows, if they are images.
-    device : {"auto", "cpu", "cuda"}
     engine : {"closed_form", "opacus"}
 
     Notes
@@ -139,28 +102,16 @@ class Training:
         session: ReleaseSession,
         *,
         image_shape: tuple[int, ...] | None,
-        device: str,
         engine: str,
     ) -> None:
-        self._device = compute_device(device)
-        with self._full_precision():
-            rows = TrainingRows(
-                torch.from_numpy(inputs).to(self._device),
-                torch.from_numpy(classes.astype(np.int64)).to(self._device),
-            )
-            start = _start(
-                inputs.shape[1], n_classes, settings, image_shape, session.public_choices
-            )
+        rows = TrainingRows(inputs, classes.astype(np.int64))
+        start = _start(inputs.shape[1], n_classes, settings, image_shape, session.public_choices)
+        projections, self._frame = start.projections, None
+        if settings.shares_features:
+            rows, self._frame = _shared_features(rows, projections, settings, session)
             projections = None
-            if start.projections is not None:
-                projections = torch.from_numpy(start.projections).to(self._device)
-            self._frame = None
-            if settings.shares_features:
-                rows, self._frame = _shared_features(rows, projections, settings, session)
-                projections = None
-            self._sums = _engine(engine, rows, projections, settings, len(start.parameters))
-            parameters = torch.from_numpy(start.parameters).to(self._device)
-            self._adam = _Adam(parameters, settings.averaging)
+        self._sums = _engine(engine, rows, projections, settings, len(start.parameters))
+        self._adam = _Adam(start.parameters, settings.averaging)
         self._start, self._settings, self._steps, self._session = start, settings, steps, session
         self._n_rows = len(inputs)
         self._steps_begun = 0
@@ -186,7 +137,7 @@ class Training:
 
     def _released(self, *, interrupted: bool) -> TrainedMaps:
         start, settings = self._start, self._settings
-        weights, biases = start.split(self._adam.average.cpu().numpy())
+        weights, biases = start.split(self._adam.average)
         scale = 1.0
         # Pixels alone, where all maps share one centred projection. Otherwise the length of rows in
         # training is unknown; on tables clipping hardly distorts the scores; and on wavelets
@@ -207,17 +158,8 @@ class Training:
         step = self._steps_begun
         # A step counts from its beginning: an interruption may come after its noise.
         self._steps_begun += 1
-        with self._full_precision():
-            gradient = torch.from_numpy(self._release()).to(self._device)
-            rate = self._settings.learning_rate_at(step, self._steps.count)
-            self._adam.update(gradient, rate)
-
-    def _full_precision(self) -> torch.autocast:
-        """Return a context without the caller's automatic mixed precision.
-
-        In it, the lengths by which rows are clipped would be right to two digits only.
-        """
-        return torch.autocast(self._device.type, enabled=False)
+        rate = self._settings.learning_rate_at(step, self._steps.count)
+        self._adam.update(self._release(), rate)
 
     def _release(self) -> NDArray[np.float32]:
         """Release one step's sum, in units of its noise."""
@@ -227,9 +169,7 @@ class Training:
         biases = parameters[n_weights:].reshape(shape[:2])
 
         def exact(positions: NDArray[np.int64]) -> NDArray[np.int64]:
-            sampled = torch.from_numpy(positions).to(parameters.device)
-            lattice_sum = self._sums.lattice_sum(weights, biases, sampled)
-            return np.asarray(lattice_sum.cpu().numpy())
+            return self._sums.lattice_sum(weights, biases, positions)
 
         noisy, sigma = self._session.sampled_gaussian(
             GRADIENTS, self._n_rows, exact, row_norm=self._sums.row_norm
@@ -239,7 +179,7 @@ class Training:
 
 def _shared_features(
     rows: TrainingRows,
-    projections: torch.Tensor | None,
+    projections: NDArray[np.float32] | None,
     settings: TrainingSettings,
     session: ReleaseSession,
 ) -> tuple[TrainingRows, Frame | None]:
@@ -252,15 +192,14 @@ def _shared_features(
         frame = released_frame(
             features, projection, settings.n_columns, session, length=settings.feature_length
         )
-        centre = torch.from_numpy(frame.centre.astype(np.float32)).to(features.device)
-        features = (features - centre).mul_(frame.scale)
+        features = (features - frame.centre.astype(np.float32)) * np.float32(frame.scale)
     return TrainingRows(features, rows.classes), frame
 
 
 def _engine(
     name: str,
     rows: TrainingRows,
-    projections: torch.Tensor | None,
+    projections: NDArray[np.float32] | None,
     settings: TrainingSettings,
     n_parameters: int,
 ) -> ClosedForm | OpacusSums:
@@ -330,21 +269,18 @@ def _start(
 class _Adam:
     """Adam and the running average of its weights; post-processing of released gradients."""
 
-    def __init__(self, parameters: torch.Tensor, averaging: float) -> None:
-        self.parameters = parameters
-        self.average = parameters.clone()
+    def __init__(self, parameters: NDArray[np.float32], averaging: float) -> None:
+        self.parameters, self.average = parameters.copy(), parameters.copy()
         self._averaging = averaging
-        self._first = torch.zeros_like(parameters)
-        self._second = torch.zeros_like(parameters)
+        self._first, self._second = np.zeros_like(parameters), np.zeros_like(parameters)
         self._count = 0
 
-    def update(self, gradient: torch.Tensor, learning_rate: float) -> None:
+    def update(self, gradient: NDArray[np.float32], learning_rate: float) -> None:
         """Take one step."""
         self._count += 1
-        self._first.mul_(_FIRST_MOMENT).add_(gradient, alpha=1.0 - _FIRST_MOMENT)
-        self._second.mul_(_SECOND_MOMENT)
-        self._second.addcmul_(gradient, gradient, value=1.0 - _SECOND_MOMENT)
-        scale = (self._second / (1.0 - _SECOND_MOMENT**self._count)).sqrt_().add_(_TINY)
+        self._first += (1.0 - _FIRST_MOMENT) * (gradient - self._first)
+        self._second += (1.0 - _SECOND_MOMENT) * (np.square(gradient) - self._second)
+        scale = np.sqrt(self._second / (1.0 - _SECOND_MOMENT**self._count)) + _TINY
         rate = learning_rate / (1.0 - _FIRST_MOMENT**self._count)
-        self.parameters.addcdiv_(self._first, scale, value=-rate)
-        self.average.lerp_(self.parameters, 1.0 - self._averaging)
+        self.parameters -= rate * self._first / scale
+        self.average += (1.0 - self._averaging) * (self.parameters - self.average)

@@ -106,12 +106,11 @@ def with_weights_and_scores(X: Any, y: Any) -> Any:
 
 
 def maps(X: Any, y: Any) -> Any:
-    pytest.importorskip("torch")
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 
-    return DPLocallyLinearClassifier(
-        schema=SCHEMA, epochs=2, sampling_rate=0.1, device="cpu", **ledger()
-    ).fit(X, y)
+    return DPLocallyLinearClassifier(schema=SCHEMA, epochs=2, sampling_rate=0.1, **ledger()).fit(
+        X, y
+    )
 
 
 def maps_of_opacus(X: Any, y: Any) -> Any:
@@ -119,7 +118,7 @@ def maps_of_opacus(X: Any, y: Any) -> Any:
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 
     return DPLocallyLinearClassifier(
-        schema=SCHEMA, epochs=1, sampling_rate=0.2, device="cpu", engine="opacus", **ledger()
+        schema=SCHEMA, epochs=1, sampling_rate=0.2, engine="opacus", **ledger()
     ).fit(X, y)
 
 

@@ -69,7 +69,6 @@ def test_one_run_of_maps_stands_and_a_third_of_its_noise_does_not() -> None:
     standard errors (8). Power: with a third of the noise nearly all guesses are right (99.9 %),
     and 619 are needed.
     """
-    pytest.importorskip("torch")
     honest = AuditTask("maps", "DPLocallyLinearClassifier", 4.0, "quick").run()
     assert isinstance(honest, AttackLine)
     assert not honest.is_refuted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -29,9 +28,8 @@ HIGH_EPSILON = 1_000.0
 QUICK: dict[Any, dict[str, Any]] = {
     DPExplainableBoostingClassifier: {"max_rounds": 6},
     DPExplainableBoostingRegressor: {"max_rounds": 6},
+    DPLocallyLinearClassifier: {"epochs": 1, "sampling_rate": 1.0, "n_maps": 1},
 }
-if find_spec("torch"):
-    QUICK[DPLocallyLinearClassifier] = {"epochs": 1, "sampling_rate": 1.0, "n_maps": 1}
 
 # What the checks ask for and a private fit must not do. Each entry is needed, for xfail_strict is
 # on; but for the last ones, where luck with the noise decides.

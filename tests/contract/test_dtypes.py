@@ -174,13 +174,22 @@ def as_target(dtype: str, declared: str) -> str:
     return repr(model.schema_.target) if spec is None else "read"
 
 
+def by_library(dtypes: list[str]) -> str:
+    """Return names of dtypes with that of their library written once."""
+    libraries: dict[str, list[str]] = {}
+    for dtype in dtypes:
+        library, _, name = dtype.partition(" ")
+        libraries.setdefault(library, []).append(name)
+    return "; ".join(f"{library} {', '.join(names)}" for library, names in libraries.items())
+
+
 def table(role: str) -> str:
     """Return what becomes of each dtype as Markdown; those that are treated alike share a row."""
     declared, outcome = ROLES[role]
     rows: dict[tuple[str, ...], list[str]] = {}
     for dtype in DTYPES:
         rows.setdefault(tuple(outcome(dtype, one) for one in declared), []).append(dtype)
-    cells = [("dtype", *declared), *((", ".join(names), *found) for found, names in rows.items())]
+    cells = [("dtype", *declared), *((by_library(names), *found) for found, names in rows.items())]
     lines = ["| " + " | ".join(row) + " |" for row in cells]
     return "\n".join([lines[0], "|---" * len(cells[0]) + "|", *lines[1:]])
 

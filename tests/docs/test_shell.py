@@ -9,7 +9,6 @@ import pytest
 from interpret_dp.cli import commands
 from tests.docs.test_blocks import PAGES, ROOT
 
-_SHOWN = [*PAGES, *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
 _BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"`(interpret-dp [^`]*)`")
 
@@ -35,7 +34,7 @@ def unknown(line):
     return next((word for word in given if word not in options), None)
 
 
-@pytest.mark.parametrize("page", _SHOWN, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_and_options_of_pages_exist(page):
     text = page.read_text(encoding="utf-8")
     assert [line for line in lines_of(text) if unknown(line)] == []

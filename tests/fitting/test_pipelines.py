@@ -99,7 +99,6 @@ def test_every_learning_step_is_named_and_no_other(rows: Any) -> None:
 
 def test_every_guarantee_names_the_steps(rows: Any) -> None:
     X, y = rows
-    pytest.importorskip("torch")
     schema = SCHEMA.replace(target=None)
     for explainer, arguments in (
         (DPLocallyLinearClassifier(schema=SCHEMA, epochs=1), (X, y)),

@@ -94,8 +94,6 @@ REQUESTS: dict[str, tuple[Any, dict[str, Any], dict[str, list[Any]]]] = {
 @settings(max_examples=40)
 @given(epsilon=st.floats(-3, 8), delta=st.floats(-12, -2), data=st.data())
 def test_what_is_charged_can_be_carried_out(name: str, epsilon: float, delta: float, data: Any):
-    if name == "maps":
-        pytest.importorskip("torch")
     call, always, optional = REQUESTS[name]
     choices = {option: st.sampled_from(values) for option, values in optional.items()}
     asked = always | data.draw(st.fixed_dictionaries({}, optional=choices))

@@ -82,7 +82,7 @@ def additive(kind: str) -> Any:
 def maps(kind: str) -> Any:
     """Fit locally linear maps of a table or of images, with frozen noise."""
     rng = np.random.default_rng(3)
-    common: dict[str, Any] = {"epsilon": 8.0, "delta": 1e-5, "epochs": 3, "device": "cpu"}
+    common: dict[str, Any] = {"epsilon": 8.0, "delta": 1e-5, "epochs": 3}
     if kind == "images":
         images = rng.integers(0, 256, size=(300, 8, 8))
         labels = (images[:, :4].mean(axis=(1, 2)) > 127).astype(int)

@@ -45,8 +45,6 @@ def test_every_kind_has_its_files() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_predicts_as_when_it_was_written(name: str, tmp_path: Path) -> None:
-    if name.startswith("maps"):
-        pytest.importorskip("torch")
     model: Any = load_model(FILES / f"{name}.json")
     expected = _expected(name)
     found = predictions(model, asked(name))
@@ -150,8 +148,6 @@ def _flat(value: Any) -> list[float]:
 
 @pytest.mark.parametrize("name", STORED)
 def test_a_fit_with_frozen_noise_releases_the_stored_numbers(name: str) -> None:
-    if name.startswith("maps"):
-        pytest.importorskip("torch")
     found = cases()[name]()
     assert found.keys() == STORED[name].keys()
     for part, expected in STORED[name].items():

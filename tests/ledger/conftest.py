@@ -83,7 +83,8 @@ def _logins(postgres_url: str) -> Iterator[Callable[[str], str]]:
     from sqlalchemy import NullPool, create_engine, text
 
     PrivacyLedger(postgres_url).create_budget("ward", 3.0, 1e-6)
-    (rules,) = re.findall(r"```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(r"```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (rules,) = (block for block in blocks if "CREATE POLICY" in block)
     url = postgres_url.replace("postgresql://", "postgresql+psycopg://")
     engine = create_engine(url, poolclass=NullPool)
     with engine.begin() as connection:

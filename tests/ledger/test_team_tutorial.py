@@ -1,4 +1,4 @@
-"""The tutorial of a team ledger is followed on a real server, and its script on both stores."""
+"""The page about a team ledger is followed on a real server, and its script on both stores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from interpret_dp.ledger import PrivacyLedger, RoleError
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "tutorials" / "team_ledger.md"
+PAGE = ROOT / "docs" / "ledger_team.md"
 SCRIPT = ROOT / "examples" / "team_ledger.py"
 
 

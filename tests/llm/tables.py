@@ -26,6 +26,5 @@ def classifier(**parameters: Any) -> DPLocallyLinearClassifier:
         "n_maps": 3,
         "epochs": 2,
         "sampling_rate": 0.1,
-        "device": "cpu",
     }
     return DPLocallyLinearClassifier(**(settings | parameters))

@@ -2,8 +2,6 @@
 
 import dataclasses
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -185,46 +183,6 @@ def test_settings_of_another_version_are_refused(numbers, tmp_path):
     path.write_text(json.dumps(document))
     with pytest.raises(ValueError, match="settings are not those of this version"):
         load_model(path)
-
-
-WITHOUT_TORCH = """
-import importlib.util, sys
-
-class Missing:
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] == "torch":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Missing)
-found = importlib.util.find_spec
-importlib.util.find_spec = lambda name, *rest: None if name == "torch" else found(name, *rest)
-from interpret_dp import DPLocallyLinearClassifier, load_model
-try:
-    DPLocallyLinearClassifier()
-except ModuleNotFoundError:
-    model = load_model(sys.argv[1])
-    explanation = model.explain_local([[0.5, -1, 0, 2]], ["low"])
-    assert len(explanation.figure(0).data) and model.explain_global().figure(1).data
-    assert "torch" not in sys.modules
-    print(repr(model.predict_proba([[0.5, -1, 0, 2]]).tolist()))
-"""
-
-
-@pytest.mark.thorough
-def test_a_saved_model_predicts_and_explains_without_torch(numbers, tmp_path):
-    """In a process of its own, where torch cannot be imported."""
-    model, *_ = numbers
-    path = tmp_path / "model.json"
-    model.save(path)
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_TORCH, str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == repr(model.predict_proba([[0.5, -1, 0, 2]]).tolist())
 
 
 def test_maps_tell_what_sets_classes_apart_and_nothing_that_they_share(numbers):

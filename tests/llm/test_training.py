@@ -1,13 +1,11 @@
-"""The training's public parts: projections, schedules, the lattice, Adam against torch's own."""
+"""The training's public parts: projections, schedules, the lattice."""
 
 import dataclasses
 import math
 
 import numpy as np
 import pytest
-import torch
 
-from interpret_dp.llm import training
 from interpret_dp.llm.config import (
     CLIP_SHARE,
     PROJECTION_BITS,
@@ -59,13 +57,3 @@ def test_truncation_fits_into_the_room_that_clipping_leaves(n_parameters):
 def test_physical_batches_are_bounded_whatever_the_model():
     assert rows_at_a_time(300, 784) * (6 * 300 + 784) * 4 <= 2**26
     assert rows_at_a_time(10**9, 10) == 1
-
-
-def test_device_auto_is_the_processor_where_there_is_no_other():
-    assert training.compute_device("cpu").type == "cpu"
-    if torch.cuda.is_available():
-        assert training.compute_device("auto").type == "cuda"
-    else:
-        assert training.compute_device("auto").type == "cpu"
-        with pytest.raises(ValueError, match="device is 'cuda'"):
-            training.compute_device("cuda")

@@ -31,7 +31,7 @@ QUICK = {
     "edit_a_model.py",
     "explain_a_black_box.ipynb",
 }
-NEEDS_TORCH = {"classify_images.py", "compare_with_a_cnn.ipynb"}
+NEEDS_TORCH = {"compare_with_a_cnn.ipynb"}
 _TEXTS = {"source", "text", "text/html", "text/plain"}
 
 

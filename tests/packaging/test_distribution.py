@@ -16,7 +16,6 @@ pytestmark = pytest.mark.slow
 CLASSES = (
     "DPExplainableBoostingClassifier",
     "DPExplainableBoostingRegressor",
-    # Without torch: it asks for the extra when it is made.
     "DPLocallyLinearClassifier",
 )
 

@@ -35,7 +35,7 @@ print("done")
 from interpret_dp import DPLocallyLinearClassifier
 from interpret_dp.datasets import make_cohort
 cohort = make_cohort(800)
-model = DPLocallyLinearClassifier(epsilon=8.0, schema=cohort.schema, n_rows=800, epochs=1.0)
+model = DPLocallyLinearClassifier(epsilon=8.0, schema=cohort.schema, epochs=1.0, engine="opacus")
 model.fit(cohort.X, cohort.y)
 assert model.guarantee_.epsilon <= 8.0
 print("done")

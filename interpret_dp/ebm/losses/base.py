@@ -170,6 +170,11 @@ class RegressionLoss(Loss):
     ----------
     name : str
         As ``objective`` of an estimator; files hold it.
+    link : {"identity", "log"}
+        Scores are means, or their logarithms.
+    rule : {"difference", "gap", "mean", "log gap"}
+        Residuals are target minus score, ``residual`` of it, target minus exp(score), or
+        ``residual`` of log target minus score. The latter two belong to the link ``"log"``.
     lower, upper : float
         In units of the target.
     clip : float
@@ -202,6 +207,7 @@ class RegressionLoss(Loss):
         gap : ndarray of float64
             In units of the clip, or of the log scale for ``"log gap"``.
         clip : float
+            In units of the target, so that ``gap * clip`` is, too. The released variance sets it.
 
         Returns
         -------

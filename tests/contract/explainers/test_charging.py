@@ -297,7 +297,6 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     (("maps",), {"learning_rate": 0.0}, ValueError, "learning_rate is 0"),
     (("maps",), {"averaging": 1.0}, ValueError, "averaging is 1"),
     (("maps",), {"projection": "sparse"}, ValueError, "projection is 'sparse'"),
-    (("maps",), {"device": "tpu"}, ValueError, "device is 'tpu'"),
     (("maps",), {"engine": "ghost"}, ValueError, "engine is 'ghost'"),
     (("maps",), {"batch_size": 10}, ValueError, "give one of them"),
     (("maps",), MANY_STEPS | {"epochs": 2e6}, ValueError, "count is 2000001"),

@@ -208,7 +208,6 @@ def test_a_training_that_is_stopped_pays_for_the_steps_begun(
     when: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An error charges the whole; the user's own stop the count, the centre and the steps begun."""
-    pytest.importorskip("torch")
     given = {"sampling_rate": 0.3}
     stopping = Stopping(monkeypatch)
     whole, _ = attempt(stopping, None, "maps", **given)

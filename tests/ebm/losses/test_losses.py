@@ -1,5 +1,7 @@
 """Losses: the registry, and moments of residuals that follow from the residual alone."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -56,7 +58,9 @@ def test_no_loss_is_registered_whose_residual_has_no_bound():
         (lambda gap, clip: gap * np.nan, "a finite number for each gap"),
         (lambda gap, clip: gap[0], "a finite number for each gap"),
         (lambda gap, clip: gap if clip > 0.1 else gap * np.nan, "and clip=0.01"),
-        (lambda gap, clip: -gap, "has the sign of the gap"),
+        (lambda gap, clip: -gap, "which never falls"),
+        (lambda gap: gap, "fails for an array of gaps"),
+        (lambda gap, clip: 0.5 * np.sign(gap), "has the slope 64"),
         (lambda gap, clip: np.where(gap > 0, 4 * gap, gap), "has the slope 4 .*no slope is above"),
     ):
         faulty = {"name": "x", "residual": staticmethod(residual)}
@@ -64,4 +68,13 @@ def test_no_loss_is_registered_whose_residual_has_no_bound():
             register_loss(type("Faulty", (RegressionLoss,), faulty))
     with pytest.raises(ValueError, match="'rmse' is registered"):
         register_loss(type("Taken", (SquaredError,), {}))
+    with pytest.raises(ValueError, match="link is 'log' and its rule 'gap'"):
+        register_loss(type("Mixed", (SquaredErrorOfGaps,), {"name": "x", "link": "log"}))
+    with pytest.raises(ValueError, match="Nameless needs a class attribute name"):
+        register_loss(type("Nameless", (RegressionLoss,), {}))
+    instance: Any = SquaredError(0.0, 1.0, clip=1.0, spread=1.0)
+    with pytest.raises(TypeError, match="the class itself and not an instance"):
+        register_loss(instance)
+    # A cell that runs again registers the same loss.
+    assert register_loss(SquaredError) is LOSSES["rmse"]
     assert before == LOSSES
