@@ -16,6 +16,9 @@ export INTERPRET_DP_DATA := $(abspath ../shared/data)
 endif
 endif
 
+# Tests start hundreds of processes: each loads what another has compiled, wherever Python may write.
+export PYTHONDONTWRITEBYTECODE :=
+
 # Where other libraries' objects come in and go out; the whole takes as long as `make test`.
 NEWEST_PART := tests/contract tests/schema tests/explanation
 LOWEST_PART := $(NEWEST_PART) tests/mechanisms tests/accounting tests/ledger

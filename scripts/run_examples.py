@@ -20,14 +20,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import nbformat
-from nbclient import NotebookClient
-
 if TYPE_CHECKING:
+    from nbformat import NotebookNode
     from playwright.async_api import Browser, Page
 
 __all__ = ["digest_of", "main", "run_notebook", "run_script"]
@@ -50,12 +48,12 @@ _ARGUMENTS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run")
 _LIVE = "An editor with buttons: run the notebook to see it."
 
 
-def digest_of(notebook: nbformat.NotebookNode) -> str:
+def digest_of(notebook: Mapping[str, Any]) -> str:
     """Return the SHA-256 of the sources of all code cells; outputs are stored with that of theirs.
 
     Prose may be mended without a new run.
     """
-    sources = "\0".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    sources = "\0".join(cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code")
     return hashlib.sha256(sources.encode()).hexdigest()
 
 
@@ -80,6 +78,9 @@ async def run_notebook(path: Path, browser: Browser) -> float:
     ValueError
         If a cell warned, or the notebook would be too large.
     """
+    import nbformat
+    from nbclient import NotebookClient
+
     notebook = nbformat.read(path, as_version=4)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = os.environ | {
@@ -106,7 +107,7 @@ async def run_notebook(path: Path, browser: Browser) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-async def _freeze(output: nbformat.NotebookNode, wish: dict[str, Any], browser: Browser) -> None:
+async def _freeze(output: NotebookNode, wish: dict[str, Any], browser: Browser) -> None:
     """Put pictures in the place of what lives, in one output."""
     if output.get("name") == "stderr":
         raise ValueError(f"An example must run without a warning, but said: {output.text}")
@@ -116,12 +117,12 @@ async def _freeze(output: nbformat.NotebookNode, wish: dict[str, Any], browser: 
     address = _FRAME.search(str(data.get("text/html", "")))
     if address is not None:
         picture = await _draw_dashboard(browser, address[0], wish)
-        output.data = nbformat.NotebookNode({"image/png": picture})
+        output.data = {"image/png": picture}
     elif _PLOTLY in data:
         picture = await _draw_figure(browser, data[_PLOTLY])
-        output.data = nbformat.NotebookNode({"image/png": picture})
+        output.data = {"image/png": picture}
     elif _WIDGET in data:
-        output.data = nbformat.NotebookNode({"text/plain": _LIVE})
+        output.data = {"text/plain": _LIVE}
 
 
 async def _draw_dashboard(browser: Browser, address: str, wish: dict[str, Any]) -> str:
@@ -184,7 +185,9 @@ def _small(png: bytes) -> str:
     return base64.b64encode(file.getvalue()).decode("ascii")
 
 
-def _write(path: Path, notebook: nbformat.NotebookNode) -> None:
+def _write(path: Path, notebook: NotebookNode) -> None:
+    import nbformat
+
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

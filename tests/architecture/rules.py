@@ -76,7 +76,7 @@ def public_rooms_never_touch_rows(tree: SourceTree) -> Iterator[str]:
     for module in tree.modules.values():
         if module.room not in PUBLIC_ROOMS:
             continue
-        for entry, origin in tree.internal_imports(module):
+        for entry, origin in tree.internal_imports[module.name]:
             if _touches_rows(tree, origin):
                 yield _at(module, entry.line, f"imports {origin}, which touches rows")
         for loaded in sorted(tree.loaded_by(module.name)):

@@ -60,11 +60,13 @@ class Module:
         elif isinstance(node, ast.ImportFrom):
             base = self._absolute(node)
             yield from (f"{base}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and node.args:
-            called = ast.unparse(node.func).rsplit(".", 1)[-1]
-            first = node.args[0]
-            if called in _IMPORTING_CALLS and isinstance(first, ast.Constant):
-                yield str(first.value)
+        elif (
+            isinstance(node, ast.Call)
+            and node.args
+            and isinstance(node.args[0], ast.Constant)
+            and ast.unparse(node.func).rsplit(".", 1)[-1] in _IMPORTING_CALLS
+        ):
+            yield str(node.args[0].value)
 
     def _absolute(self, node: ast.ImportFrom) -> str:
         if not node.level:
@@ -127,12 +129,17 @@ class SourceTree:
                 target = passed_on if passed_on.split(".")[0] == self.name else parent
         return target if target in self.modules else None
 
-    def internal_imports(self, module: Module) -> Iterator[tuple[Import, str]]:
-        """Yield each import of a module of this package with the module that it leads to."""
-        for entry in module.imports:
-            origin = self.origin(entry.target)
-            if origin is not None and origin != module.name:
-                yield entry, origin
+    @cached_property
+    def internal_imports(self) -> dict[str, list[tuple[Import, str]]]:
+        """Return for each module the imports that lead to another one of this package, with it."""
+        found = {
+            name: [(entry, self.origin(entry.target)) for entry in module.imports]
+            for name, module in self.modules.items()
+        }
+        return {
+            name: [(entry, origin) for entry, origin in entries if origin not in (None, name)]
+            for name, entries in found.items()
+        }
 
     def loaded_by(self, name: str) -> set[str]:
         """Return the modules of this package that importing one of them runs, itself included."""
@@ -146,7 +153,7 @@ class SourceTree:
             parent = current.rpartition(".")[0]
             if parent:
                 waiting.append(parent)
-            for entry, origin in self.internal_imports(self.modules[current]):
+            for entry, origin in self.internal_imports[current]:
                 if entry.runs_at_import:
                     waiting.append(origin)
         return loaded

@@ -73,6 +73,18 @@ def test_registered_classes_load_no_plotting_and_no_torch():
     )
 
 
+TABLES = """
+import pandas, pyarrow
+from interpret_dp.schema import Continuous, encode_column, open_table
+for table in (pandas.DataFrame({{"a": [1]}}), pyarrow.table({{"a": [1, None]}})):
+    encode_column(open_table(table).column(0), Continuous(0, 1), 2)
+"""
+
+
+def test_tables_of_other_libraries_load_no_polars():
+    assert "polars" not in _probe(TABLES.format())
+
+
 HELP = """
 import contextlib, io
 from interpret_dp.cli import main

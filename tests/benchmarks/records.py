@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from benchmarks.records import Fit, Results
 
 
-def add(
-    results: Results,
-    problem: str,
-    engine: str,
-    epsilon: float | None,
-    scores: Sequence[float],
-    *,
-    seconds: float = 1.0,
-) -> None:
-    """Add the scores of splits 0, 1 and so on."""
-    results.add(
-        Fit(
-            problem=problem,
-            engine=engine,
-            version="1",
-            epsilon=epsilon,
-            split=split,
-            score=score,
-            seconds=seconds,
-            test_rows_per_training_row=0.25,
-        )
+def fits(problem: str, engine: str, epsilon: float | None, scores: Sequence[float]) -> list[Fit]:
+    """Return the scores of splits 0, 1 and so on."""
+    return [
+        Fit(problem, engine, "1", epsilon, split, score, 1.0, test_rows_per_training_row=0.25)
         for split, score in enumerate(scores)
-    )
+    ]
+
+
+def add(results: Results, *measured: Any) -> None:
+    """Add what ``fits`` returns."""
+    results.add(fits(*measured))

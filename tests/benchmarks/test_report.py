@@ -18,12 +18,9 @@ from interpret_dp import Integer
 from interpret_dp.datasets import DATA_VARIABLE
 
 
-def test_a_spread_is_the_median_and_both_ends():
+def test_the_page_and_its_figures(tmp_path, monkeypatch):
     assert spread([3.0, 1.0, 2.0]) == "2 (1 to 3)"
     assert spread([0.123456]) == "0.123"
-
-
-def test_the_page_and_its_figures(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     report = Report("A title", is_timed=True, packages=("scipy",))
     report.add("First", pd.DataFrame({"n": [np.int64(1_000)]}), measured={"x": np.ones(2)})
@@ -71,6 +68,7 @@ def room() -> SimpleNamespace:
 
 
 def test_each_stage_has_its_share_and_the_rest_is_named(room):
+    before = room.inner
     with timed_stages({"a": [(room, "inner")], "b": [(room, "outer")]}) as seconds:
         room.inner()
         _work(0.005)
@@ -80,14 +78,7 @@ def test_each_stage_has_its_share_and_the_rest_is_named(room):
     assert seconds["a"] >= 0.02
     assert seconds["b"] >= 0.03
     assert seconds[REST] >= 0.005
-
-
-def test_what_was_timed_is_put_back_even_after_an_error(room):
-    before = room.inner
-    with (
-        pytest.raises(ValueError, match="broken"),
-        timed_stages({"a": [(room, "inner")]}),
-    ):
+    with pytest.raises(ValueError, match="broken"), timed_stages({"a": [(room, "inner")]}):
         raise ValueError("broken")
     assert room.inner is before
 

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "from_schema_to_card.ipynb"
@@ -60,11 +59,11 @@ def _free_port() -> int:
 
 def _copy_without_outputs(path: Path) -> None:
     """Copy the example, so that nothing that was stored can pass for what this run shows."""
-    notebook = nbformat.read(EXAMPLE, as_version=4)
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-    nbformat.write(notebook, path)
+    notebook = json.loads(EXAMPLE.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    path.write_text(json.dumps(notebook), encoding="utf-8")
 
 
 @pytest.fixture

@@ -23,11 +23,7 @@ class Trainer:
 def test_functions_on_the_page_of_the_algorithm_exist():
     page = (ROOT / "docs" / "algorithm.md").read_text(encoding="utf-8")
     names = {name.rpartition(".")[2] for name in re.findall(r"`([A-Za-z_.]+)`", page)}
-    defined = {
-        node.name
-        for path in (ROOT / "interpret_dp").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-    }
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "interpret_dp").rglob("*.py"))
+    defined = {name for text in sources for name in re.findall(r"\b(?:def|class) (\w+)", text)}
     assert len(names) > 20
     assert names - defined <= {"fit", "ebm"}

@@ -62,10 +62,8 @@ def additive(kind: str) -> Any:
     X = rows()
     latent = score(X)
     targets: dict[str, tuple[Any, Any, dict[str, Any]]] = {
-        "classification": (["no", "yes"], np.where(latent > 0, "yes", "no"), {}),
         "pairs": ([0, 1], (latent > 0).astype(int), {"interactions": [("age", "stage")]}),
         "classes": ([1, 2, 3], np.digitize(latent, [-0.3, 0.6]) + 1, {}),
-        "regression": (None, latent, {}),
         "monotone": (None, latent, {"monotone_constraints": [1, 0, 0, 0]}),
         "poisson": (None, np.floor(np.exp(latent)), {"objective": "poisson_deviance"}),
         "gamma": (None, np.exp(latent) + 0.1, {"objective": "gamma_deviance"}),

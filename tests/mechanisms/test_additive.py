@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from interpret_dp.mechanisms import (
 )
 from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseRequest
 from tests.audit.fits import base_records, classifier, frame, regressor
-from tests.statistical.noise_checks import LEVEL, all_p
+from tests.statistical.noise_checks import check_scale
 
 
 def release(exact: Any, mu: float = 0.5, sensitivity: int = LATTICE) -> Any:
@@ -69,12 +70,7 @@ def standardised_noise(rounds: int, planned: float, claimed: float) -> Any:
 @pytest.mark.statistical
 def test_the_session_adds_the_noise_of_the_plan() -> None:
     """20,000 releases at mu = 0.03; level 1e-9; 2/3 and 3/2 of the noise are both rejected."""
-    values = all_p(*standardised_noise(20_000, 0.03, 0.03))
-    assert min(values.values()) > LEVEL, values
-    for factor in (2 / 3, 3 / 2):
-        values = all_p(*standardised_noise(20_000, 0.03 / factor, 0.03))
-        assert values["variance"] < LEVEL
-        assert values["shape"] < LEVEL
+    check_scale(lambda factor: standardised_noise(20_000, 0.03 / factor, 0.03))
 
 
 class Watching(SystemRandomness):
@@ -92,16 +88,18 @@ class Watching(SystemRandomness):
 
 
 def noise_of_a_fit(task: str, factor: float) -> Any:
-    """Return all noise of one fit in units of what its guarantee's bill says, times 2**20."""
+    """Return all noise of one fit, scaled to 2**20 by what its guarantee's bill says, and that."""
     randomness = Watching(factor)
     with use_randomness(randomness):
         fit = classifier if task == "classification" else regressor
         # So many rows that no term stands still.
         model = fit(frame(base_records(task) * 250), max_rounds=150, max_bins=64, max_leaves=16)
     each = {share.name: share.mu / math.sqrt(share.count) for share in model.guarantee_.releases}
-    return np.concatenate(
+    noise = np.concatenate(
         [draws * (each[name] / sensitivity) for name, sensitivity, draws in randomness.draws]
     )
+    assert len(noise) > 3_000
+    return np.rint(noise * 2**20).astype(np.int64), 2.0**20
 
 
 @pytest.mark.statistical
@@ -112,13 +110,4 @@ def test_a_whole_fit_draws_the_noise_that_its_guarantee_bills(task: str) -> None
     Level 1e-9 for each check. The residue check is left out, since scaled draws are no integers.
     A scale of 2/3 is 21 and one of 3/2 is 48 standard errors of the variance away.
     """
-    for factor, is_true in ((1.0, True), (2 / 3, False), (3 / 2, False)):
-        noise = noise_of_a_fit(task, factor)
-        assert len(noise) > 3_000
-        values = all_p(np.rint(noise * 2**20).astype(np.int64), 2.0**20)
-        del values["residues"]
-        if is_true:
-            assert min(values.values()) > LEVEL, values
-        else:
-            assert values["variance"] < LEVEL
-            assert values["shape"] < LEVEL
+    check_scale(partial(noise_of_a_fit, task), "residues")

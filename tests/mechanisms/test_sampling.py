@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import norm
 
 from interpret_dp.mechanisms import SeededRandomness, SystemRandomness
 from interpret_dp.mechanisms.additive import sampled_gaussian_mechanism
 from interpret_dp.mechanisms.draws import sampled_rows
-from tests.statistical.noise_checks import LEVEL
+from tests.statistical.noise_checks import LEVEL, binomial_p
 
 
 def given_bytes(*found: int) -> Any:
@@ -63,10 +63,10 @@ def test_samples_are_poisson() -> None:
     inside = np.zeros((n_samples, n_rows), dtype=np.bool_)
     for row in inside:
         row[randomness.sample(n_rows, rate)] = True
-    assert _two_sided(int(inside.sum()), n_samples * n_rows, rate) > LEVEL
+    assert binomial_p(int(inside.sum()), n_samples * n_rows, rate) > LEVEL
     # Rows are independent of each other in a sample, and samples of one row of each other.
-    assert _two_sided(int((inside[:, ::2] & inside[:, 1::2]).sum()), n_samples * 100, 0.01) > LEVEL
-    assert _two_sided(int((inside[::2] & inside[1::2]).sum()), 2_000 * n_rows, 0.01) > LEVEL
+    assert binomial_p(int((inside[:, ::2] & inside[:, 1::2]).sum()), n_samples * 100, 0.01) > LEVEL
+    assert binomial_p(int((inside[::2] & inside[1::2]).sum()), 2_000 * n_rows, 0.01) > LEVEL
     assert _size_variance_p(inside) > LEVEL
     shuffled = np.zeros_like(inside)
     for start in range(0, n_samples, 10):
@@ -75,12 +75,7 @@ def test_samples_are_poisson() -> None:
             shuffled[start + offset, rows] = True
     assert _size_variance_p(shuffled) < LEVEL
     repeats = int((shuffled[::2] & shuffled[1::2]).sum())
-    assert _two_sided(repeats, 2_000 * n_rows, 0.01) < LEVEL
-
-
-def _two_sided(successes: int, trials: int, probability: float) -> float:
-    law = binom(trials, probability)
-    return float(min(1.0, 2 * min(law.cdf(successes), law.sf(successes - 1))))
+    assert binomial_p(repeats, 2_000 * n_rows, 0.01) < LEVEL
 
 
 def _size_variance_p(inside: np.ndarray) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import norm
 
 from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
@@ -18,18 +18,20 @@ from interpret_dp.mechanisms import (
 )
 from interpret_dp.mechanisms import selection as selection_module
 from interpret_dp.mechanisms.selection import normal_tail_quantile, threshold
-from tests.statistical.noise_checks import LEVEL
+from tests.statistical.noise_checks import LEVEL, binomial_p
 
 MU = 0.5
 
 
-def select(counts: Any, delta: float = 1e-6, unit_rows: int = 1, randomness: Any = None) -> Any:
+def select(
+    counts: Any, delta: float = 1e-6, unit_rows: int = 1, randomness: Any = None, mu: float = MU
+) -> Any:
     return gaussian_thresholding(
         "levels",
         counts,
         unit_rows=unit_rows,
         sensitivity=unit_rows * LATTICE,
-        mu=MU,
+        mu=mu,
         delta=delta,
         randomness=randomness or SeededRandomness(1),
     )
@@ -59,51 +61,32 @@ def test_a_unit_s_values_are_named_with_probability_delta_at_most(
     assert unit_rows * norm.sf((too_low - unit_rows * LATTICE) / sigma) > delta
 
 
-def named_p(trials: int, delta: float, randomness: Any) -> float:
-    """P-value of 'a value of one row is named with probability ``delta`` at most'.
-
-    One selection of many values of one row each draws as many independent trials at once.
-    """
-    named = len(select(dict.fromkeys(map(str, range(trials)), 1), delta, 1, randomness).keys)
-    return float(binom.sf(named - 1, trials, delta))
-
-
 @pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("noise", "forgotten", "is_true"),
+    [(1.0, 0, True), (2 / 3, 0, False), (3 / 2, 0, False), (1.0, LATTICE, False)],
+)
 def test_values_of_one_row_are_named_as_rarely_as_promised(
-    monkeypatch: pytest.MonkeyPatch,
+    noise: float, forgotten: int, is_true: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """40,000 exact draws at delta 0.01; level 1e-9.
-
-    The control leaves out the row that the value itself has (threshold sigma z instead of
-    L + sigma z): at mu 0.5 values are then named with probability Phi(-2.326 + 0.5) = 0.034, which
-    is 24 standard errors away. A noise of 2/3 goes the other way and is caught by the next test.
-    """
-    assert named_p(40_000, 0.01, SystemRandomness()) > LEVEL
-
-    def forgets_the_row(unit_rows: int, sigma: float, delta: float) -> int:
-        return threshold(unit_rows, sigma, delta) - unit_rows * LATTICE
-
-    monkeypatch.setattr(selection_module, "threshold", forgets_the_row)
-    assert named_p(40_000, 0.01, SystemRandomness()) < LEVEL
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize(("noise", "is_true"), [(1.0, True), (2 / 3, False), (3 / 2, False)])
-def test_the_rate_of_naming_is_that_of_the_noise(noise: float, is_true: bool) -> None:
-    """40,000 values of one row at delta 0.01: two-sided, level 1e-9.
+    """One selection among 40,000 values of one row each at delta 0.01: two-sided, level 1e-9.
 
     With 2/3 of the noise the rate is Q(2.326 * 3/2) = 2.4e-4 (19 standard errors), with 3/2 of it
-    Q(2.326 * 2/3) = 0.06 (100 standard errors).
+    Q(2.326 * 2/3) = 0.06 (100 standard errors). A threshold that forgets the row that the value
+    itself has names values with probability Q(2.326 - 0.5) = 0.034 (24 standard errors).
     """
 
     class Scaled(SystemRandomness):
         def noise(self, sigma: float, size: int) -> Any:
             return super().noise(noise * sigma, size)
 
+    def lower(unit_rows: int, sigma: float, delta: float) -> int:
+        return threshold(unit_rows, sigma, delta) - forgotten
+
+    monkeypatch.setattr(selection_module, "threshold", lower)
     trials = 40_000
     named = len(select(dict.fromkeys(map(str, range(trials)), 1), 0.01, 1, Scaled()).keys)
-    tail = min(binom.cdf(named, trials, 0.01), binom.sf(named - 1, trials, 0.01))
-    assert (2 * float(tail) > LEVEL) is is_true
+    assert (binomial_p(named, trials, 0.01) > LEVEL) is is_true
 
 
 def test_frequent_values_are_named_in_the_order_of_their_values() -> None:
@@ -150,12 +133,4 @@ def test_a_delta_out_of_range_is_refused(delta: float) -> None:
 
 def test_noise_that_the_lattice_cannot_carry_is_refused() -> None:
     with pytest.raises(ValueError, match="'levels'"):
-        gaussian_thresholding(
-            "levels",
-            {},
-            unit_rows=1,
-            sensitivity=LATTICE,
-            mu=1e-13,
-            delta=0.1,
-            randomness=SeededRandomness(1),
-        )
+        select({}, mu=1e-13)

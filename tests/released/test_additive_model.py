@@ -7,45 +7,24 @@ import json
 import numpy as np
 import pytest
 
-from interpret_dp.accounting import Guarantee, mu_of_budget
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, EditRecord
 from interpret_dp.released.lookup import lookup_tables
 from interpret_dp.released.sql import DIALECTS, scoring_sql
-from interpret_dp.schema import Categorical, Continuous, Schema
-from tests.released.models import build_model
+from interpret_dp.schema import Categorical, Continuous
+from tests.released.models import assemble, build_model
 
 OTHER = {"type": "continuous", "lower": 0, "upper": 1, "scale": "linear"}
 
 
 @pytest.fixture
 def model():
-    schema = Schema(
-        {"age": Continuous(0, 10), "sex": Categorical(["f", "m"])},
-        target=Categorical(["no", "yes"]),
+    features = (
+        AdditiveFeature("age", Continuous(0, 10), np.array([5.0])),
+        AdditiveFeature("sex", Categorical(["f", "m"])),
     )
+    scores = [np.array([0.0, -1.0, 1.0, 0.0]), np.array([0.0, 0.5, -0.5, 0.0])]
     square = np.arange(16.0).reshape(4, 4)
-    return AdditiveModel(
-        task="classification",
-        schema=schema,
-        features=(
-            AdditiveFeature("age", schema.features["age"], np.array([5.0])),
-            AdditiveFeature("sex", schema.features["sex"]),
-        ),
-        terms=(
-            AdditiveTerm(0, np.array([0.0, -1.0, 1.0, 0.0]), np.ones(4), square + square.T),
-            AdditiveTerm(1, np.array([0.0, 0.5, -0.5, 0.0]), np.ones(4), None),
-        ),
-        intercept=-1.25,
-        classes=("no", "yes"),
-        n_rows=97.5,
-        noise_scale_binning=3.0,
-        noise_scale_boosting=0.25,
-        rounds=40,
-        guarantee=Guarantee(
-            epsilon=1.0, delta=1e-5, mu=mu_of_budget(1.0, 1e-5), mechanism="discrete Gaussian"
-        ),
-        parameters={"epsilon": 1.0},
-    )
+    return assemble(features, scores, -1.25, ["no", "yes"], [square + square.T, None])
 
 
 def test_what_bands_are_drawn_from_is_kept_beside_the_noise(model):
@@ -54,6 +33,7 @@ def test_what_bands_are_drawn_from_is_kept_beside_the_noise(model):
     noisy = scores + np.array([0.0, 1.0, -1.0, 0.0])
     first = dataclasses.replace(
         model.terms[0],
+        weights=np.ones(4),
         covariance=noise,
         noisy_scores=noisy,
         posterior_mean=scores + np.array([0.0, 0.5, 0.0, 0.0]),
@@ -77,8 +57,6 @@ def test_what_bands_are_drawn_from_is_kept_beside_the_noise(model):
         np.testing.assert_array_equal(term.noise_deviations, [0.0, 1.0, 2.0, 0.0])
         np.testing.assert_array_equal(term.noisy_scores, noisy)
         lower, upper = term.band()
-        assert (lower[1:-1] <= noisy[1:-1]).all()
-        assert (noisy[1:-1] <= upper[1:-1]).all()
         reach = 1.959964 * np.sqrt(1.75)
         np.testing.assert_allclose(lower[[0, -1]], scores[[0, -1]] - reach, rtol=1e-6)
         np.testing.assert_allclose(upper[[0, -1]], scores[[0, -1]] + reach, rtol=1e-6)
@@ -171,7 +149,6 @@ def test_noise_and_what_bands_are_made_from_are_checked(known, message):
     ("path", "value", "message"),
     [
         (("format",), "something", "not a model file"),
-        (("version",), 99, "newer interpret_dp"),
         (("intercept",), None, "intercept"),
         (("intercept",), "x", "intercept must be numbers"),
         (("terms", 0, "scores"), [0.0], "has shape"),

@@ -17,12 +17,12 @@ def test_scores_are_those_of_the_definition(n_rows, n_maps):
     values = np.einsum("kmd,nd->nkm", model.weights, inputs) + model.biases
     powers = np.exp(model.inverse_temperature * values)
     shares = powers / powers.sum(axis=2, keepdims=True)
-    assert model.map_values(inputs) == pytest.approx(values)
-    assert model.map_shares(inputs) == pytest.approx(shares)
+    np.testing.assert_allclose(model.map_values(inputs), values, rtol=1e-6)
+    np.testing.assert_allclose(model.map_shares(inputs), shares, rtol=1e-6)
     scores = (shares * values).sum(axis=2)
-    assert model.scores(inputs) == pytest.approx(scores)
+    np.testing.assert_allclose(model.scores(inputs), scores, rtol=1e-6)
     chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    assert model.predict_proba(inputs) == pytest.approx(chances)
+    np.testing.assert_allclose(model.predict_proba(inputs), chances, rtol=1e-6)
 
 
 def test_names_follow_the_schema():
@@ -56,17 +56,12 @@ def test_parts_that_do_not_fit_are_refused(changes, message):
         table_model(**changes)
 
 
-def _without(document, name):
-    del document[name]
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda d: d.update(format="other"), "its format is 'other'"),
-        (lambda d: d.update(version=2), "newer file"),
-        (lambda d: _without(d, "weights"), "lacks 'weights'"),
-        (lambda d: _without(d, "guarantee"), "lacks 'guarantee'"),
+        (lambda d: d.pop("weights"), "lacks 'weights'"),
+        (lambda d: d.pop("guarantee"), "lacks 'guarantee'"),
         (lambda d: d["weights"].update(float64="no base64!"), "no base64"),
         (lambda d: d["weights"].update(shape=[3, 4, 8]), "their shape"),
         (lambda d: d["weights"].update(shape=[-3, -4, 7]), "their shape"),

@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+import sys
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from interpret_dp import DPExplainableBoostingClassifier
+from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 from interpret_dp.released import AdditiveFeature
 from interpret_dp.released.sql import DIALECTS, scoring_sql
 from interpret_dp.schema import Categorical, Continuous
@@ -83,8 +84,6 @@ def check(result, model, rows):
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_sqlite_predicts_as_the_estimator_does(task, request):
-    from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
-
     is_regression = task == "regression"
     data = request.getfixturevalue("cost_cohort" if is_regression else "cohort")
     kind = DPExplainableBoostingRegressor if is_regression else DPExplainableBoostingClassifier
@@ -107,9 +106,8 @@ def test_sqlite_predicts_as_the_estimator_does(task, request):
 
 
 def test_without_sqlglot_the_extra_is_named(monkeypatch, cohort):
-    import sys
-
-    model = DPExplainableBoostingClassifier(schema=cohort.schema).fit(cohort.X, cohort.y)
+    model = DPExplainableBoostingClassifier(schema=cohort.schema, max_rounds=1)
+    model.fit(cohort.X, cohort.y)
     monkeypatch.setitem(sys.modules, "sqlglot", None)
     with pytest.raises(ModuleNotFoundError, match=r"interpret-dp\[sql\]"):
         model.to_sql("sqlite", table="people")

@@ -73,21 +73,6 @@ def test_conflicts_with_the_schema_are_errors(spec: Any, given: Any, bounds: Any
             read_arguments(["a"], [given], bounds, schema=schema)
 
 
-@pytest.mark.parametrize(
-    ("target", "bounds", "task"),
-    [
-        (Continuous(0, 1), (None, None), "classification"),
-        (None, (0, 1), "classification"),
-        (Categorical(["x"]), (None, None), "regression"),
-        (Categorical(["x"]), (0, 1), None),
-        (Continuous(0, 1), (0, 2), "regression"),
-    ],
-)
-def test_targets_of_the_other_task_are_errors(target: Any, bounds: Any, task: str | None) -> None:
-    with pytest.raises(SchemaError, match=r"[Tt]he target"):
-        read_arguments(["a"], None, [(0, 1)], *bounds, schema=Schema(target=target), task=task)
-
-
 def test_half_a_target_is_not_declared() -> None:
     read = read_arguments(["a"], None, [(0, 1)], target_min=0)
     assert (read.target, read.target_bounds) == (None, (0.0, None))

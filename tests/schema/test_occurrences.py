@@ -19,6 +19,7 @@ from interpret_dp.schema.occurrences import (
     levels_of_keys,
     number_kind,
 )
+from tests.schema.tables import object_column
 
 cells = st.one_of(
     st.none(),
@@ -29,17 +30,10 @@ cells = st.one_of(
 )
 
 
-def objects(values: list[Any]) -> Any:
-    column = np.empty(len(values), dtype=object)
-    for row, value in enumerate(values):
-        column[row] = value
-    return column
-
-
 @given(values=st.lists(cells, max_size=20), added=cells)
 def test_one_row_changes_one_count_by_one_at_most(values: list[Any], added: Any) -> None:
-    before = count_occurring(objects(values))
-    after = count_occurring(objects([*values, added]))
+    before = count_occurring(object_column(values))
+    after = count_occurring(object_column([*values, added]))
     changed = {key: after.get(key, 0) - before.get(key, 0) for key in {*before, *after}}
     moved = {key: change for key, change in changed.items() if change}
     assert moved in ({}, {level_key(added): 1})
@@ -47,7 +41,7 @@ def test_one_row_changes_one_count_by_one_at_most(values: list[Any], added: Any)
 
 @given(values=st.lists(cells, max_size=20))
 def test_every_counted_value_can_be_declared(values: list[Any]) -> None:
-    counts = count_occurring(objects(values))
+    counts = count_occurring(object_column(values))
     levels = levels_of_keys(sorted(counts, key=lambda key: (isinstance(key, str), key)), None)
     if levels:
         Categorical(levels)
@@ -67,7 +61,7 @@ def test_every_counted_value_can_be_declared(values: list[Any]) -> None:
         # A category without a row does not occur.
         (pd.Categorical(["a", None, "a"], categories=["a", "hidden"]), {"a": 2}),
         (pd.Categorical([1, 2, 1]), {1.0: 2, 2.0: 1}),
-        (objects(["a", 1, 1.0, True, "1", None]), {"a": 1, 1.0: 3, "1": 1}),
+        (object_column(["a", 1, 1.0, True, "1", None]), {"a": 1, 1.0: 3, "1": 1}),
         (np.array([], dtype=object), {}),
     ],
     ids=repr,
@@ -82,9 +76,9 @@ def test_columns_of_every_kind(column: Any, expected: dict[Any, int]) -> None:
         (np.array([1], dtype=np.uint8), [0.0, 1.0], [0, 1]),
         (np.array([1.5]), [0.0, 1.5], [0.0, 1.5]),
         (np.array([True]), [0.0, 1.0], [False, True]),
-        (objects([]), [0.0, 1.5, "a"], [0, 1.5, "a"]),
+        (object_column([]), [0.0, 1.5, "a"], [0, 1.5, "a"]),
         (pd.Categorical([1]), [1.0], [1]),
-        (objects([]), [1.0, "1", "a"], [1, "a"]),
+        (object_column([]), [1.0, "1", "a"], [1, "a"]),
     ],
     ids=repr,
 )

@@ -7,21 +7,22 @@ true distribution as often as they say and reject every wrong one that the other
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, norm
+from scipy.stats import binom, chi2, norm
 
 Integers = NDArray[np.int64]
 
 LEVEL = 1e-9
 """Level of each check of draws from the system, which are others in every run.
 
-A run holds 85 p-values against it: 62 in test_vectorised_draws, 16 in test_additive, 4 in
-test_sampling, 2 in test_selection, 1 in test_choice (all in tests/mechanisms).
+A run holds 84 p-values against it: 62 in test_vectorised_draws, 16 in test_additive, 4 in
+test_sampling, 1 in test_selection, 1 in test_choice (all in tests/mechanisms).
 Some are of chi-square or normal approximations, whose tails are up to six times as heavy there. So
-a correct sampler fails a run with probability below 85 * 6e-9 < 1e-6. Controls, which must be
+a correct sampler fails a run with probability below 84 * 6e-9 < 1e-6. Controls, which must be
 rejected, are at least eight standard deviations beyond the level, or draw from a seed.
 """
 
@@ -85,6 +86,30 @@ def all_p(draws: Integers, sigma: float) -> dict[str, float]:
         "lag 1": dependence_p(draws, sigma),
         "lag 2": dependence_p(draws, sigma, 2),
     }
+
+
+def check_scale(noise: Callable[[float], tuple[Integers, float]], *without: str) -> None:
+    """Accept noise, and reject two thirds and three halves of it.
+
+    Parameters
+    ----------
+    noise : callable (factor) -> draws, sigma
+        Draws of the factor times their scale, and the scale.
+    without : str
+        Names of checks that are left out.
+    """
+    values = all_p(*noise(1.0))
+    assert min(p for name, p in values.items() if name not in without) > LEVEL, values
+    for factor in (2 / 3, 3 / 2):
+        values = all_p(*noise(factor))
+        assert values["variance"] < LEVEL
+        assert values["shape"] < LEVEL
+
+
+def binomial_p(successes: int, trials: int, probability: float) -> float:
+    """Two-sided p-value of 'the probability of a success is this one'."""
+    law = binom(trials, probability)
+    return float(min(1.0, 2 * min(law.cdf(successes), law.sf(successes - 1))))
 
 
 def _cumulative(edges: Any, sigma: float) -> Any:

@@ -185,25 +185,25 @@ def _flat(parts):
     return np.concatenate([np.ravel(part) for part in parts])
 
 
-def claimed_over_observed(fit, names):
+def claimed_over_observed(fit, names, noise=FixedHistograms, n_fits=FITS):
     """Return the ratio of each bin that ever moved, of the named terms."""
     scores, claims = [], []
-    for seed in range(FITS):
-        with use_randomness(FixedHistograms(seed)):
+    for seed in range(n_fits):
+        with use_randomness(noise(seed)):
             model = fit()
         chosen = [model.term_names_.index(name) for name in names]
-        scores.append(np.concatenate([model.term_scores_[k] for k in chosen]))
+        scores.append(_flat(model.term_scores_[k] for k in chosen))
         terms = [model.released_.terms[k] for k in chosen]
-        own = [np.where(t.too_few_rows, 0.0, t.standard_deviations) for t in terms]
-        claims.append(np.concatenate(own))
+        # Bins with too few rows never move, and their deviation is no claim about noise.
+        claims.append(_flat(np.where(t.too_few_rows, 0.0, t.standard_deviations) for t in terms))
     claimed = np.mean(claims, axis=0)
     # Bins without rows never move but for rounding.
     moved = claimed > 1e-3 * claimed.max()
     return claimed[moved] / np.std(scores, axis=0, ddof=1)[moved]
 
 
-def honest(ratio):
-    return float(np.mean((ratio > 0.8) & (ratio < 1.25)))
+def honest(ratio, lowest=0.8, highest=1.25):
+    return float(np.mean((ratio > lowest) & (ratio < highest)))
 
 
 def is_nominal(held, *, wider=0.0):

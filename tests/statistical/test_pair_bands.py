@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
-from interpret_dp.mechanisms import SeededRandomness, use_randomness
+from interpret_dp.mechanisms import SeededRandomness
 from tests.ebm.pairs.pair_problems import COSTS, LABELS, problem
+from tests.statistical.test_noise_bands import claimed_over_observed, honest
 
 pytestmark = pytest.mark.statistical
 
 FITS = 45
-LOWEST, HIGHEST = 0.75, 1.35
+PAIRS = [("age", "bmi"), ("site", "grade")]
+WITHIN = (0.75, 1.35)
 
 
 class FixedHistograms(SeededRandomness):
@@ -39,37 +41,19 @@ class FixedHistograms(SeededRandomness):
         return exact + np.rint(drawn).astype(np.int64)
 
 
-def honest(ratio):
-    return float(np.mean((ratio > LOWEST) & (ratio < HIGHEST)))
-
-
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_bands_of_pairs_are_honest(task):
     data = problem(8_000)
     is_labels = task == "classification"
     kind = DPExplainableBoostingClassifier if is_labels else DPExplainableBoostingRegressor
     schema, target = (LABELS, data.labels) if is_labels else (COSTS, data.costs)
-    scores, claims = [], []
-    for seed in range(FITS):
-        with use_randomness(FixedHistograms(seed)):
-            model = kind(
-                epsilon=1.0,
-                delta=1e-6,
-                schema=schema,
-                interactions=[("age", "bmi"), ("site", "grade")],
-                max_rounds=12,
-                n_jobs=1,
-            ).fit(data.X, target)
-        scores.append(np.concatenate([table.ravel() for table in model.term_scores_[5:]]))
-        # Cells with too few rows never move, and their deviation is no claim about noise.
-        pairs = model.released_.terms[5:]
-        own = [np.where(t.too_few_rows, 0.0, t.standard_deviations) for t in pairs]
-        claims.append(np.concatenate(own))
-    claimed = np.mean(claims, axis=0)
-    moved = claimed > 0
-    ratio = claimed[moved] / np.std(scores, axis=0, ddof=1)[moved]
+    model = kind(
+        epsilon=1.0, delta=1e-6, schema=schema, interactions=PAIRS, max_rounds=12, n_jobs=1
+    )
+    names = [" & ".join(pair) for pair in PAIRS]
+    ratio = claimed_over_observed(lambda: model.fit(data.X, target), names, FixedHistograms, FITS)
     assert len(ratio) > 20
-    assert honest(ratio) >= 0.87
+    assert honest(ratio, *WITHIN) >= 0.87
     # Controls: the same check must fail for claims that are too small or too large.
-    assert honest(ratio / 2) < 0.5
-    assert honest(ratio * 2) < 0.5
+    assert honest(ratio / 2, *WITHIN) < 0.5
+    assert honest(ratio * 2, *WITHIN) < 0.5
