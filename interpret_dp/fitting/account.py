@@ -94,6 +94,11 @@ def account_of(
     TypeError, ValueError, LedgerError
         If one of them is of another form, a ledger was given without a name, or it has no budget
         for that name.
+
+    Warns
+    -----
+    PrivacyWarning
+        If a data set is named, and no ledger is given.
     """
     if dataset is not None and (not isinstance(dataset, str) or not dataset.strip()):
         raise ValueError(
@@ -113,9 +118,9 @@ def account_of(
         dataset = _UNNAMED if is_usual else f"{_UNNAMED} ({protected[:_LONGEST_HINT]})"
     elif ledger is None:
         warnings.warn(
-            f"dataset is {dataset!r} and ledger is None: this process alone counts what the request "
-            "costs. Pass the ledger of that data set; a model that was loaded from a file has none, "
-            "so set it: model.set_params(ledger=...).",
+            f"dataset is {dataset!r} and ledger is None: this process alone counts what the "
+            "request costs. Pass the ledger of that data set; a model that was loaded from a file "
+            "has none, so set it: model.set_params(ledger=...).",
             PrivacyWarning,
             stacklevel=5,
         )
