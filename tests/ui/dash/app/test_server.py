@@ -72,9 +72,8 @@ def run(path, serve, control=""):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("serve", [SERVED, SHOWN], ids=["show_link", "show"])
-def test_a_script_that_served_a_page_ends_cleanly(model_file, serve):
-    done = run(model_file, serve)
+def test_a_script_that_served_a_page_ends_cleanly(model_file):
+    done = run(model_file, SERVED + SHOWN)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "stopped 127.0.0.1"
 

@@ -47,15 +47,6 @@ class EditorClient:
             if isinstance(identity, dict) and "action" in identity and identity not in self.buttons:
                 self.buttons.append(identity)
 
-    @property
-    def identity(self) -> dict[str, Any]:
-        """The card's part of all its ids."""
-        return self.identities["editor"]
-
-    @identity.setter
-    def identity(self, value: dict[str, Any]) -> None:
-        self.identities["editor"] = value
-
     # ------------------------------------------------------------------------------- gestures
 
     def press(self, action: str) -> None:
