@@ -88,11 +88,9 @@ def test_levels_and_each_class_have_verdicts():
     ("call", "message"),
     [
         (lambda: session().verdict("age", "wavy"), "'monotone', 'increasing', 'decreasing', 'fl"),
-        (lambda: session().verdict("age", alpha=0), "above 0 and below 1"),
         (lambda: session().verdict("age", alpha=1.0), "above 0 and below 1"),
         (lambda: session().verdict("age", alpha="5 %"), "real number"),
         (lambda: session().verdict("city", "monotone"), "ordered=True"),
-        (lambda: session().verdict("city", "increasing"), "ordered=True"),
         (lambda: session().verdict("age", class_label="a"), "more than two classes"),
         (lambda: session(3).verdict("age"), "one of 'a', 'b', 'c'"),
         (lambda: session(3).verdict("age", class_label="d"), "one of 'a', 'b', 'c'"),
@@ -157,11 +155,9 @@ HIGHEST = 0.17
     ("truth", "shape", "lowest"),
     [
         (np.zeros(12), "increasing", 0.03),
-        (np.zeros(12), "decreasing", 0.03),
         (np.zeros(12), "flat", 0.03),
         (np.linspace(0, 1, 12), "increasing", 0.0),
         (np.repeat([0.0, 2.0], 6), "increasing", 0.0),
-        (np.geomspace(0.1, 8, 12), "increasing", 0.0),
     ],
 )
 def test_curves_of_the_shape_are_called_signal_at_most_as_often_as_the_level_says(
