@@ -133,8 +133,7 @@ def test_example_runs_in_jupyterlab_and_its_editor_edits(browser_page, jupyterla
 
     from tests.browser.driver import SCREENSHOTS, Dashboard
 
-    page = browser_page
-    page.set_default_timeout(30_000)
+    page, driver = browser_page, Dashboard(browser_page)
     page.set_viewport_size({"width": 1300, "height": 1000})
     page.goto(jupyterlab)
     # Without a kernel, running asks which one to take.
@@ -160,7 +159,7 @@ def test_example_runs_in_jupyterlab_and_its_editor_edits(browser_page, jupyterla
     expect(page.get_by_text("'age' was edited, so its effect").first).to_be_visible()
 
     # A range is drawn over the left half of the curve, and shifted.
-    Dashboard(page).hold_still()
+    driver.hold_still()
     area = plot.locator(".nsewdrag").first.bounding_box()
     height = area["y"] + area["height"] / 2
     page.mouse.move(area["x"] + 3, height)

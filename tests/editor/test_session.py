@@ -235,7 +235,7 @@ class Reference:
         assert self.session.released.digest == now.digest
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.sampled_from([*MODELS]), st.lists(STEPS, min_size=8, max_size=16))
 def test_any_sequence_of_steps_keeps_history_bins_and_guarantee(name, steps):
     reference = Reference(MODELS[name])

@@ -5,14 +5,12 @@ from __future__ import annotations
 import copy
 import dataclasses
 
-import plotly.graph_objects as go
 import pytest
 
-from interpret_dp.explanation.objects import live_view
 from interpret_dp.ui.dash.components import explanation_of
 from tests.explanation.influences import SOURCES, adult_explanation, explainer_spend, guarantee
 from tests.ledger.requests import reserve
-from tests.ui.dash.client import AppClient, components, ids, text_of
+from tests.ui.dash.client import components, ids, text_of
 
 
 def panels(tree):
@@ -36,16 +34,6 @@ def test_interprets_callbacks_get_figure_and_panel(shown, open_app, kind, key):
     assert explanation.privacy.guarantee.sentence in shown_text
     assert "What does this mean?" in shown_text
     assert ("no noise protects them" in shown_text) is (kind == "local")
-
-
-def test_everybody_else_gets_a_figure(shown):
-    AppClient(shown.total).part()
-    for explanation in (shown.total, shown.local):
-        for key in (None, 0):
-            figure = explanation.visualize(key)
-            assert isinstance(figure, go.Figure)
-            assert any("Privacy cost" in note.text for note in figure.layout.annotations)
-            assert live_view(explanation, key) is None
 
 
 def test_an_error_in_the_figure_appears_in_the_card(shown, open_app, monkeypatch):
