@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from interpret_dp import Categorical, Continuous, PrivacySpend, Schema
+from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.explanation.maps import map_use, offered_classes, percent_text, read_row
-from interpret_dp.explanation.maps_objects import rows_explanation
 from tests.contract.explainers.test_copies import MADE_UP
 from tests.explanation.maps_models import (
     TABLE_INPUTS,
@@ -18,7 +17,7 @@ from tests.explanation.maps_models import (
     image_inputs,
     image_model,
     image_rows,
-    promise,
+    rows_of,
     stroke_model,
     stroke_rows,
     table_model,
@@ -42,11 +41,6 @@ def hostile_model() -> Any:
         biases=np.zeros((2, 2)),
         classes=(HOSTILE, "no"),
     )
-
-
-def rows_of(model: Any, inputs: Any, values: Any) -> Any:
-    privacy = PrivacySpend(guarantee=promise())
-    return rows_explanation(model, inputs, values, privacy=privacy, name="x")
 
 
 def texts_of(figure: Any) -> str:

@@ -80,10 +80,10 @@ def test_the_panel_shows_the_ledger_as_of_now(shown, open_app, tmp_path):
 
 def test_models_and_explainers_share_the_full_dashboard(shown, open_app):
     client = open_app([shown.total, adult_explanation(), shown.local])
-    rows = client.pane("local-plots-container-0", local_model_drop=[1], local_instance_idx_0=[2, 0])
+    rows = client.ask("local-plots-container-0", local_model_drop=[1], local_instance_idx_0=[2, 0])
     assert "This explanation cost no privacy" in text_of(rows)
     assert "This explanation cost epsilon 0.1" in text_of(rows)
-    overall = client.pane("local-overall-plot-container-0", local_model_drop=[1])
+    overall = client.ask("local-overall-plot-container-0", local_model_drop=[1])
     assert "The explainer's whole budget" in text_of(overall)
     tab = text_of(client.privacy_tab())
     assert "Data set: loans" in tab
@@ -108,7 +108,7 @@ def test_an_explainers_request_is_found_in_its_account(open_app, tmp_path):
     tab = text_of(client.privacy_tab())
     assert "DPLimeTabular" in tab
     assert "models of this dashboard" in tab
-    card = client.pane("local-overall-plot-container-0", local_model_drop=[0])
+    card = client.ask("local-overall-plot-container-0", local_model_drop=[0])
     assert "this explainer 100 %" not in text_of(card)
     assert "Room for about 50 more queries." in text_of(card)
     assert dataclasses.replace(spend, queries=None).model_share >= spend.model_share

@@ -24,8 +24,8 @@ def editor(shown, session):
 
 
 def uploaded(document) -> str:
-    content = document if isinstance(document, bytes) else json.dumps(document).encode()
-    return f"data:application/json;base64,{base64.b64encode(content).decode()}"
+    content = base64.b64encode(json.dumps(document).encode()).decode()
+    return f"data:application/json;base64,{content}"
 
 
 # ---------------------------------------------------------------------------------- selecting
