@@ -82,6 +82,12 @@ def without_rows(model: AdditiveModel, name: str, bins: list[int]) -> AdditiveMo
     return dataclasses.replace(model, terms=tuple(terms))
 
 
+def as_older_version(model: AdditiveModel) -> AdditiveModel:
+    """Return an edited model as an older version wrote it: without its released curves."""
+    terms = [dataclasses.replace(term, released=None, moved=None) for term in model.terms]
+    return dataclasses.replace(model, terms=tuple(terms))
+
+
 def session(n_classes: int = 2, seed: int = 0, covariance: bool = True) -> EditSession:
     return Holder(build_model(n_classes, seed, covariance)).edit()
 

@@ -19,7 +19,7 @@ from interpret_dp.editor import EditSession
 from interpret_dp.editor.session import shared_session
 from interpret_dp.released import AdditiveModel, EditRecord
 from tests.editor import test_pairs as pairs
-from tests.editor.models import Holder, build_model, mean_score, session
+from tests.editor.models import Holder, as_older_version, build_model, mean_score, session
 from tests.editor.test_operations import ARGUMENTS
 
 MODELS = {n: build_model(n) for n in (0, 2, 3)} | {"pair": pairs.build()}
@@ -355,8 +355,7 @@ def test_an_edited_model_that_was_saved_still_knows_its_release(n_classes):
 def test_a_model_that_an_older_version_edited_does_not_claim_to_know_its_release():
     first = session()
     first.shift("age", 0.5)
-    terms = [dataclasses.replace(t, released=None, moved=None) for t in first.released.terms]
-    old = dataclasses.replace(first.released, terms=tuple(terms))
+    old = as_older_version(first.released)
     assert "released" not in old.to_dict()["terms"][0]
     assert (old.terms[0].is_edited, old.terms[0].signal_to_noise) == (True, None)
     again = Holder(old).edit()

@@ -11,7 +11,7 @@ import pytest
 from interpret_dp.editor.verdict import N_SIMULATIONS, judge
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.schema import Continuous
-from tests.editor.models import Holder, build_model, session, without_rows
+from tests.editor.models import Holder, as_older_version, build_model, session, without_rows
 
 
 def with_age(scores, covariance, weights=None) -> AdditiveModel:
@@ -109,11 +109,9 @@ def test_what_has_no_verdict_is_refused(call, message):
 
 
 def repaired() -> AdditiveModel:
-    """Return a model as an older version edited it: without its released curve."""
     editing = session()
     editing.make_monotone("age")
-    terms = [dataclasses.replace(t, released=None, moved=None) for t in editing.released.terms]
-    return dataclasses.replace(editing.released, terms=tuple(terms))
+    return as_older_version(editing.released)
 
 
 # --------------------------------------------------------------------------------- calibration
