@@ -22,7 +22,8 @@ def _chromium() -> str | None:
     return os.environ.get(CHROMIUM_VARIABLE) or shutil.which("chromium")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of this machine at which nothing listens."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
@@ -75,7 +76,7 @@ def show_server() -> Iterator[Callable[[Any], str]]:
     """
     import interpret
 
-    interpret.init_show_server(("127.0.0.1", _free_port()))
+    interpret.init_show_server(("127.0.0.1", free_port()))
     # interpret finds a page by the identity of the object, so none may be collected.
     served = []
 

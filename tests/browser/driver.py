@@ -154,11 +154,6 @@ class Dashboard:
         self.page.keyboard.press("Escape")
         self.settle()
 
-    def press(self, label: str) -> None:
-        """Press a button of a figure."""
-        self.page.locator(".updatemenu-button", has_text=label).first.click()
-        self.settle()
-
     def open_tab(self, name: str) -> None:
         """Full dashboard: open a tab by its title ("Global", "Local", ...).
 
@@ -227,8 +222,8 @@ class Dashboard:
     def assert_nothing_is_cut(self) -> None:
         """Fail if a page must be scrolled sideways, a label is cut, or one covers another."""
         self.assert_fits()
-        assert not self.page.evaluate(_CUT)
-        assert not self.page.evaluate(_OVERLAPPING)
+        assert self.page.evaluate(_CUT) == []
+        assert self.page.evaluate(_OVERLAPPING) == []
 
     def assert_clean(self) -> None:
         """Fail if the page logged an error or a request of it failed."""

@@ -16,7 +16,7 @@ _PLACE = """
     const box = plot.getBoundingClientRect();
     const at = code === null ? -1 : meta.codes.indexOf(code);
     const x = code === null ? position : (meta.left[at] + meta.right[at]) / 2;
-    const entry = meta.traces.find(one => one.codes.includes(code));
+    const entry = code !== null && meta.traces.find(one => one.codes.includes(code));
     const height = entry ? plot.data[entry.trace].y[entry.codes.indexOf(code)] : 0;
     return [
         box.left + xaxis._offset + xaxis.d2p(x),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interpret_dp.explanation.pages.model import render_html
-from tests.browser.driver import Dashboard
 from tests.browser.editor_page import EditorPage
 
 pytestmark = pytest.mark.browser
@@ -36,30 +34,25 @@ def unnamed(page):
     return missing, {name for _, name in named}
 
 
-def test_every_part_of_the_editor_has_a_name(dashboard, shown):
-    page = dashboard(shown.total)
-    for term in ("age", "smoker"):
-        page.select(f"Name ({term})")
-        editor = EditorPage(page)
-        if term == "age":
-            editor.unfold("Download")
-        # interpret's own list has a hidden field; it is not ours to mend.
-        missing, names = unnamed(page.page)
-        assert missing == []
-        assert shown.total.describe()[term] in names
-        fields = {"Gesture", "Scale", "Number", "Message", "Shape to test for", "Load a file"}
-        assert fields <= names
-        assert page.page.evaluate(_FAULTS) == []
-        # The script mends what Dash draws anew, too.
-        editor.choose("Scale of all terms")
-        assert page.page.evaluate(_FAULTS) == []
-    page.assert_clean()
+def assert_named(page, explanation, term):
+    """Check the names of everything in the editor of a term; some of it is Dash's."""
+    # interpret's own list has a hidden field; it is not ours to mend.
+    missing, names = unnamed(page.page)
+    assert missing == []
+    assert explanation.describe()[term] in names
+    fields = {"Gesture", "Scale", "Number", "Message", "Shape to test for", "Load a file"}
+    assert fields <= names
+    assert page.page.evaluate(_FAULTS) == []
 
 
-def test_keys_select_and_move_bins(dashboard, shown):
+def test_every_part_of_the_editor_has_a_name_and_keys_select_and_move_bins(
+    dashboard, shown, session
+):
     page = dashboard(shown.total)
     page.select("Name (age)")
-    editor, session = EditorPage(page), shown.total.edit_session
+    editor = EditorPage(page)
+    editor.unfold("Download")
+    assert_named(page, shown.total, "age")
     plot = editor.card.locator(".idp-editor-plot > [tabindex='0']")
     plot.focus()
     editor.keys("ArrowRight", "ArrowRight", "Shift+ArrowRight")
@@ -80,33 +73,19 @@ def test_keys_select_and_move_bins(dashboard, shown):
     view = session.view("age")
     low, high = page.figures()[0]["layout"]["yaxis"]["range"]
     moved = view.current - view.original
-    try:
-        assert list(np.flatnonzero(moved)) == [2, 3]
-        assert moved[2] == pytest.approx(moved[3]) == pytest.approx(0.02 * (high - low), rel=0.2)
-        # One edit for a held key; Escape gives one up.
-        assert len(session.history) == 1
-        page.page.keyboard.down("ArrowDown")
-        editor.keys("Escape")
-        page.page.keyboard.up("ArrowDown")
-        page.settle()
-        assert len(session.history) == 1
-    finally:
-        while session.can_undo:
-            session.undo()
+    assert list(np.flatnonzero(moved)) == [2, 3]
+    assert moved[2] == pytest.approx(moved[3]) == pytest.approx(0.02 * (high - low), rel=0.2)
+    # One edit for a held key; Escape gives one up.
+    assert len(session.history) == 1
+    page.page.keyboard.down("ArrowDown")
+    editor.keys("Escape")
+    page.page.keyboard.up("ArrowDown")
+    page.settle()
+    assert len(session.history) == 1
+
+    page.select("Name (smoker)")
+    assert_named(page, shown.total, "smoker")
+    # The script mends what Dash draws anew, too.
+    EditorPage(page).choose("Scale of all terms")
+    assert page.page.evaluate(_FAULTS) == []
     page.assert_clean()
-
-
-def test_a_narrow_exported_page_says_in_words_what_each_figure_shows(browser_page, shown, tmp_path):
-    path = tmp_path / "page.html"
-    model, spend = shown.model.released_, shown.total.privacy
-    path.write_text(render_html(model, spend, local=shown.local), "utf-8")
-    page = Dashboard(browser_page)
-    browser_page.set_viewport_size({"width": 390, "height": 900})
-    page.open_file(path)
-    page.look_at_all()
-    page.assert_nothing_is_cut()
-    missing, names = unnamed(browser_page)
-    assert missing == []
-    assert {*shown.total.describe().values()} <= names
-    assert any("intercept" in name and "age" in name for name in names)
-    page.screenshot("exported_narrow")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.browser.test_access import unnamed
+
 pytestmark = pytest.mark.browser
 
 HOSTILE = "<img src=x onerror=\"document.title='broken'\">"
@@ -13,7 +15,7 @@ MARKUP = "<b>f</b>"
 
 @pytest.fixture(scope="module")
 def exported(cohort, tmp_path_factory):
-    """Write the page of a model with a pair and six predictions; names of levels are hostile."""
+    """Write the page of a model with pairs and six predictions; names of levels are hostile."""
     from interpret_dp import Categorical, DPExplainableBoostingClassifier, Schema
     from interpret_dp.explanation.pages.model import render_html
 
@@ -22,15 +24,17 @@ def exported(cohort, tmp_path_factory):
         target=cohort.schema.target,
     )
     X = cohort.X.assign(sex=cohort.X["sex"].replace({"male": HOSTILE, "female": MARKUP}))
+    pairs = [("sex", "smoker"), ("age", "sex"), ("age", "smoker")]
     model = DPExplainableBoostingClassifier(
-        epsilon=4, delta=1e-6, schema=schema, interactions=[("age", "bmi")]
+        epsilon=4, delta=1e-6, schema=schema, interactions=pairs
     ).fit(X, cohort.y)
     curves = {name: curve for name, curve in cohort.curves.items() if name != "sex"}
     local = model.explain_local(X[:6], cohort.y[:6])
+    sentences = model.explain_global().describe()
     path = tmp_path_factory.mktemp("exported") / "page.html"
     content = render_html(model.to_released(), model.privacy_spend_, truth=curves, local=local)
     path.write_text(content, encoding="utf-8")
-    return path
+    return path, sentences
 
 
 def _scales(page, where):
@@ -43,11 +47,11 @@ def _scales(page, where):
 
 
 def test_every_figure_is_drawn_without_a_network_on_its_own_scale_or_one(open_file, exported):
-    page = open_file(exported)
+    page = open_file(exported[0])
     # What is far below is drawn when it is scrolled to.
-    assert 0 < len(page.figures()) < 1 + 10 + 1 + 6
+    assert 0 < len(page.figures()) < 1 + 10 + 3 + 6
     page.look_at_all()
-    assert len(page.figures()) == 1 + 10 + 1 + 6
+    assert len(page.figures()) == 1 + 10 + 3 + 6
     assert all(figure["data"] for figure in page.figures())
     assert page.page.locator(".pair .js-plotly-plot .heatmaplayer").count() > 0
     page.screenshot("exported_page")
@@ -59,13 +63,13 @@ def test_every_figure_is_drawn_without_a_network_on_its_own_scale_or_one(open_fi
     assert MARKUP in page.text()
 
     # One scale for all curves, and back.
-    before, of_the_pair = _scales(page, "curves"), _scales(page, "pairs")
+    before, of_the_pairs = _scales(page, "curves"), _scales(page, "pairs")
     assert len(set(before)) == 10
     page.page.locator("#same-scale").check()
     page.settle()
     assert len(set(_scales(page, "curves"))) == 1
     # The heat map's axis is the other feature.
-    assert _scales(page, "pairs") == of_the_pair
+    assert _scales(page, "pairs") == of_the_pairs
     page.page.locator("#same-scale").uncheck()
     page.settle()
     # Tick labels of another width leave the curve another height, which plotly's margins follow.
@@ -75,48 +79,43 @@ def test_every_figure_is_drawn_without_a_network_on_its_own_scale_or_one(open_fi
     )
     assert (np.abs(again - first) < 0.01 * np.ptp(first, axis=1, keepdims=True)).all()
 
-    page.narrow(400)
-    page.assert_clean()
-
-
-def test_plausible_curves_are_shown_in_drawn_figures_and_in_those_drawn_later(open_file, exported):
-    page = open_file(exported)
-    page.page.locator("#draws").check()
-    page.look_at_all()
-    shown = (
-        "() => [...document.querySelectorAll('#shapes .plot')].map(plot => plot.data"
-        ".filter(trace => trace.meta === 'plausible curves' && trace.visible).length)"
-    )
-    counts = page.page.evaluate(shown)
-    assert counts.count(0) == 1  # the pair
-    page.screenshot("exported_page_draws")
-    page.page.locator("#draws").uncheck()
-    page.settle()
-    assert not any(page.page.evaluate(shown))
-    page.assert_clean()
-
-
-def test_many_terms_are_searched_and_all_curves_are_drawn_for_one_scale(
-    open_file, cohort, tmp_path
-):
-    from interpret_dp import DPExplainableBoostingClassifier
-    from interpret_dp.explanation.pages.model import render_html
-
-    pairs = [("age", "sex"), ("bmi", "sex"), ("age", "smoker")]
-    model = DPExplainableBoostingClassifier(
-        epsilon=8, delta=1e-6, schema=cohort.schema, interactions=pairs, max_rounds=2
-    ).fit(cohort.X[:2_000], cohort.y[:2_000])
-    content = render_html(model.to_released(), model.privacy_spend_)
-    (tmp_path / "page.html").write_text(content, encoding="utf-8")
-    page = open_file(tmp_path / "page.html")
+    # Many terms are searched.
     page.page.locator("#search").fill(" AGE ")
     shown = page.page.locator("#shapes .card:visible h3").all_inner_texts()
     assert sorted(shown) == ["age", "age & sex", "age & smoker"]
     page.page.locator("#search").fill("")
     assert page.page.locator("#shapes .card:visible").count() == 13
+    page.assert_clean()
+
+
+def test_a_narrow_page_draws_all_curves_for_one_scale_and_says_in_words_what_they_show(
+    open_file, exported
+):
+    path, sentences = exported
+    page = open_file(path, width=390)
+    page.page.locator("#draws").check()
     page.page.locator("#same-scale").check()
     page.settle()
     assert len(_scales(page, "curves")) == 10
+    page.look_at_all()
+    shown = (
+        "() => [...document.querySelectorAll('#shapes .plot')].map(plot => plot.data"
+        ".filter(trace => trace.meta === 'plausible curves' && trace.visible).length)"
+    )
+    # Curves that were drawn before and those that are drawn later; the pairs have none.
+    assert page.page.evaluate(shown).count(0) == 3
+    page.screenshot("exported_page_draws")
+    page.page.locator("#draws").uncheck()
+    page.settle()
+    assert not any(page.page.evaluate(shown))
+    # Ticks of heat maps run together at this width.
+    page.page.evaluate("() => document.querySelectorAll('.pair').forEach(card => card.remove())")
+    page.assert_nothing_is_cut()
+    missing, names = unnamed(page.page)
+    assert missing == []
+    assert {text for name, text in sentences.items() if "&" not in name} <= names
+    assert any("intercept" in name and "age" in name for name in names)
+    page.screenshot("exported_narrow")
     page.assert_clean()
 
 
@@ -125,29 +124,19 @@ def test_many_terms_are_searched_and_all_curves_are_drawn_for_one_scale(
 
 @pytest.fixture
 def report(tmp_path):
-    """Write the page of a ledger with two accounts, renewals, links, approvals and roles."""
+    """Write the page of a ledger with two accounts, and with markup in all that users wrote."""
     from interpret_dp.explanation.pages.ledger import render_ledger_page
-    from interpret_dp.ledger import ApprovalNeededError, PrivacyLedger
+    from interpret_dp.ledger import PrivacyLedger
     from tests.ledger.requests import reserve_epsilon
     from tests.ledger.team import acting_as
 
     ledger = PrivacyLedger.in_memory()
-    with acting_as("anna"):
-        ledger.create_budget("cardiology", 4.0, 1e-6, purpose="board", expires="2099-12-31")
-        ledger.create_budget(f"oncology {HOSTILE}", 2.0, 1e-6)
-        ledger.appoint("anna", "officer")
-        for number in range(12):
-            user = ("ben", "carla", HOSTILE)[number % 3]
+    used = ledger.for_purpose(HOSTILE)
+    for name in ("cardiology", f"oncology {HOSTILE}"):
+        ledger.create_budget(name, 4.0, 1e-6, purpose=HOSTILE)
+        for user in ("ben", HOSTILE) * 4:
             with acting_as(user):
-                used = ledger.for_purpose(("audit", HOSTILE)[number % 2])
-                used.commit(reserve_epsilon(used, 0.1 + 0.05 * (number % 3), 1e-6, "cardiology"))
-        ledger.raise_budget("cardiology", 6.0, 1e-6, reason=HOSTILE)
-        ledger.require_approval("cardiology", above=0.4, reason="board")
-        with acting_as("ben"), pytest.raises(ApprovalNeededError):
-            reserve_epsilon(ledger, 1.0, 1e-6, "cardiology")
-        ledger.link("copy", to="cardiology", reason="same people")
-        ledger.renew_budget("cardiology", reason="yearly", expires="2099-12-31")
-        reserve_epsilon(ledger, 0.5, 1e-6, f"oncology {HOSTILE}")
+                used.commit(reserve_epsilon(used, 0.1, 1e-6, name))
     path = tmp_path / "report.html"
     path.write_text(render_ledger_page(ledger.oversight()), encoding="utf-8")
     return path

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.browser.conftest import free_port
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "from_schema_to_card.ipynb"
 # The editor's figure, and the present score of each of its bins; empty until it is drawn.
@@ -51,12 +52,6 @@ _SETTINGS = {
 }
 
 
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
 def _copy_without_outputs(path: Path) -> None:
     """Copy the example, so that nothing that was stored can pass for what this run shows."""
     notebook = json.loads(EXAMPLE.read_text(encoding="utf-8"))
@@ -72,24 +67,14 @@ def jupyterlab(tmp_path: Path) -> Iterator[str]:
     work = tmp_path / "work"
     work.mkdir()
     _copy_without_outputs(work / EXAMPLE.name)
-    settings = tmp_path / "settings" / "@jupyterlab"
+    # Nothing of the user's own set-up, and nothing left behind in it.
+    home = tmp_path / "home"
+    settings = home / ".jupyter/lab/user-settings/@jupyterlab"
     for name, values in _SETTINGS.items():
         path = settings / f"{name}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values))
-    # Nothing of the user's own set-up, and nothing left behind in it.
-    own = {
-        name: str(tmp_path / name.lower())
-        for name in (
-            "IPYTHONDIR",
-            "JUPYTERLAB_WORKSPACES_DIR",
-            "JUPYTER_CONFIG_DIR",
-            "JUPYTER_DATA_DIR",
-            "JUPYTER_RUNTIME_DIR",
-        )
-    }
-    own["JUPYTERLAB_SETTINGS_DIR"] = str(settings.parent)
-    port, token = _free_port(), secrets.token_hex(16)
+    port, token = free_port(), secrets.token_hex(16)
     with (tmp_path / "server.log").open("w") as log:
         server = subprocess.Popen(
             [
@@ -102,7 +87,7 @@ def jupyterlab(tmp_path: Path) -> Iterator[str]:
                 "--ServerApp.tornado_settings={'page_config_data': {'buildCheck': False}}",
                 f"--IdentityProvider.token={token}",
             ],
-            env=os.environ | own,
+            env=os.environ | {"HOME": str(home)},
             stdout=log,
             stderr=subprocess.STDOUT,
         )
@@ -145,10 +130,9 @@ def _until(page: Any, condition: str, argument: Any = None) -> None:
 def test_example_runs_in_jupyterlab_and_its_editor_edits(browser_page, jupyterlab):
     from playwright.sync_api import expect
 
-    from tests.browser.driver import SCREENSHOTS
+    from tests.browser.driver import SCREENSHOTS, Dashboard
 
-    page = browser_page
-    page.set_default_timeout(30_000)
+    page, driver = browser_page, Dashboard(browser_page)
     page.set_viewport_size({"width": 1300, "height": 1000})
     page.goto(jupyterlab)
     # Without a kernel, running asks which one to take.
@@ -174,13 +158,14 @@ def test_example_runs_in_jupyterlab_and_its_editor_edits(browser_page, jupyterla
     expect(page.get_by_text("'age' was edited, so its effect").first).to_be_visible()
 
     # A range is drawn over the left half of the curve, and shifted.
+    driver.hold_still()
     area = plot.locator(".nsewdrag").first.bounding_box()
     height = area["y"] + area["height"] / 2
     page.mouse.move(area["x"] + 3, height)
     page.mouse.down()
     page.mouse.move(area["x"] + area["width"] / 2, height, steps=8)
     page.mouse.up()
-    expect(page.get_by_text("Selected: between")).to_be_visible()
+    page.get_by_text("Selected: between").wait_for()
     page.get_by_role("button", name="Shift by", exact=True).click()
     _until(page, "JSON.stringify(y) !== argument", json.dumps(before, separators=(",", ":")))
     after = _curve(page)

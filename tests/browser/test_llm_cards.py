@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import interpret
 import numpy as np
 import pytest
 
-from interpret_dp import PrivacySpend
-from interpret_dp.explanation.maps_objects import rows_explanation
 from tests.explanation.influences import adult_explanation
 from tests.explanation.maps_models import (
     TABLE_INPUTS,
@@ -22,7 +19,6 @@ from tests.explanation.maps_models import (
     table_model,
     table_rows,
 )
-from tests.explanation.test_maps import HOSTILE, hostile_model
 
 pytestmark = pytest.mark.browser
 
@@ -45,23 +41,24 @@ def shown_maps() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("of", ["classes", "rows"])
-@pytest.mark.parametrize("what", ["table", "image", "stroke"])
-def test_in_the_small_dashboard(dashboard: Any, shown_maps: Any, what: str, of: str) -> None:
-    kind = f"{what}_{of}"
+@pytest.mark.parametrize("kind", ["image_classes", "table_rows"])
+def test_in_the_small_dashboard(dashboard: Any, shown_maps: Any, kind: str) -> None:
     page = dashboard(shown_maps[kind], width=800)
-    for position in (None, 1):
-        if position is not None:
-            page.select_row(position)
-        text = page.text()
-        assert "No noise band" in text
-        assert "costs no privacy" in text
-        assert ("no noise protects them" in text) == kind.endswith("rows")
-        page.assert_nothing_is_cut()
-    if of == "rows" and what != "stroke":
+    _look(page, rows=kind == "table_rows")
+    page.select_row(1)
+    _look(page, rows=kind == "table_rows")
+    if kind == "table_rows":
         _choose_the_second_class(page, shown_maps[kind])
     page.screenshot(f"llm_{kind}")
     page.assert_clean()
+
+
+def _look(page: Any, *, rows: bool) -> None:
+    text = page.text()
+    assert "No noise band" in text
+    assert "costs no privacy" in text
+    assert ("no noise protects them" in text) == rows
+    page.assert_nothing_is_cut()
 
 
 def _choose_the_second_class(page: Any, explanation: Any) -> None:
@@ -78,19 +75,21 @@ def _choose_the_second_class(page: Any, explanation: Any) -> None:
 
 
 def test_in_the_full_dashboard(dashboard: Any, shown_maps: Any) -> None:
-    kinds = ("table_classes", "image_classes", "image_rows")
     loans = adult_explanation(name="five applicants")
-    page = dashboard([*(shown_maps[kind] for kind in kinds), loans], width=800)
-    page.open_tab("Global")
-    page.choose_explanation("Global", "ten kinds of picture")
-    page.tick_row(3)
-    assert "The maps of 3" in page.text()
-    page.open_tab("Local")
+    page = dashboard([*shown_maps.values(), loans], width=800)
+    for tab, of in (("Global", "classes"), ("Local", "rows")):
+        page.open_tab(tab)
+        for what in ("table", "image", "stroke"):
+            name = shown_maps[f"{what}_{of}"].name
+            page.choose_explanation(tab, name)
+            page.tick_row(1)
+            _look(page, rows=of == "rows")
+            page.screenshot(f"llm_full_{what}_{of}")
+            page.choose_explanation(tab, name)
+    # Beside the table of six pictures there is one of five rows.
     page.choose_explanation("Local", "some pictures")
     page.tick_row(2)
     assert "actual: 2" in page.text()
-    page.screenshot("llm_full_local")
-    # Beside the table of six pictures there is one of five rows.
     page.choose_explanation("Local", "five applicants")
     page.tick_row(6 + 2)
     assert "Reused from a near query: free" in page.text()
@@ -100,25 +99,3 @@ def test_in_the_full_dashboard(dashboard: Any, shown_maps: Any) -> None:
     assert "Data set: loans" in page.text()
     page.screenshot("llm_full_privacy")
     page.assert_clean()
-
-
-def test_in_a_file_and_names_are_no_markup(open_file: Any, browser_page: Any, tmp_path: Any):
-    """A preserved view works by itself, and what a user calls things is text."""
-    dialogs: list[str] = []
-    browser_page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    hostile = hostile_model()
-    explanation = rows_explanation(
-        hostile,
-        [[0.5, 1.0, 0.0]],
-        [[0.7, HOSTILE]],
-        privacy=PrivacySpend(guarantee=hostile.guarantee),
-        name="markup",
-    )
-    explanation.selector.insert(0, "Number", range(len(explanation.selector)))
-    file = tmp_path / "rows.html"
-    interpret.preserve(explanation, 0, file_name=str(file), auto_open=False)
-    page = open_file(file)
-    assert "Privacy cost of this explanation: 0" in page.text()
-    assert "<img src=x" in page.text()
-    assert not browser_page.locator("img[src=x]").count()
-    assert not dialogs

@@ -7,7 +7,7 @@ import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier
 from tests.browser.editor_page import EditorPage
-from tests.ebm.pairs.pair_problems import LABELS, problem
+from tests.editor.test_pairs import NAME, SHAPE, build
 
 pytestmark = pytest.mark.browser
 
@@ -25,8 +25,11 @@ _RANGES = """
 """
 
 
-def test_a_zoom_survives_selections_and_a_tick_draws_its_own_card_alone(dashboard, shown):
-    pane = dashboard([shown.total, shown.local])
+def test_a_tick_draws_its_own_card_alone_and_the_others_keep_what_was_done_in_them(
+    dashboard, shown, session
+):
+    again = shown.model.explain_global(name="again")
+    pane = dashboard([shown.total, again, shown.local])
     pane.open_tab("Global")
     pane.choose_explanation("Global", "all patients")
     pane.tick_row(0)
@@ -46,6 +49,9 @@ def test_a_zoom_survives_selections_and_a_tick_draws_its_own_card_alone(dashboar
     pane.tick_row(1)
     second = EditorPage(pane, 0)
     second.press("select-all")
+    second.type("number", "0.25")
+    second.type("why", "half a mess")
+    second.unfold("History of this term")
     pane.page.evaluate(_MARK)
     requests: list[str] = []
     pane.page.on("request", lambda request: requests.append(request.url))
@@ -54,7 +60,11 @@ def test_a_zoom_survives_selections_and_a_tick_draws_its_own_card_alone(dashboar
     marks = pane.page.evaluate(_MARKS)
     assert [mark for mark, _ in marks] == [None, 0, 1, 2]
     assert all(not drawings for _, drawings in marks[1:])
-    assert "the whole curve" in EditorPage(pane, 1).text("selected")
+    second = EditorPage(pane, 1)
+    assert "the whole curve" in second.text("selected")
+    assert second.card.locator(".idp-editor-number input").input_value() == "0.25"
+    assert second.card.locator("details", has_text="History").get_attribute("open") is not None
+    assert second.bar.locator(".idp-editor-why-field input").input_value() == "half a mess"
     pane.tick_row(1)
     assert [mark for mark, _ in pane.page.evaluate(_MARKS)] == [None, 1, 2]
     pane.tick_row(1)
@@ -69,53 +79,44 @@ def test_a_zoom_survives_selections_and_a_tick_draws_its_own_card_alone(dashboar
         pane.tick_row(row)
     assert [mark for mark, _ in pane.page.evaluate(_MARKS)] == [2]
     pane.screenshot("panes")
+
+    # Two panes of one model have one bar, and each notices the edits in the other.
+    pane.choose_explanation("Global", "again")
+    pane.tick_row(0)
+    assert pane.page.locator(".idp-editor-plot").count() == 2
+    assert pane.page.locator(".idp-editor-model").count() == 1
+    left, right = EditorPage(pane, 0), EditorPage(pane, 1)
+    left.press("select-all")
+    left.press("flatten")
+    status = pane.page.locator(".idp-editor-status")
+    status.filter(has_text="1 edit, 1 not").nth(2).wait_for()
+    assert "Nothing selected" in right.text("selected")
+    pane.screenshot("editor_two_panes")
+    right.press("undo")
+    status.filter(has_text="no edits yet").nth(2).wait_for()
+    assert left.bar.locator('[data-action="redo"]').is_enabled()
     pane.assert_clean()
 
 
-# --------------------------------------------------------------------------- the heat map of a pair
-
-
-PAIR = 5
-
-
 def test_the_small_dashboard_shows_and_edits_the_heat_map(dashboard):
-    data = problem(4_000)
-    model = DPExplainableBoostingClassifier(
-        schema=LABELS, epsilon=2.0, delta=1e-6, interactions=[("age", "bmi")]
-    ).fit(data.X, data.labels)
+    model = DPExplainableBoostingClassifier.from_released(build())
     explanation = model.explain_global(name="pairs")
     session = explanation.edit_session
     page = dashboard(explanation)
-    page.select("Name (age & bmi)")
+    page.select(f"Name ({NAME})")
     (figure,) = page.figures()
     assert figure["data"][0]["type"] == "heatmap"
-    assert np.shape(figure["data"][0]["z"]) == tuple(
-        size - 2 for size in model.term_scores_[PAIR].T.shape
-    )
+    assert np.shape(figure["data"][0]["z"]) == SHAPE
 
     editor = EditorPage(page)
-    editor.draw(*_ends_in_the_first_cells(page))
+    editor.select(-0.3, 1.3)
     assert "Selected" in editor.text("selected")
     editor.press("remove")
-    assert len(session.history) == 1
+    (edit,) = session.to_dict()["edits"]
     (figure,) = page.figures()
-    assert figure["data"][0]["z"][0][0] == 0.0
+    zeros = [score for row in figure["data"][0]["z"] for score in row if score == 0.0]
+    assert len(zeros) == len(edit["bins"]) >= 2
     page.screenshot("pair_editor")
     editor.press("undo")
     assert not session.history
     page.assert_clean()
-
-
-def _ends_in_the_first_cells(page):
-    """Return two corners of a rectangle within the cells (0, 0), (1, 0), (0, 1) and (1, 1)."""
-    page.hold_still()
-    return page.page.evaluate(
-        """() => {
-            const plot = document.querySelector('.idp-editor .js-plotly-plot');
-            plot.scrollIntoView();
-            const { xaxis, yaxis } = plot._fullLayout, box = plot.getBoundingClientRect();
-            const at = v => [box.left + xaxis._offset + xaxis.d2p(v),
-                             box.top + yaxis._offset + yaxis.d2p(v)];
-            return [at(-0.3), at(1.3)];
-        }"""
-    )

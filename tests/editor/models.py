@@ -35,18 +35,11 @@ def noise_covariance(size: int, rng: np.random.Generator, scale: float = 0.1) ->
 def build_model(n_classes: int = 2, seed: int = 0, covariance: bool = True) -> AdditiveModel:
     """Return terms age (continuous), dose (log scale), grade (ordinal) and city (nominal)."""
     rng = np.random.default_rng(seed)
-    schema = Schema(
-        {
-            "age": Continuous(10, 90),
-            "dose": Continuous(0, 100, scale="log"),
-            "grade": Categorical(["low", "mid", "high", "top"], ordered=True),
-            "city": Categorical(["Bonn", "Lyon", 3]),
-        },
-        target=Categorical(["a", "b", "c"][:n_classes]) if n_classes else Continuous(-100, 100),
-    )
-    cuts = {"age": AGE_CUTS, "dose": DOSE_CUTS}
-    features = tuple(
-        AdditiveFeature(name, spec, cuts.get(name)) for name, spec in schema.features.items()
+    features = (
+        AdditiveFeature("age", Continuous(10, 90), AGE_CUTS),
+        AdditiveFeature("dose", Continuous(0, 100, scale="log"), DOSE_CUTS),
+        AdditiveFeature("grade", Categorical(["low", "mid", "high", "top"], ordered=True)),
+        AdditiveFeature("city", Categorical(["Bonn", "Lyon", 3])),
     )
     width = n_classes if n_classes > 2 else 1
     terms = []
@@ -56,18 +49,15 @@ def build_model(n_classes: int = 2, seed: int = 0, covariance: bool = True) -> A
         if feature.name == "age":
             # A zigzag, which no shape fits anywhere.
             scores = 0.2 * scores + (-1.0) ** np.arange(size)[:, np.newaxis]
-        layers = np.stack([noise_covariance(size, rng) for _ in range(width)])
-        terms.append(
-            AdditiveTerm(
-                index,
-                scores if width > 1 else scores[:, 0],
-                rng.uniform(0.5, 30.0, size),
-                (layers if width > 1 else layers[0]) if covariance else None,
-            )
-        )
+        noise = np.stack([noise_covariance(size, rng) for _ in range(width)])
+        weights = rng.uniform(0.5, 30.0, size)
+        if width == 1:
+            scores, noise = scores[:, 0], noise[0]
+        terms.append(AdditiveTerm(index, scores, weights, noise if covariance else None))
+    target = Categorical(["a", "b", "c"][:n_classes]) if n_classes else Continuous(-100, 100)
     return AdditiveModel(
         task="classification" if n_classes else "regression",
-        schema=schema,
+        schema=Schema({feature.name: feature.spec for feature in features}, target=target),
         features=features,
         terms=tuple(terms),
         intercept=rng.normal(size=width),
@@ -89,6 +79,12 @@ def without_rows(model: AdditiveModel, name: str, bins: list[int]) -> AdditiveMo
     arrays["scores"][bins], arrays["weights"][bins] = 0.0, 1.0
     arrays["covariance"][..., bins, :] = arrays["covariance"][..., bins] = 0.0
     terms[index] = dataclasses.replace(term, **arrays)
+    return dataclasses.replace(model, terms=tuple(terms))
+
+
+def as_older_version(model: AdditiveModel) -> AdditiveModel:
+    """Return an edited model as an older version wrote it: without its released curves."""
+    terms = [dataclasses.replace(term, released=None, moved=None) for term in model.terms]
     return dataclasses.replace(model, terms=tuple(terms))
 
 

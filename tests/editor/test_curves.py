@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from interpret_dp.editor.curves import (
-    Smoothing,
-    choose_smoothing,
-    convex,
-    smooth,
-)
+from interpret_dp.editor.curves import Smoothing, choose_smoothing, convex, smooth
 from interpret_dp.released.isotonic import isotonic, positive_weights
 
 

@@ -112,7 +112,9 @@ def test_a_class_is_edited_on_its_own():
     assert record.what == "shifted by +1, for class 'b'"
     editing.set_scores("age", np.ones((2, 2)), bins=[1, 2], classes=["a", "c"])
     assert (scores_of(editing)[1:3][:, [0, 2]] == 1.0).all()
-    editing.make_monotone("age")
+    slopes = np.outer(np.arange(8.0), [1.0, -1.0, 1.0])
+    editing.set_scores("age", slopes + (-1.0) ** np.arange(8)[:, np.newaxis])
+    assert editing.make_monotone("age").what == "made monotone"
     for column in scores_of(editing)[1:-1].T:
         steps = np.diff(column)
         assert (steps >= 0).all() or (steps <= 0).all()
@@ -164,21 +166,14 @@ def test_linear_edits_carry_the_noise_and_what_bands_are_made_from_along():
     # The editor draws the band, and judges by the noise.
     np.testing.assert_allclose(editing.view("age").band, term.band())
     assert editing.verdict("age", "flat") == session().verdict("age", "flat")
-    editing.make_monotone("age", increasing=True)
-    assert editing.released.terms[0].standard_deviations is None
-    assert editing.released.terms[0].band() is None
-
-
-@pytest.mark.parametrize("kind", ["make_monotone", "make_convex", "cap"])
-def test_after_a_projection_the_noise_is_not_known(kind):
-    editing = session()
-    getattr(editing, kind)("age", **ARGUMENTS[kind])
-    assert editing.released.terms[0].covariance is None
-    assert editing.released.terms[1].covariance is not None
-    editing.smooth("age")
-    editing.undo()
-    editing.undo()
-    assert editing.released.terms[0].covariance is not None
+    # After a projection the noise is not known, until it is undone.
+    for kind in ("make_monotone", "make_convex", "cap"):
+        getattr(editing, kind)("age", **ARGUMENTS[kind])
+        assert editing.released.terms[0].standard_deviations is None
+        assert editing.released.terms[0].band() is None
+        assert editing.released.terms[1].covariance is not None
+        editing.undo()
+        assert editing.released.terms[0].covariance is not None
 
 
 def test_variances_are_kept_where_covariances_are_not_needed_for_them():
@@ -214,14 +209,12 @@ def test_variances_are_kept_where_covariances_are_not_needed_for_them():
         ("make_monotone", "age", {"bins": 3}, ValueError, "at least 2 bins"),
         ("make_monotone", "age", {"bins": [0, 3, 4]}, ValueError, "no place in it"),
         ("make_monotone", "age", {"bins": slice(None)}, ValueError, "bins 1 to 8"),
-        ("make_monotone", "city", {}, ValueError, "ordered=True"),
         ("make_monotone", "age", {"direction": "+"}, TypeError, "no argument 'direction'"),
         ("make_monotone", "age", {"classes": "a"}, ValueError, "more than two classes"),
         ("make_convex", "grade", {}, ValueError, "distances"),
         ("make_convex", "age", {"between": (20, 26)}, ValueError, "at least 3 bins"),
         ("smooth", "city", {}, ValueError, "have none"),
         ("smooth", "age", {"length": 0}, ValueError, "share of the feature's range"),
-        ("interpolate", "city", {}, ValueError, "have none"),
         ("interpolate", "age", {"method": "cubic"}, ValueError, "'ends', 'fit'"),
         ("align", "city", {"to": "left"}, ValueError, r"align\(to='left'\)"),
         ("align", "age", {"to": "right", "bins": [0, 1]}, ValueError, "missing and unseen"),
@@ -278,20 +271,13 @@ def test_a_curve_of_too_many_bins_is_not_smoothed_at_once():
 AGE, DOSE, GRADE, CITY = build_model().features
 
 
-def test_levels_are_matched_as_the_schema_matches_them():
-    assert select(CITY, levels=["Lyon", 3]) == (2, 3)
+def test_a_selection_names_bins_by_levels_or_all_regular_ones():
     assert select(CITY, levels=[3.0, "Bonn", "Bonn"]) == (1, 3)
-
-
-def test_no_selection_means_the_regular_bins_or_all():
     assert select(CITY) == (1, 2, 3)
     assert select(CITY, everything=True) == (0, 1, 2, 3, 4)
-
-
-def test_an_empty_selection_is_refused_and_never_means_everything():
-    for empty in ({"bins": []}, {"bins": slice(3, 3)}, {"bins": slice(50, 60)}):
+    for empty in ([], slice(3, 3), slice(50, 60)):
         with pytest.raises(ValueError, match="nothing to edit"):
-            select(AGE, **empty)
+            select(AGE, bins=empty)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +286,6 @@ def test_an_empty_selection_is_refused_and_never_means_everything():
         (AGE, {"between": (30, 20)}, ValueError, "must not be above"),
         (AGE, {"between": (1, 2)}, ValueError, "holds no bin"),
         (AGE, {"between": 5}, TypeError, "two numbers"),
-        (AGE, {"between": ("a", "b")}, TypeError, "two numbers"),
         (AGE, {"levels": ["low"]}, ValueError, "continuous"),
         (AGE, {"bins": 10}, ValueError, "0 .missing. to 9"),
         (AGE, {"bins": [True]}, TypeError, "integer"),
@@ -311,7 +296,6 @@ def test_an_empty_selection_is_refused_and_never_means_everything():
         (CITY, {"between": (1, 2)}, ValueError, "categorical"),
         (CITY, {"levels": []}, ValueError, "nothing to edit"),
         (CITY, {"levels": ["Rome"]}, ValueError, "'Bonn', 'Lyon', 3"),
-        (CITY, {"levels": ["3"]}, ValueError, "no level '3'"),
         (CITY, {"levels": "Bonn"}, TypeError, r"\['Bonn'\]"),
     ],
 )

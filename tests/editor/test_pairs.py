@@ -141,8 +141,6 @@ def test_verdicts_reject_at_their_level():
 
 
 def test_the_notebook_shows_the_heat_map(session):
-    pytest.importorskip("ipywidgets")
-    pytest.importorskip("anywidget")
     editor = session.widget(NAME)
     try:
         heat = editor.heat_map
@@ -169,8 +167,6 @@ def test_the_notebook_shows_the_heat_map(session):
 
 
 def test_the_notebook_shows_a_model_of_heat_maps_alone():
-    pytest.importorskip("ipywidgets")
-    pytest.importorskip("anywidget")
     model = build()
     editor = Holder(dataclasses.replace(model, terms=model.terms[4:])).edit().widget()
     try:

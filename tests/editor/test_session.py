@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpret_dp.editor import KINDS, EditSession
+from interpret_dp.editor import EditSession
 from interpret_dp.editor.session import shared_session
 from interpret_dp.released import AdditiveModel, EditRecord
 from tests.editor import test_pairs as pairs
-from tests.editor.models import Holder, build_model, mean_score, session
+from tests.editor.models import Holder, as_older_version, build_model, mean_score, session
 from tests.editor.test_operations import ARGUMENTS
 
 MODELS = {n: build_model(n) for n in (0, 2, 3)} | {"pair": pairs.build()}
@@ -235,7 +235,7 @@ class Reference:
         assert self.session.released.digest == now.digest
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.sampled_from([*MODELS]), st.lists(STEPS, min_size=8, max_size=16))
 def test_any_sequence_of_steps_keeps_history_bins_and_guarantee(name, steps):
     reference = Reference(MODELS[name])
@@ -355,8 +355,7 @@ def test_an_edited_model_that_was_saved_still_knows_its_release(n_classes):
 def test_a_model_that_an_older_version_edited_does_not_claim_to_know_its_release():
     first = session()
     first.shift("age", 0.5)
-    terms = [dataclasses.replace(t, released=None, moved=None) for t in first.released.terms]
-    old = dataclasses.replace(first.released, terms=tuple(terms))
+    old = as_older_version(first.released)
     assert "released" not in old.to_dict()["terms"][0]
     assert (old.terms[0].is_edited, old.terms[0].signal_to_noise) == (True, None)
     again = Holder(old).edit()
@@ -444,8 +443,9 @@ def test_models_of_one_digest_share_a_session_while_somebody_holds_it():
     assert shared_session(model, Holder).history == ()
 
 
-def test_a_document_continues_the_session_that_it_began_as():
-    first, second = Holder(build_model()).edit(), Holder(build_model()).edit("Grace")
+def test_a_document_continues_the_session_that_it_began_as_and_no_other():
+    first, second = session(), Holder(build_model()).edit("Grace")
+    empty = first.to_dict()
     first.flatten("age", bins=[2, 3])
     second.continue_from(first.to_dict())
     first.shift("dose", 0.5)
@@ -458,24 +458,15 @@ def test_a_document_continues_the_session_that_it_began_as():
     assert versions == [second.version]
     assert second.continue_from(first.to_dict()) == 0
     assert versions == [second.version]
-
-
-def test_a_document_without_the_sessions_edits_is_refused():
-    session = Holder(build_model()).edit()
-    empty = session.to_dict()
-    session.flatten("age")
-    session.commit("because")
-    committed = session.to_dict()
-    for document in (empty, Holder(build_model()).edit().to_dict()):
-        with pytest.raises(ValueError, match="would be lost"):
-            session.continue_from(document)
-    other = Holder(build_model()).edit()
-    other.flatten("age")
-    # The same edit by somebody else, or with another message, is another edit.
+    # Without its edits it would be lost, and so it would with another message.
+    other = session()
+    other.flatten("age", bins=[2, 3])
+    other.shift("dose", 0.5)
     other.commit("for another reason")
-    with pytest.raises(ValueError, match="would be lost"):
-        session.continue_from(other.to_dict())
-    assert session.to_dict() == committed
+    for document in (empty, other.to_dict()):
+        with pytest.raises(ValueError, match="would be lost"):
+            second.continue_from(document)
+    assert second.to_dict() == first.to_dict()
 
 
 # ------------------------------------------------------------------------------- files of a session
@@ -494,14 +485,6 @@ def edited():
     editing.reset("age")
     editing.go_back(1)
     return editing
-
-
-def test_every_kind_is_in_the_document_with_its_parameters(edited):
-    document = edited.to_dict()
-    assert {entry["kind"] for entry in document["edits"]} == {*KINDS, "reset", "restore"}
-    smoothing = next(entry for entry in document["edits"] if entry["kind"] == "smooth")
-    assert set(smoothing["parameters"]) == {"length", "amplitude", "noise"}
-    assert smoothing["why"] == "a reason - with a dash"
 
 
 def test_recorded_results_count_where_rounding_differs(edited):
@@ -532,14 +515,12 @@ def test_a_file_for_another_model_is_refused(edited, tmp_path):
         ("shift", {"bins": []}, "not empty"),
         ("shift", {"bins": [3, 2]}, "must increase"),
         ("shift", {"bins": [99]}, "at most 9"),
-        ("shift", {"bins": [1.5]}, "integer"),
         ("shift", {"bins": "all"}, "list of indices"),
         ("shift", {"classes": [1]}, "at most 0"),
         ("shift", {"recentre": 1}, "true or false"),
         ("shift", {"parameters": {}}, "lacks 'by'"),
         ("shift", {"parameters": {"by": "1"}}, "real number"),
         ("shift", {"parameters": {"by": 0.75}}, "not what its operation gives"),
-        ("shift", {"scores": [0.0] * 10}, "not what its operation gives"),
         ("shift", {"scores": [0.0]}, "has shape"),
         ("shift", {"scores": "x"}, "convert"),
         ("shift", {"moved": [9.0]}, "moved are not what"),
@@ -547,11 +528,9 @@ def test_a_file_for_another_model_is_refused(edited, tmp_path):
         ("shift", {"extra": 1}, "unknown keys: 'extra'"),
         ("make_monotone", {"parameters": {"increasing": ["auto"]}}, "'auto'"),
         ("make_monotone", {"parameters": {"increasing": True}}, "one value for each"),
-        ("make_monotone", {"bins": [0, 1, 2]}, "no place in it"),
         ("smooth", {"parameters": {"length": [None], "amplitude": [1], "noise": [None]}}, "length"),
         ("set_scores", {"parameters": {"scores": [[0.25]]}}, "for each of 5 bins"),
         ("reset", {"bins": [1]}, "whole term"),
-        ("restore", {"classes": []}, "whole term"),
         ("restore", {"parameters": {"entry": 99}}, "at most"),
     ],
 )

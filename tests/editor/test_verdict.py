@@ -11,7 +11,7 @@ import pytest
 from interpret_dp.editor.verdict import N_SIMULATIONS, judge
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.schema import Continuous
-from tests.editor.models import Holder, build_model, session, without_rows
+from tests.editor.models import Holder, as_older_version, build_model, session, without_rows
 
 
 def with_age(scores, covariance, weights=None) -> AdditiveModel:
@@ -88,11 +88,9 @@ def test_levels_and_each_class_have_verdicts():
     ("call", "message"),
     [
         (lambda: session().verdict("age", "wavy"), "'monotone', 'increasing', 'decreasing', 'fl"),
-        (lambda: session().verdict("age", alpha=0), "above 0 and below 1"),
         (lambda: session().verdict("age", alpha=1.0), "above 0 and below 1"),
         (lambda: session().verdict("age", alpha="5 %"), "real number"),
         (lambda: session().verdict("city", "monotone"), "ordered=True"),
-        (lambda: session().verdict("city", "increasing"), "ordered=True"),
         (lambda: session().verdict("age", class_label="a"), "more than two classes"),
         (lambda: session(3).verdict("age"), "one of 'a', 'b', 'c'"),
         (lambda: session(3).verdict("age", class_label="d"), "one of 'a', 'b', 'c'"),
@@ -111,11 +109,9 @@ def test_what_has_no_verdict_is_refused(call, message):
 
 
 def repaired() -> AdditiveModel:
-    """Return a model as an older version edited it: without its released curve."""
     editing = session()
     editing.make_monotone("age")
-    terms = [dataclasses.replace(t, released=None, moved=None) for t in editing.released.terms]
-    return dataclasses.replace(editing.released, terms=tuple(terms))
+    return as_older_version(editing.released)
 
 
 # --------------------------------------------------------------------------------- calibration
@@ -157,11 +153,9 @@ HIGHEST = 0.17
     ("truth", "shape", "lowest"),
     [
         (np.zeros(12), "increasing", 0.03),
-        (np.zeros(12), "decreasing", 0.03),
         (np.zeros(12), "flat", 0.03),
         (np.linspace(0, 1, 12), "increasing", 0.0),
         (np.repeat([0.0, 2.0], 6), "increasing", 0.0),
-        (np.geomspace(0.1, 8, 12), "increasing", 0.0),
     ],
 )
 def test_curves_of_the_shape_are_called_signal_at_most_as_often_as_the_level_says(

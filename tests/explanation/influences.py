@@ -72,6 +72,11 @@ def explainer_spend(sources: Sequence[tuple[str, str]], **changes: Any) -> Priva
     return PrivacySpend(**(fields | changes))
 
 
+def _record(names: Any, values: Any, scores: Any, errors: Any, **others: Any) -> dict[str, Any]:
+    columns = {"names": names, "values": values, "scores": scores, "standard_errors": errors}
+    return {"perf": None, "method": "interactive", "origin": "released"} | columns | others
+
+
 def adult_record(seed: int = 0, origin: str = "released", method: str = "statistics", **changes):
     """Return the explanation of one row of a table like adult."""
     rng = np.random.default_rng(seed)
@@ -79,21 +84,16 @@ def adult_record(seed: int = 0, origin: str = "released", method: str = "statist
     error = 0.03
     scores = [effect + error * rng.normal() for _, effect in ADULT.values()]
     scores[-1] = 0.0
-    record = {
+    values = [value for value, _ in ADULT.values()]
+    fields = {
         "type": "univariate",
-        "names": names,
-        "scores": scores,
-        "values": [value for value, _ in ADULT.values()],
-        "standard_errors": [error] * 13 + [0.0],
-        "perf": None,
         "extra": {"names": [], "scores": [], "values": []},
         "output": "probability of >50K",
         "predicted": 0.73 - 0.1 * seed,
-        "method": method,
-        "origin": origin,
         "image_shape": None,
     }
-    return record | changes
+    how = {"method": method, "origin": origin}
+    return _record(names, values, scores, [error] * 13 + [0.0], **fields, **how) | changes
 
 
 def text_record(seed: int = 0, n_words: int = 500) -> dict[str, Any]:
@@ -106,17 +106,10 @@ def text_record(seed: int = 0, n_words: int = 500) -> dict[str, Any]:
     counts = (rng.random(n_words) < 0.08) * rng.integers(1, 4, n_words)
     counts[[0, 2, 3]] = 2, 1, 1
     counts[1] = 0
-    return {
-        "names": words,
-        "scores": effects + 0.02 * rng.normal(size=n_words),
-        "values": counts,
-        "standard_errors": np.full(n_words, 0.02),
-        "perf": {"actual": 1.0, "actual_score": 1.0, "predicted": 0.88, "predicted_score": 0.88},
-        "output": "probability of positive",
-        "predicted": 0.88,
-        "method": "interactive",
-        "origin": "released",
-    }
+    scores, errors = effects + 0.02 * rng.normal(size=n_words), np.full(n_words, 0.02)
+    perf = {"actual": 1.0, "actual_score": 1.0, "predicted": 0.88, "predicted_score": 0.88}
+    output = {"output": "probability of positive", "predicted": 0.88}
+    return _record(words, counts, scores, errors, perf=perf, **output)
 
 
 def image_record(seed: int = 0, side: int = 48, signal: float = 1.0) -> dict[str, Any]:
@@ -130,18 +123,10 @@ def image_record(seed: int = 0, side: int = 48, signal: float = 1.0) -> dict[str
     image = blob(0.35, 0.3, 0.07) + blob(0.35, 0.7, 0.07) + 0.6 * blob(0.75, 0.5, 0.15)
     effect = blob(0.35, 0.3, 0.08) + blob(0.35, 0.7, 0.08) - blob(0.75, 0.5, 0.1)
     scores = signal * 0.01 * effect + 0.001 * rng.normal(size=(side, side))
-    return {
-        "names": [f"pixel {i} {j}" for i in range(side) for j in range(side)],
-        "scores": scores.ravel(),
-        "values": np.round(255 * image / image.max()).ravel(),
-        "standard_errors": np.full(side * side, 0.001),
-        "output": "probability of smiling",
-        "predicted": 0.91,
-        "perf": None,
-        "method": "interactive",
-        "origin": "released",
-        "image_shape": [side, side],
-    }
+    names = [f"pixel {i} {j}" for i in range(side) for j in range(side)]
+    values = np.round(255 * image / image.max()).ravel()
+    output = {"output": "probability of smiling", "predicted": 0.91, "image_shape": [side, side]}
+    return _record(names, values, scores.ravel(), np.full(side * side, 0.001), **output)
 
 
 def explanation_of(records: Sequence[dict[str, Any]], **changes: Any) -> Any:

@@ -112,14 +112,19 @@ def stroke_model(**changes: Any) -> LocallyLinearModel:
     )
 
 
+def rows_of(model: LocallyLinearModel, inputs: Any, cells: Any, **changes: Any) -> Any:
+    """Return the local explanation of some rows of a model."""
+    fields = {"privacy": PrivacySpend(guarantee=model.guarantee), "name": "some rows"}
+    return rows_explanation(model, inputs, cells, **(fields | changes))
+
+
 def stroke_rows(**changes: Any) -> Any:
     """Return the local explanation of the three pictures."""
     model, pixels = stroke_model(), stroke_pictures().reshape(3, -1)
     assert model.scattering is not None
     inputs = model.scattering.features(pixels)
-    fields = {"privacy": PrivacySpend(guarantee=model.guarantee), "name": "bars"}
-    return rows_explanation(
-        model, inputs, pixels.tolist(), **({"actual": [0, 1, 2]} | fields | changes)
+    return rows_of(
+        model, inputs, pixels.tolist(), **({"actual": [0, 1, 2], "name": "bars"} | changes)
     )
 
 
@@ -128,21 +133,17 @@ def image_inputs(model: LocallyLinearModel, n_rows: int = 2, seed: int = 1) -> n
     return (np.random.default_rng(seed).uniform(size=(n_rows, model.n_inputs)) - 0.13) / 0.31
 
 
-def table_rows(**changes: Any) -> Any:
+def table_rows(model: LocallyLinearModel | None = None, **changes: Any) -> Any:
     """Return the local explanation of the three rows above."""
-    model = changes.pop("model", None) or table_model()
-    fields = {"privacy": PrivacySpend(guarantee=model.guarantee), "name": "three people"}
-    return rows_explanation(
-        model, TABLE_INPUTS, TABLE_CELLS, **({"actual": [0, 2, None]} | fields | changes)
-    )
+    fields = {"actual": [0, 2, None], "name": "three people"}
+    return rows_of(model or table_model(), TABLE_INPUTS, TABLE_CELLS, **(fields | changes))
 
 
 def image_rows(model: LocallyLinearModel | None = None, n_rows: int = 2, **changes: Any) -> Any:
     """Return the local explanation of some images."""
     model = model or image_model()
     inputs = image_inputs(model, n_rows)
-    fields = {"privacy": PrivacySpend(guarantee=model.guarantee), "name": "some pictures"}
-    return rows_explanation(model, inputs, inputs.tolist(), **(fields | changes))
+    return rows_of(model, inputs, inputs.tolist(), **({"name": "some pictures"} | changes))
 
 
 def all_maps(model: LocallyLinearModel, **changes: Any) -> Any:

@@ -12,11 +12,7 @@ import pytest
 from interpret_dp import DPExplainableBoostingClassifier, PrivacySpend
 from interpret_dp.explanation.pages.model import render_html
 from interpret_dp.explanation.plots.axes import bin_texts, term_places
-from interpret_dp.explanation.plots.bars import (
-    importance_bars,
-    importance_figure,
-    overview_figure,
-)
+from interpret_dp.explanation.plots.bars import importance_bars, importance_figure, overview_figure
 from interpret_dp.explanation.plots.heat import contributions_figure, heat_figure
 from interpret_dp.explanation.plots.parts import (
     TOO_FEW_ROWS,
@@ -164,7 +160,7 @@ def test_signal_to_noise_stands_behind_each_bar_and_is_explained():
     assert {names[int(y)]: text for y, text in texts.items()} == expected
 
 
-@pytest.mark.parametrize("n_terms", [15, 16, 2_000])
+@pytest.mark.parametrize("n_terms", [15, 16, 200])
 def test_the_largest_terms_are_in_view_and_a_button_shows_all(n_terms):
     model = build_model()
     terms = [

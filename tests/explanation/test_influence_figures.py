@@ -34,16 +34,6 @@ def influence(effects, errors) -> Influence:
     return Influence(tuple(map(str, range(len(effects)))), np.array(effects), np.array(errors))
 
 
-def bars(figure):
-    """Return {place: (effect, opacity, colour)} of the bars."""
-    return {
-        int(place): (float(effect), trace.marker.opacity, trace.marker.color)
-        for trace in figure.data
-        if trace.meta == "effects"
-        for place, effect in zip(trace.y, trace.x, strict=True)
-    }
-
-
 def named(figure):
     return {trace.name: trace for trace in figure.data if trace.name}
 
@@ -84,9 +74,10 @@ def test_what_is_significant_is_beyond_its_own_error_bar(effects, error):
 def test_bars_are_the_effects_largest_first_with_their_noise():
     record = adult_record()
     figure = explanation_of([record]).figure(0)
-    drawn = bars(figure)
+    effects = (trace for trace in figure.data if trace.meta == "effects")
+    drawn = {-int(y): x for bars in effects for y, x in zip(bars.y, bars.x, strict=True)}
     scores = sorted((s for s in record["scores"] if s), key=lambda s: -abs(s))
-    assert [drawn[-place][0] for place in range(13)] == scores
+    assert [drawn[place] for place in range(13)] == scores
     labels = figure.layout.yaxis.ticktext
     assert labels[0] == "capital-gain = 2174"
     assert "fnlwgt = 77,516" in labels

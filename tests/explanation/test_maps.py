@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from interpret_dp import Categorical, Continuous, PrivacySpend, Schema
+from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.explanation.maps import map_use, offered_classes, percent_text, read_row
-from interpret_dp.explanation.maps_objects import rows_explanation
 from tests.contract.explainers.test_copies import MADE_UP
 from tests.explanation.maps_models import (
     TABLE_INPUTS,
@@ -18,14 +17,14 @@ from tests.explanation.maps_models import (
     image_inputs,
     image_model,
     image_rows,
-    promise,
+    rows_of,
     stroke_model,
     stroke_rows,
     table_model,
     table_rows,
 )
 
-KINDS = [kind for kind in MADE_UP if kind.endswith(("rows", "classes"))]
+KINDS = [f"{of} {what}" for of in ("table", "image", "stroke") for what in ("classes", "rows")]
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
@@ -42,11 +41,6 @@ def hostile_model() -> Any:
         biases=np.zeros((2, 2)),
         classes=(HOSTILE, "no"),
     )
-
-
-def rows_of(model: Any, inputs: Any, values: Any) -> Any:
-    privacy = PrivacySpend(guarantee=promise())
-    return rows_explanation(model, inputs, values, privacy=privacy, name="x")
 
 
 def texts_of(figure: Any) -> str:
@@ -118,13 +112,14 @@ def test_a_comparison_of_two_classes_adds_up_to_the_logarithm_of_their_odds(expl
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("key", [None, 1])
-def test_every_view_states_its_cost_and_that_the_noise_is_not_known(kind, key):
-    text = texts_of(MADE_UP[kind]().visualize(key))
-    assert "Privacy cost of this explanation: 0" in text
-    assert "No noise band: these weights come from" in text
-    assert "cannot be derived" in text
-    assert "Privacy cost" not in texts_of(MADE_UP[kind]().figure(key, line=""))
+def test_every_view_states_its_cost_and_that_the_noise_is_not_known(kind):
+    explanation = MADE_UP[kind]()
+    for key in (None, 1):
+        text = texts_of(explanation.visualize(key))
+        assert "Privacy cost of this explanation: 0" in text
+        assert "No noise band: these weights come from" in text
+        assert "cannot be derived" in text
+    assert "Privacy cost" not in texts_of(explanation.figure(1, line=""))
 
 
 def test_a_row_is_listed_with_what_was_predicted_and_what_came_true():

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from plotly.callbacks import BoxSelector, Points
 
+from interpret_dp import DPExplainableBoostingClassifier
 from interpret_dp._documents import sealed
 from interpret_dp.editor import KINDS
 from interpret_dp.editor.autosave import AUTOSAVE_VARIABLE
@@ -55,18 +56,9 @@ def _heights(editor: NotebookEditor, names: list[str]) -> list[float]:
     return [y for t, line in zip(drawn, is_line, strict=True) for y in t.y[: -1 if line else None]]
 
 
-def _band(editor: NotebookEditor) -> list[float]:
-    """Return all ends of the noise bands that are drawn."""
-    ends: list[float] = []
-    for trace in editor.figure.data:
-        if trace.visible is False:
-            continue
-        if (trace.name or "").startswith("95 % noise band"):
-            ends += trace.y
-        elif trace.name == "95 % noise range":
-            y, bars = np.array(trace.y), trace.error_y
-            ends += [*(y + bars.array), *(y - bars.arrayminus)]
-    return ends
+def _has_band(editor: NotebookEditor) -> bool:
+    drawn = [trace for trace in editor.figure.data if trace.visible is not False]
+    return any((trace.name or "").startswith("95 % noise") for trace in drawn)
 
 
 def _bins(editor: NotebookEditor) -> object:
@@ -94,15 +86,13 @@ def check_shown(editor: NotebookEditor) -> None:
         drawn = scores.reshape(len(view.labels), -1)[codes, column]
         assert _heights(editor, trace) == drawn.tolist()
     assert set(range(1, len(view.labels) - 1)) <= set(codes)
-    band = _band(editor)
+    assert _has_band(editor) == (view.current_band is not None)
+    text = _bins(editor).text[0]
     if view.current_band is None:
-        assert not band
-        assert "noise band" not in _bins(editor).text[0]
+        assert "noise band" not in text
     else:
-        ends = [end.reshape(len(view.labels), -1)[codes, column] for end in view.current_band]
-        lower, upper = ends
-        assert (min(band), max(band)) == pytest.approx((lower.min(), upper.max()))
-        assert f"noise band {lower[0]:.3g} to {upper[0]:.3g}" in _bins(editor).text[0]
+        low, high = (e.reshape(len(view.labels), -1)[codes[0], column] for e in view.current_band)
+        assert f"noise band {low:.3g} to {high:.3g}" in text
     assert (editor._edited.places.left < editor._edited.places.right).all()
     found = edits.verdict(
         view.name,
@@ -144,7 +134,7 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("n_classes", [0, 3])
 def test_two_editors_show_after_every_step_what_their_session_holds(n_classes):
     editor = session(n_classes).widget("age")
     other = editor.session.widget("dose")
@@ -172,13 +162,6 @@ def test_empty_bin_is_drawn_once_it_is_selected_or_edited():
     assert 0 in editor._edited.places.codes
 
 
-def test_names_from_the_schema_cannot_bring_markup_into_the_page(editor):
-    editor.session.shift("age", 0.1)
-    editor.session.commit("<img src=x onerror=alert(1)>")
-    assert "<img" not in editor.controls.history.value
-    assert "<img src=x onerror=alert(1)>" in _text(editor.controls.history)
-
-
 # ---------------------------------------------------------------------------------- selecting
 
 
@@ -200,26 +183,23 @@ def test_range_drawn_on_the_curve_selects_the_bins_it_overlaps(editor):
     assert editor.selected == (3, 4, 5, 6)
 
 
-@pytest.mark.parametrize(
-    ("act", "is_whole"),
-    [
-        (lambda editor: editor.controls.whole_curve.click(), True),
-        (lambda editor: setattr(editor.controls.bins, "value", (1, 8)), True),
-        (lambda editor: editor.controls.clear.click(), False),
-        (lambda editor: _bins(editor)._dispatch_on_deselect(Points()), False),
-        (lambda editor: setattr(editor.controls.term, "value", DOSE), False),
-    ],
-    ids=["button", "slider", "clear", "double click", "another term"],
-)
-def test_a_slider_selects_and_there_are_ways_to_everything_and_to_nothing(editor, act, is_whole):
-    editor.controls.bins.value = (2, 2)
-    assert editor.selected == (2,)
-    assert "between 20 and 25 (about " in _text(editor.controls.selected)
-    act(editor)
-    text = _text(editor.controls.selected)
-    assert ("the whole curve" in text, "nothing" in text) == (is_whole, not is_whole)
-    assert bool(editor.selected) is is_whole
-    assert editor.controls.bins.value == (1, editor.controls.bins.max)
+def test_a_slider_selects_and_there_are_ways_to_everything_and_to_nothing(editor):
+    controls = editor.controls
+    for act, is_whole in (
+        (controls.whole_curve.click, True),
+        (lambda: setattr(controls.bins, "value", (1, 8)), True),
+        (controls.clear.click, False),
+        (lambda: _bins(editor)._dispatch_on_deselect(Points()), False),
+        (lambda: setattr(controls.term, "value", DOSE), False),
+    ):
+        controls.bins.value = (2, 2)
+        assert editor.selected == (2,)
+        assert "between 20 and 25 (about " in _text(controls.selected)
+        act()
+        text = _text(controls.selected)
+        assert ("the whole curve" in text, "nothing" in text) == (is_whole, not is_whole)
+        assert bool(editor.selected) is is_whole
+        assert controls.bins.value == (1, controls.bins.max)
 
 
 def test_at_first_nothing_is_selected_and_no_button_edits():
@@ -332,15 +312,12 @@ def test_buttons_do_what_the_methods_do(editor):
         editor.session.undo()
 
 
-def test_an_edit_is_previewed_with_its_metrics(editor):
+def test_an_edit_is_previewed_with_its_metrics():
+    model = DPExplainableBoostingClassifier.from_released(build_model())
+    editor = model.edit().widget("age")
     before = editor.session.view(AGE).current
     assert editor.controls.metrics.value == ""
     rows = [[age, 3.0, "mid", "Lyon"] for age in (15, 50, 57, 80)]
-    estimator = SimpleNamespace(
-        predict_proba=lambda X: np.tile([0.25, 0.75], (len(X), 1)),
-        eval_terms=lambda X: np.array([[1.0], [5.0], [6.0], [8.0]]),
-    )
-    editor.session._build = lambda model: estimator
     editor.session.use_public_rows(rows, list("abba"), public=True)
     assert "All public rows (4)" in _text(editor.controls.metrics)
     editor.controls.preview_first.value = True
@@ -361,15 +338,16 @@ def test_an_edit_is_previewed_with_its_metrics(editor):
     assert np.flatnonzero(after != before).tolist() == [5, 6]
     assert editor.session.history[0].what.endswith("with metrics on 4 public rows")
     assert editor.controls.accept.disabled
+    editor.close()
 
 
-@pytest.mark.parametrize("term", range(4))
-def test_buttons_are_off_exactly_where_the_operation_makes_no_sense(editor, term):
-    editor.controls.term.value = term
-    editor.controls.whole_curve.click()
-    for name, tool in TOOLS.items():
-        suits = tool.suits(editor.session.view(term).kind)
-        assert editor.controls.tools[name].disabled is not suits, name
+def test_buttons_are_off_exactly_where_the_operation_makes_no_sense(editor):
+    for term in range(4):
+        editor.controls.term.value = term
+        editor.controls.whole_curve.click()
+        for name, tool in TOOLS.items():
+            suits = tool.suits(editor.session.view(term).kind)
+            assert editor.controls.tools[name].disabled is not suits, name
 
 
 def test_error_is_shown_and_goes_with_the_next_success(editor, monkeypatch, caplog):
@@ -405,11 +383,12 @@ def test_commit_writes_the_message_and_cancel_leaves_it_alone(editor):
     assert "pending" in _text(controls.history)
     controls.history_buttons["commit"].click()
     assert "must say why" in _text(controls.error)
-    controls.message.value = "Risk rises with age"
+    controls.message.value = "<img src=x onerror=alert(1)>"
     controls.history_buttons["commit"].click()
-    assert editor.session.history[0].why == "Risk rises with age"
+    assert editor.session.history[0].why == "<img src=x onerror=alert(1)>"
     assert controls.message.value == ""
-    assert "Risk rises with age" in _text(controls.history)
+    assert "<img" not in controls.history.value
+    assert "<img src=x onerror=alert(1)>" in _text(controls.history)
     _click(editor, "Flatten")
     _click(editor, "Shift by")
     controls.history_buttons["cancel"].click()
@@ -502,7 +481,7 @@ def test_closed_editor_no_longer_follows_the_session(close):
 
 def test_where_the_noise_is_not_known_there_is_neither_band_nor_verdict():
     editor = session(covariance=False).widget("age")
-    assert not _band(editor)
+    assert not _has_band(editor)
     assert "covariance" in _text(editor.controls.verdict)
     assert _text(editor.controls.error) == ""
 
@@ -562,16 +541,7 @@ def test_session_shows_its_edits_where_there_is_no_kernel(monkeypatch):
 @pytest.mark.parametrize("library", ["ipywidgets", "anywidget"])
 def test_without_the_extra_the_hint_says_how_to_install_it(monkeypatch, library):
     _pretend_kernel(monkeypatch, object())
-    for name in [name for name in sys.modules if name.split(".")[0] == library]:
-        monkeypatch.delitem(sys.modules, name)
-
-    class Missing:
-        @staticmethod
-        def find_spec(name, path=None, target=None):
-            if name.split(".")[0] == library:
-                raise ModuleNotFoundError(f"No module named {library!r}", name=library)
-
-    monkeypatch.setattr(sys, "meta_path", [Missing, *sys.meta_path])
+    monkeypatch.setitem(sys.modules, library, None)
     edits = session()
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'interpret-dp\[notebook\]'"):
         edits.widget()

@@ -5,14 +5,12 @@ from __future__ import annotations
 import copy
 import dataclasses
 
-import plotly.graph_objects as go
 import pytest
 
-from interpret_dp.explanation.objects import live_view
 from interpret_dp.ui.dash.components import explanation_of
 from tests.explanation.influences import SOURCES, adult_explanation, explainer_spend, guarantee
 from tests.ledger.requests import reserve
-from tests.ui.dash.client import AppClient, components, ids, text_of
+from tests.ui.dash.client import components, ids, text_of
 
 
 def panels(tree):
@@ -36,16 +34,6 @@ def test_interprets_callbacks_get_figure_and_panel(shown, open_app, kind, key):
     assert explanation.privacy.guarantee.sentence in shown_text
     assert "What does this mean?" in shown_text
     assert ("no noise protects them" in shown_text) is (kind == "local")
-
-
-def test_everybody_else_gets_a_figure(shown):
-    AppClient(shown.total).part()
-    for explanation in (shown.total, shown.local):
-        for key in (None, 0):
-            figure = explanation.visualize(key)
-            assert isinstance(figure, go.Figure)
-            assert any("Privacy cost" in note.text for note in figure.layout.annotations)
-            assert live_view(explanation, key) is None
 
 
 def test_an_error_in_the_figure_appears_in_the_card(shown, open_app, monkeypatch):
@@ -92,10 +80,10 @@ def test_the_panel_shows_the_ledger_as_of_now(shown, open_app, tmp_path):
 
 def test_models_and_explainers_share_the_full_dashboard(shown, open_app):
     client = open_app([shown.total, adult_explanation(), shown.local])
-    rows = client.pane("local-plots-container-0", local_model_drop=[1], local_instance_idx_0=[2, 0])
+    rows = client.ask("local-plots-container-0", local_model_drop=[1], local_instance_idx_0=[2, 0])
     assert "This explanation cost no privacy" in text_of(rows)
     assert "This explanation cost epsilon 0.1" in text_of(rows)
-    overall = client.pane("local-overall-plot-container-0", local_model_drop=[1])
+    overall = client.ask("local-overall-plot-container-0", local_model_drop=[1])
     assert "The explainer's whole budget" in text_of(overall)
     tab = text_of(client.privacy_tab())
     assert "Data set: loans" in tab
@@ -120,7 +108,7 @@ def test_an_explainers_request_is_found_in_its_account(open_app, tmp_path):
     tab = text_of(client.privacy_tab())
     assert "DPLimeTabular" in tab
     assert "models of this dashboard" in tab
-    card = client.pane("local-overall-plot-container-0", local_model_drop=[0])
+    card = client.ask("local-overall-plot-container-0", local_model_drop=[0])
     assert "this explainer 100 %" not in text_of(card)
     assert "Room for about 50 more queries." in text_of(card)
     assert dataclasses.replace(spend, queries=None).model_share >= spend.model_share

@@ -77,8 +77,8 @@ def test_a_plan_needs_no_row_and_writes_no_ledger(tmp_path):
     ledger = PrivacyLedger(f"sqlite:///{file}")
     ledger.create_budget("ward", epsilon=4, delta=1e-6)
     given = {"schema": schema, "ledger": ledger, "dataset": "ward"}
-    model = DPExplainableBoostingClassifier(epsilon=1, delta=1e-6, **given).fit(table.X, table.y)
-    model.save(tmp_path / "model.json")
+    model = DPExplainableBoostingClassifier(epsilon=1, delta=1e-6, max_rounds=2, **given)
+    model.fit(table.X, table.y).save(tmp_path / "model.json")
     del model, table
     explanation = load_model(tmp_path / "model.json", ledger=ledger).explain_global()
     explanation = pickle.loads(pickle.dumps(explanation))
@@ -119,8 +119,8 @@ def test_a_plan_needs_no_row_and_writes_no_ledger(tmp_path):
 def test_other_targets_are_guessed_by_their_own_figures(target, kind, guess):
     schema = Schema(FEATURES, target=target)
     table = simulate_table(schema, 800, **guess)
-    model = kind(epsilon=1, delta=1e-6, schema=schema).fit(table.X, table.y)
-    explanation = model.explain_global()
+    model = kind(epsilon=1, delta=1e-6, schema=schema, max_rounds=1)
+    explanation = model.fit(table.X, table.y).explain_global()
 
     def refused(*args, **given):
         raise ValueError(f"asked for {args[1:]} and {given}")

@@ -23,7 +23,6 @@ class EditorClient:
         self._client = client
         self.state: dict[tuple[str, str], Any] = {}
         self.buttons: list[dict[str, Any]] = []
-        self.calls: list[str] = []
         self.identities: dict[str, dict[str, Any]] = {}
         # The card last: its identity is that of the editor.
         self._take(client.layout())
@@ -46,15 +45,6 @@ class EditorClient:
             identity = component["props"].get("id")
             if isinstance(identity, dict) and "action" in identity and identity not in self.buttons:
                 self.buttons.append(identity)
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """The card's part of all its ids."""
-        return self.identities["editor"]
-
-    @identity.setter
-    def identity(self, value: dict[str, Any]) -> None:
-        self.identities["editor"] = value
 
     # ------------------------------------------------------------------------------- gestures
 
@@ -87,12 +77,11 @@ class EditorClient:
         body = {
             "output": key,
             "outputs": outputs if key.startswith("..") else outputs[0],
-            "inputs": [self._value(i) for i in entry["inputs"]],
-            "state": [self._value(s) for s in entry["state"]],
+            "inputs": self._values(entry["inputs"]),
+            "state": self._values(entry["state"]),
             "changedPropIds": [f"{self._text(part)}.{prop}"],
         }
         answer = self._client.post(body)
-        self.calls.append(part)
         if answer is None:
             return
         for name, properties in answer.items():
@@ -104,20 +93,30 @@ class EditorClient:
                 self.change(_name(identity), prop_name, value)
 
     def _outputs(self, key: str) -> list[Any]:
-        found: list[Any] = []
-        for output in key.strip(".").split("..."):
-            text, _, prop = output.rpartition(".")
-            if not text.startswith("{"):
-                found.append({"id": text, "property": prop.partition("@")[0]})
-                continue
-            identity = json.loads(text)
-            if _kind(identity["type"]) not in self.identities:
-                found.append([])  # before there is a bar
-                continue
-            concrete = {"id": self._concrete(identity), "property": prop.partition("@")[0]}
-            # Of a page that shows one card, "all" are one.
-            found.append([concrete] if _ALL in identity.values() else concrete)
-        return found
+        parts = [output.rpartition(".") for output in key.strip(".").split("...")]
+        return [self._entries(text, prop.partition("@")[0]) for text, _, prop in parts]
+
+    def _values(self, wanted: list[dict[str, Any]]) -> list[Any]:
+        return [self._entries(one["id"], one["property"], is_read=True) for one in wanted]
+
+    def _entries(self, text: str, prop: str, *, is_read: bool = False) -> Any:
+        """Return what a request says of an id that a callback names, or of all of a pattern."""
+
+        def entry(identity: dict[str, Any] | str) -> dict[str, Any]:
+            name = identity if isinstance(identity, str) else _name(identity)
+            value = {"value": self.state.get((name, prop))} if is_read else {}
+            return {"id": identity, "property": prop, **value}
+
+        if not text.startswith("{"):
+            return entry(text)
+        identity = json.loads(text)
+        if _kind(identity["type"]) not in self.identities:
+            return []  # before there is a bar
+        if identity.get("action") == _ALL:
+            return [entry(button) for button in self.buttons if button["type"] == identity["type"]]
+        concrete = entry(self._concrete(identity))
+        # Of a page that shows one card, "all" are one.
+        return [concrete] if _ALL in identity.values() else concrete
 
     def _concrete(self, identity: dict[str, Any]) -> dict[str, Any]:
         return identity | self.identities[_kind(identity["type"])]
@@ -127,23 +126,6 @@ class EditorClient:
             return part
         kind, _, action = part.partition(":")
         return _text(self._concrete({"type": kind}) | ({"action": action} if action else {}))
-
-    def _value(self, wanted: dict[str, Any]) -> Any:
-        prop = wanted["property"]
-        if not wanted["id"].startswith("{"):
-            return {**wanted, "value": self.state.get((wanted["id"], prop))}
-        identity = json.loads(wanted["id"])
-        if identity.get("action") == _ALL:
-            same = [b for b in self.buttons if b["type"] == identity["type"]]
-            return [
-                {"id": b, "property": prop, "value": self.state.get((_name(b), prop))} for b in same
-            ]
-        if _kind(identity["type"]) not in self.identities:
-            return []
-        concrete = self._concrete(identity)
-        value = self.state.get((_name(concrete), prop))
-        found = {"id": concrete, "property": prop, "value": value}
-        return [found] if _ALL in identity.values() else found
 
     # ----------------------------------------------------------------------- what is on the page
 
