@@ -1,4 +1,4 @@
-"""Train a private classifier of images whose weights can be looked at: needs the extra ``llm``.
+"""Train a private classifier of images whose weights can be looked at.
 
 ``python classify_images.py`` takes some seconds; compare_with_a_cnn.ipynb sets it beside a CNN.
 """

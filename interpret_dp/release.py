@@ -201,6 +201,8 @@ class ReleaseSession:
         self._sampled = {part.name: SamplingInProgress(part) for part in sampled}
         self._reservation: Reservation | None = None
         self._anything_released = False
+        # A warning or an error of what a value did would be a release, whatever NumPy is set to.
+        self._silence = np.errstate(all="ignore")
         self.head = ""
         self.charged = GdpPair(0.0)
         if request.ledger.persistent:
@@ -245,6 +247,7 @@ class ReleaseSession:
             epsilon_delta=request.delta,
             explainer=self._explainer,
         )
+        self._silence.__enter__()
         return self
 
     def gaussian(
@@ -454,6 +457,7 @@ class ReleaseSession:
         reservation, self._reservation = self._reservation, None
         if reservation is None:
             return
+        self._silence.__exit__(None, None, None)
         # An interruption comes from the user, not from the rows, and passes.
         failed = isinstance(error, Exception)
         reason = error.reason if isinstance(error, BackendError) else None

@@ -241,7 +241,8 @@ def replay(
         charge an in-memory ledger or none.
     table, neighbour : object
         What ``fit`` takes, such as ``(X, y)``; they differ in one unit. Which of the two comes
-        first decides the path: try both.
+        first decides the path: try both. Samples of rows (DP-LLM) are replayed by position, so the
+        rows that differ must be the last ones there.
     published : callable
         Returns what a fitted explainer publishes, by name.
     seed : int

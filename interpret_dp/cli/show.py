@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import click
 from interpret_dp.cli import console
 
 if TYPE_CHECKING:
+    from interpret_dp.accounting import Guarantee
     from interpret_dp.ledger import PrivacyLedger
 
 __all__ = ["card", "registry", "show"]
@@ -82,6 +84,7 @@ def show(
     head = model.guarantee_.ledger_head
     if ledger is not None and head is not None:
         ledger.verify(head)
+        _check_charge(ledger, head, model.guarantee_)
         console.say_item("Log", f"intact, and holds the model's head {head}")
     if isinstance(released, AdditiveModel):
         for place, edit in enumerate(released.edits):
@@ -208,6 +211,26 @@ def _write(output: str, text: str, overwrite: bool) -> None:
     with console.pending_file(output, overwrite=overwrite, option="--output") as pending:
         Path(pending).write_text(text, encoding="utf-8")
     console.say_item("Written", output)
+
+
+def _check_charge(ledger: PrivacyLedger, head: str, guarantee: Guarantee) -> None:
+    """Refuse a model whose head is the entry of another request."""
+    entries = {entry["number"]: entry for entry in ledger.entries()}
+    charge = next(entry for entry in entries.values() if entry["hash"] == head)
+    reserved = entries.get(charge["reservation"], charge)
+    relation, _, unit = reserved["context"].get("protected", "").partition(": ")
+    pair = guarantee.pair
+    is_same = (
+        (charge["dataset"], relation) == (guarantee.dataset, guarantee.neighboring)
+        and (guarantee.unit == unit or guarantee.unit.startswith(f"all rows of {unit} "))
+        and (pair is None or math.isclose(charge["mu"], pair.mu, rel_tol=1e-6))
+    )
+    if not is_same:
+        raise console.CommandError(
+            f"The entry with the model's head {head} charges mu {charge['mu']:.6g} for {unit} of "
+            f"{charge['dataset']!r}; the model says {pair} for {guarantee.unit} of "
+            f"{guarantee.dataset!r}. The file was changed, or carries the head of another model."
+        )
 
 
 def _say_promise(model: Any) -> None:

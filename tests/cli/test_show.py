@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import dataclasses
 import socket
 
 import pytest
 
-from interpret_dp import load_model
+from interpret_dp import PrivacyLedger, load_model
+from interpret_dp._documents import write_sealed
+from interpret_dp.accounting.neighbourhood import Neighbourhood
 
 
 def test_html_is_written_with_the_guarantee_and_the_account(command, model, folder):
@@ -50,6 +53,19 @@ def test_a_log_that_does_not_hold_the_models_head_is_refused(command, model, fol
     outcome = command("show", model, "--text", "--ledger", "sqlite:///other.db")
     assert outcome.code == 1
     assert "head" in outcome.err
+
+
+def test_a_model_with_the_head_of_another_request_is_refused(command, model, folder):
+    ledger = PrivacyLedger("sqlite:///privacy.db")
+    reservation = ledger.reserve(
+        "ward", protected=Neighbourhood().protected, mu=0.01, delta=0.0, explainer="another"
+    )
+    released = load_model(model).to_released()
+    changed = dataclasses.replace(released.guarantee, ledger_head=ledger.commit(reservation))
+    write_sealed(model, dataclasses.replace(released, guarantee=changed).to_dict())
+    outcome = command("show", model, "--text", "--ledger", "sqlite:///privacy.db")
+    assert outcome.code == 2
+    assert "charges mu 0.01 for one row of 'ward'; the model says" in outcome.err
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ VALUES: dict[str, list[Any]] = {
     "NaN": [math.nan],
     "infinities": [math.inf, -math.inf],
     "-0.0": [-0.0, 0.0],
-    "subnormal": [SMALLEST, -SMALLEST, sys.float_info.min],
+    "subnormal": [SMALLEST, -SMALLEST, sys.float_info.min, 1e-42],
     "largest": [sys.float_info.max, -sys.float_info.max],
     "huge integers": [10**400, -(10**400), 2**64, 2**63 - 1],
     "mixed types": [1, "1", 1.0, True, None, b"1", 1j, (), UNDECLARED],
@@ -84,10 +84,13 @@ def test_no_value_of_a_cell_is_an_error(name: str, is_declared: bool) -> None:
         {f"{role} {kind}": _repeated(VALUES[kind], 6) for kind in VALUES for role in SCHEMA}
     )
     kinds = {column: SCHEMA[column[0]] for column in X}
-    result = attempt(
-        *(name, X, [0, 1] * 3, new_ledger()),
-        schema=Schema(kinds, target=target) if is_declared else None,
-    )
+    # Nor if the caller makes NumPy raise what it lets pass by default. (What follows the release of
+    # a background underflows; that is public.)
+    with np.errstate(all="raise", under="ignore" if name == "background" else "raise"):
+        result = attempt(
+            *(name, X, [0, 1] * 3, new_ledger()),
+            schema=Schema(kinds, target=target) if is_declared else None,
+        )
     assert not isinstance(result, OURS), result
     schema = Schema(SCHEMA, target=target) if is_declared else None
     # A black box and a background have no target.
