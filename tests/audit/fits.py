@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from interpret_dp import (
     Categorical,
@@ -16,6 +17,7 @@ from interpret_dp import (
     PrivacyLedger,
     Schema,
 )
+from interpret_dp.audit import ReplayReport, replay
 
 FEATURES: dict[str, Continuous | Categorical] = {
     "age": Continuous(0, 100),
@@ -47,6 +49,40 @@ def regressor(table: Table, **parameters: Any) -> DPExplainableBoostingRegressor
 def _settings(parameters: dict[str, Any]) -> dict[str, Any]:
     account = {"ledger": PrivacyLedger.in_memory(), "dataset": "audit"}
     return _SETTINGS | account | parameters | {"feature_names": list(FEATURES)}
+
+
+def check_both_ways(
+    fit: Fit, table: Any, neighbour: Any, **options: Any
+) -> tuple[ReplayReport, ReplayReport]:
+    """Replay a fit on neighbouring tables in both orders; nothing may break the promise."""
+    reports = replay(fit, table, neighbour, **options), replay(fit, neighbour, table, **options)
+    for report in reports:
+        assert report.ok, str(report)
+        assert report.worst_ratio <= 1.0
+    return reports
+
+
+def kinds(report: ReplayReport) -> set[str]:
+    """Return what kinds of violations a control has."""
+    assert not report.ok
+    return {violation.kind for violation in report.violations}
+
+
+def releases_broken(report: ReplayReport) -> set[str]:
+    """Return the names of the releases that violations are in."""
+    return {violation.where.split()[0] for violation in report.violations}
+
+
+def watched(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
+    """Return a list of all that a function returns from now on."""
+    results, real = [], getattr(owner, name)
+
+    def watching(*arguments: Any, **options: Any) -> Any:
+        results.append(real(*arguments, **options))
+        return results[-1]
+
+    monkeypatch.setattr(owner, name, watching)
+    return results
 
 
 def frame(records: Sequence[Record]) -> Table:
