@@ -5,18 +5,12 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    Schema,
-    audit,
-)
+from interpret_dp import Categorical, Continuous, Schema, audit
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import (
@@ -25,10 +19,10 @@ from interpret_dp.audit import (
     canary_tables,
     membership_attack,
     model_statistics,
-    refit,
 )
 from interpret_dp.audit.bounds import loss_found_by_runs
 from interpret_dp.audit.replaying import log_likelihood_ratio
+from interpret_dp.audit.subjects import reference
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.mechanisms import active_randomness, gaussian_mechanism, use_randomness
 
@@ -91,25 +85,12 @@ def test_arguments_and_statistics_are_checked() -> None:
         attack_count(1.0, epsilon=0)
     names = itertools.cycle("aab")
     with pytest.raises(ValueError, match="they must be the same"):
-        membership_attack(
-            lambda table: table,
-            1,
-            0,
-            statistics=lambda _: {next(names): 1.0},
-            epsilon=1.0,
-            delta=DELTA,
-        )
+        attack_count(1.0, statistics=lambda _: {next(names): 1.0})
     with pytest.raises(ValueError, match="without NaN"):
         attack_count(1.0, statistics=lambda _: {"x": math.nan}, runs=20)
 
 
 # --------------------------------------------------------------------------- what is looked at
-
-
-def watched_fit(fit: Any, table: Any) -> tuple[Any, Watching]:
-    watching = Watching()
-    with use_randomness(watching):
-        return fit(table), watching
 
 
 class OfOtherForms:
@@ -130,9 +111,11 @@ class OfOtherForms:
 def test_releases_of_another_form_and_of_a_private_sample_count_as_nothing(
     table: int, other: int
 ) -> None:
-    _, watching = watched_fit(lambda t: OfOtherForms().fit(t), table)
+    watching = Watching()
+    with use_randomness(watching):
+        OfOtherForms().fit(table)
     assert len(watching.record) == (3 if table == 3 else 2)
-    assert log_likelihood_ratio(lambda t: OfOtherForms().fit(t), other, watching) == 0.0
+    assert log_likelihood_ratio(OfOtherForms().fit, other, watching) == 0.0
 
 
 def test_less_noise_is_less_noise() -> None:
@@ -167,30 +150,18 @@ def test_former_names_work_and_warn() -> None:
     with pytest.warns(DeprecationWarning, match="model_facts is now model_statistics"):
         assert audit.model_facts is model_statistics
     with pytest.warns(DeprecationWarning, match="facts is now called statistics"):
-        membership_attack(
-            lambda table: table, 1, 0, facts=lambda _: {"x": 1.0}, epsilon=1.0, delta=DELTA, runs=20
-        )
+        attack_count(1.0, statistics=None, facts=lambda _: {"x": 1.0}, runs=20)
     with pytest.raises(TypeError, match="statistics is missing"):
-        membership_attack(lambda table: table, 1, 0, epsilon=1.0, delta=DELTA)
+        attack_count(1.0, statistics=None)
 
 
 def test_statistics_of_interpret_s_own_models() -> None:
-    from interpret.privacy import DPExplainableBoostingClassifier as Reference
-
-    tables = canary_tables(
-        Schema({"a": Continuous(0, 1), "b": Continuous(0, 1)}, target=Categorical([0, 1])), 60
-    )
-    model = Reference(
-        feature_types=["continuous"] * 2, privacy_bounds=[(0, 1)] * 2, max_rounds=5, n_jobs=1
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fitted = refit(model)(tables.with_row)
-    statistics = model_statistics(tables.row)(fitted)
-    assert statistics["number of rows"] == 61.0
-    assert statistics["score of the bins"] == pytest.approx(
-        float(fitted.eval_terms(tables.row).sum())
-    )
+    subject = reference(1.0, counts_rows=True)
+    row = subject.with_row[0][-1:]
+    model = subject.fit(subject.with_row)
+    statistics = model_statistics(row)(model)
+    assert statistics["number of rows"] == 401.0
+    assert statistics["score of the bins"] == pytest.approx(float(model.eval_terms(row).sum()))
 
 
 # ---------------------------------------------------------------------- the least that is found
