@@ -18,6 +18,8 @@ from interpret_dp import (
     Schema,
 )
 from interpret_dp.audit import ReplayReport, replay
+from interpret_dp.audit.explainers import Answers, answering
+from interpret_dp.lime.paper.explainer import PaperLimeTabular
 
 FEATURES: dict[str, Continuous | Categorical] = {
     "age": Continuous(0, 100),
@@ -60,6 +62,17 @@ def check_both_ways(
         assert report.ok, str(report)
         assert report.worst_ratio <= 1.0
     return reports
+
+
+def paper_answers(model: Any, queries: Any, method: str, **given: Any) -> Callable[[Any], Answers]:
+    """Return what makes the paper's explainer of explanation data and asks it."""
+    settings = {"epsilon": 4.0, "per_query": 1.0, "steps": 8, "trained_on_same_people": False}
+
+    def make(data: Any, ledger: Any) -> PaperLimeTabular:
+        account = {"ledger": ledger, "dataset": "audit", "method": method}
+        return PaperLimeTabular(model, data, **settings | account | given)
+
+    return answering(make, queries)
 
 
 def kinds(report: ReplayReport) -> set[str]:

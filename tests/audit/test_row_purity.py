@@ -22,11 +22,9 @@ from hypothesis import strategies as st
 
 from interpret_dp import Categorical, Continuous, PrivacyLedger, PrivateSurrogate, Schema
 from interpret_dp.audit import refit
-from interpret_dp.audit.explainers import answering
 from interpret_dp.audit.replaying import Recorded, Recording, Replaying
 from interpret_dp.ebm.evaluation import private_metrics
 from interpret_dp.lime.paper.coordinates import Coordinates
-from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.llm.inputs import input_coding
 from interpret_dp.mechanisms import use_randomness
 from interpret_dp.schema import encode_classes, encode_column, encode_target, open_table
@@ -38,6 +36,7 @@ from tests.audit.fits import (
     check_both_ways,
     classifier,
     objects,
+    paper_answers,
     regressor,
 )
 from tests.audit.planted_kernels import centre_residuals
@@ -233,24 +232,8 @@ class _Grades:
 
 
 def explained(method: str) -> Callable[[Any], Any]:
-    queries = objects(base_records("classification")[-2:])[0]
-
-    def make(data: Any, ledger: Any) -> PaperLimeTabular:
-        return PaperLimeTabular(
-            _Grades(),
-            data,
-            feature_names=list(FEATURES),
-            schema=Schema(FEATURES),
-            trained_on_same_people=False,
-            method=method,
-            steps=8,
-            epsilon=2.0,
-            per_query=0.5,
-            ledger=ledger,
-            dataset="audit",
-        )
-
-    return answering(make, queries)
+    queries, named = objects(base_records("classification")[-2:])[0], list(FEATURES)
+    return paper_answers(_Grades(), queries, method, feature_names=named, schema=Schema(FEATURES))
 
 
 def surrogate(data: Any) -> Any:

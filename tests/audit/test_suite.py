@@ -96,11 +96,12 @@ def test_the_full_audit_has_every_explainer_claim_and_control() -> None:
 
 @pytest.mark.thorough
 def test_processes_give_the_lines_of_one(small: None) -> None:
-    tasks = [AuditTask("replay", name, 0.0, "quick") for name in list(REPLAYS)[2:4]]
+    names = ["PrivateBackground", "private_metrics"]
+    tasks = [AuditTask("replay", name, 0.0, "quick") for name in names]
     alone = list(run_tasks(tasks))
     together = list(run_tasks(tasks, jobs=2))
-    names = [line.subject for line in alone]
-    assert sorted(line.subject for line in together) == sorted(names)
+    assert [line.subject for line in alone] == names
+    assert sorted(line.subject for line in together) == names
     assert all(line.is_as_expected for line in (*alone, *together))
     with pytest.raises(ValueError, match="jobs is 0"):
         next(run_tasks(tasks, jobs=0))
