@@ -66,23 +66,21 @@ def counted(X: Any, schema: Schema = SCHEMA, **given: Any) -> Any:
         return PrivateBackground(schema, epsilon=1.0, **given).fit(X, unit=unit).background_
 
 
+def cells_of(X: Any, column: Any) -> Any:
+    """Return the cell of a released column that each row is in."""
+    values, cuts = X[column.feature.name], column.feature.cuts
+    if cuts is None:
+        return values.map({"a": 1, "b": 2}).fillna(3).to_numpy(dtype=int)
+    return np.where(values.isna(), 0, np.searchsorted(cuts, values, side="right") + 1)
+
+
 def test_without_noise_counts_are_those_of_the_rows() -> None:
     X = patients()
     own = counted(X)
     assert own.n_rows == pytest.approx(len(X))
     for column in own.columns:
-        cells, feature = X[column.feature.name], column.feature
-        if feature.cuts is None:
-            expected = [(cells == level).sum() for level in ("a", "b")]
-            np.testing.assert_allclose(column.counts, [0, *expected, 500], atol=40)
-            assert column.counts[1:3].tolist() == expected
-            assert column.counts.sum() == len(X)
-            continue
-        codes = np.searchsorted(feature.cuts, cells.to_numpy(dtype=float), side="right") + 1
-        codes[cells.isna()] = 0
-        np.testing.assert_allclose(
-            column.counts, np.bincount(codes, minlength=feature.n_codes), atol=1e-9
-        )
+        expected = np.bincount(cells_of(X, column), minlength=len(column.counts))
+        np.testing.assert_allclose(column.counts, expected, atol=1e-9)
 
 
 def test_a_value_of_many_rows_has_a_cell_of_its_own() -> None:
@@ -100,16 +98,7 @@ def test_rows_depend_on_each_other_as_private_rows_do() -> None:
     X = pd.DataFrame({**table, "change": np.clip(2 * normal[:, 1], -10, 10)})
     X.loc[:1999, "change"], X.loc[2000:2999, "site"] = np.nan, "undeclared"
     own = counted(X)
-    signs = []
-    for column in own.columns:
-        cells, halves = X[column.feature.name], np.append(column.signs, 0)
-        cuts = column.feature.cuts
-        codes = (
-            cells.map({"a": 1, "b": 2}).fillna(3).to_numpy(dtype=int)
-            if cuts is None
-            else np.where(cells.isna(), 0, np.searchsorted(cuts, cells, side="right") + 1)
-        )
-        signs.append(halves[codes].astype(int))
+    signs = [np.append(one.signs, 0)[cells_of(X, one)].astype(int) for one in own.columns]
     assert set(signs[1]) == {-1, 0, 1}
     products = [(signs[j] * signs[k]).sum() for j, k in ((0, 1), (0, 2), (1, 2))]
     assert own.dependence.products.tolist() == products
