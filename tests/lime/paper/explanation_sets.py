@@ -55,12 +55,11 @@ def records(n_rows: int = 30, seed: int = 0) -> list[Record]:
     ]
 
 
-def neighbours(relation: str, extreme: Record) -> list[tuple[list[Record], list[Record]]]:
-    """Return rows with an extreme one among them and a neighbouring set, in both orders."""
+def neighbours(relation: str, extreme: Record) -> tuple[list[Record], list[Record]]:
+    """Return rows with an extreme one among them, and a neighbouring set."""
     rows = records()
-    whole = [*rows[:7], extreme, *rows[7:]]
     other = rows if relation == "add_or_remove_one" else [*rows[:7], EXTREMES[1], *rows[7:]]
-    return [(whole, other), (other, whole)]
+    return [*rows[:7], extreme, *rows[7:]], other
 
 
 def cells(rows: list[Record]) -> Any:
@@ -93,7 +92,9 @@ def queries(rows: list[Record], features: Coordinates = FEATURES) -> Queries:
     return Queries(points(rows, features), (0,) * len(rows))
 
 
-NUMBERS = st.sampled_from([-(2**15), -128, -1, 0, 1, 77, 128, 256, 2**15 - 1])
+NUMBERS = st.sampled_from([-(2**15), -128, -1, 0, 1, 77, 128, 256, 2**15 - 1]) | st.integers(
+    -(2**15), 2**15 - 1
+)
 """Coordinates and labels of 16 bits, also such as no encoder makes."""
 
 

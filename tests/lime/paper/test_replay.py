@@ -75,26 +75,23 @@ def test_neighbours_differ_only_in_what_was_charged(method: str, relation: str, 
     assert report.mu > 0
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_people_with_several_rows(method: str) -> None:
-    schema = Schema(SCHEMA.features, unit=PrivacyUnit("patient", max_rows=2))
-    rows = table(60).assign(patient=np.repeat(np.arange(20), 3))
-    report = replayed(
-        method, "add_or_remove_one", rows, rows[rows["patient"] != 7], schema=schema, model=Risk()
-    )
-    assert report.ok, report
+ROWS = table(60)
+PEOPLE = ROWS.assign(patient=np.repeat(np.arange(20), 3))
+OF_PEOPLE = Schema(SCHEMA.features, unit=PrivacyUnit("patient", max_rows=2))
 
 
-@pytest.mark.parametrize("method", ["interactive", "adaptive"])
-def test_several_classes(method: str) -> None:
-    rows = table(60)
-    report = replayed(method, "add_or_remove_one", rows, rows.iloc[1:], model=Three())
-    assert report.ok, report
+FORMS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "people of several rows": (PEOPLE, PEOPLE[PEOPLE["patient"] != 7], {"schema": OF_PEOPLE}),
+    "several classes": (ROWS, ROWS.iloc[1:], {"model": Three()}),
+    "no rows at all": (table(1), table(0), {}),
+}
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_no_rows_at_all(method: str) -> None:
-    report = replayed(method, "add_or_remove_one", table(1), table(0), model=Risk())
+@pytest.mark.parametrize("form", FORMS)
+def test_tables_of_other_forms(method: str, form: str) -> None:
+    first, second, given = FORMS[form]
+    report = replayed(method, "add_or_remove_one", first, second, **{"model": Risk()} | given)
     assert report.ok, report
 
 
