@@ -143,11 +143,7 @@ CONTAINERS = [frame_of_objects, objects, lists]
 def base_records(task: str) -> list[Record]:
     """Return forty ordinary rows; no row has the level "rare"."""
     rng = np.random.default_rng(5)
-
-    def target() -> Any:
-        is_regression = task == "regression"
-        return float(rng.uniform(-10, 30)) if is_regression else str(rng.choice(["no", "yes"]))
-
+    is_number = task == "regression"
     return [
         (
             int(rng.integers(0, 100)),
@@ -155,7 +151,7 @@ def base_records(task: str) -> list[Record]:
             str(rng.choice(["a", "b"])),
             int(rng.integers(1, 4)),
             5,
-            target(),
+            float(rng.uniform(-10, 30)) if is_number else str(rng.choice(["no", "yes"])),
         )
         for _ in range(40)
     ]

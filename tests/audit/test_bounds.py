@@ -152,16 +152,12 @@ def test_the_formula_term_by_term() -> None:
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-guessed = st.integers(1, 300).flatmap(
-    lambda m: st.tuples(st.just(m), st.integers(1, m)).flatmap(
-        lambda pair: st.tuples(st.just(pair[0]), st.just(pair[1]), st.integers(0, pair[1]))
-    )
-)
+guessed = st.tuples(*[st.integers(0, 300)] * 3).map(sorted).filter(lambda numbers: numbers[2])
 
 
 @given(numbers=guessed, delta=st.sampled_from([0.0, 1e-6, 1e-3, 0.2, 1.0]))
 def test_bounds_follow_from_p_values(numbers: Any, delta: float) -> None:
-    m, r, v = numbers
+    v, r, m = numbers
     bound = one_run_epsilon(m, r, v, delta=delta)
     assert 0.0 <= bound < 64.0
     if bound:

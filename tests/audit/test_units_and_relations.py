@@ -32,6 +32,7 @@ FEATURES = {
 LABELS = {"binary": ["no", "yes"], "multiclass": ["no", "yes", "perhaps"]}
 TARGETS = {task: Categorical(levels) for task, levels in LABELS.items()}
 TARGETS["regression"] = Continuous(-10, 30)
+N_SCORES = {"binary": 1, "multiclass": 3, "regression": 1}
 RELATIONS = ["add_or_remove_one", "replace_one"]
 UNIT = PrivacyUnit("person", max_rows=2)
 
@@ -41,21 +42,18 @@ Person = list[dict[str, Any]]
 def person(name: Any, n_rows: int, task: str, seed: int) -> Person:
     """Return the rows of one person: cells, target, weight and starting score."""
     rng = np.random.default_rng(seed)
-
-    def row() -> dict[str, Any]:
-        target = (
-            float(rng.uniform(-10, 30)) if task == "regression" else str(rng.choice(LABELS[task]))
-        )
-        return {
+    is_number = task == "regression"
+    return [
+        {
             "person": name,
             "age": float(rng.uniform(0, 100)),
             "site": str(rng.choice(["a", "b", "c"])),
-            "y": target,
+            "y": float(rng.uniform(-10, 30)) if is_number else str(rng.choice(LABELS[task])),
             "weight": float(rng.uniform(0, 3)),
-            "start": rng.normal(size=3 if task == "multiclass" else 1).tolist(),
+            "start": rng.normal(size=N_SCORES[task]).tolist(),
         }
-
-    return [row() for _ in range(n_rows)]
+        for _ in range(n_rows)
+    ]
 
 
 def people(task: str) -> list[Person]:
@@ -72,15 +70,14 @@ def mixed(persons: Sequence[Person]) -> list[dict[str, Any]]:
 def extreme(task: str, sign: int) -> Person:
     target = (30.0 if sign > 0 else -10.0) if task == "regression" else LABELS[task][sign > 0]
     row = {"person": "extreme", "age": 100.0 * (sign > 0), "site": "c" if sign > 0 else "a"}
-    start = [0.0] * (3 if task == "multiclass" else 1)
-    return [row | {"y": target, "weight": 9.0, "start": start} for _ in range(5)]
+    start = [0.0] * N_SCORES[task]
+    return [row | {"y": target, "weight": 9.0, "start": start}] * 5
 
 
 def odd(task: str) -> Person:
     row = {"person": "odd", "age": None, "site": "never seen", "weight": np.nan}
     target = np.nan if task == "regression" else "never seen"
-    start = [np.inf] * (3 if task == "multiclass" else 1)
-    return [row | {"y": target, "start": start} for _ in range(3)]
+    return [row | {"y": target, "start": [np.inf] * N_SCORES[task]}] * 3
 
 
 def fit_of(task: str, relation: str, **options: Any) -> Callable[[list[dict[str, Any]]], Any]:
@@ -100,6 +97,7 @@ def fit_of(task: str, relation: str, **options: Any) -> Callable[[list[dict[str,
         cells = {name: [row[name] for row in rows] for name in names}
         frame = pd.DataFrame({name: pd.Series(cells[name], dtype=object) for name in names})
         frame = frame.astype({"age": float, "weight": float}).assign(dose=frame["age"] / 100)
+        scores = np.array(cells["start"], dtype=float).reshape(len(rows), N_SCORES[task])
         ledger = PrivacyLedger.in_memory()
         model = kind(neighboring=relation, ledger=ledger, dataset="audit", **settings)
         unit = ["person"] * (settings["schema"].unit is not None)
@@ -107,15 +105,10 @@ def fit_of(task: str, relation: str, **options: Any) -> Callable[[list[dict[str,
             frame[[*unit, *FEATURES]],
             frame["y"],
             sample_weight=frame["weight"] if is_weighted else None,
-            init_score=starts(frame["start"], task) if has_start else None,
+            init_score=scores if has_start else None,
         )
 
     return fit
-
-
-def starts(cells: pd.Series[Any], task: str) -> Any:
-    width = 3 if task == "multiclass" else 1
-    return np.array(cells.tolist(), dtype=float).reshape(len(cells), width)
 
 
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -19,9 +19,9 @@ from interpret_dp import (
     SchemaError,
     UndeclaredWarning,
 )
-from interpret_dp.audit import replay
+from interpret_dp.audit import LessNoise, replay
 from interpret_dp.lime import background_releases
-from interpret_dp.mechanisms import Randomness, use_randomness
+from interpret_dp.mechanisms import use_randomness
 
 SCHEMA = Schema(
     {
@@ -31,22 +31,6 @@ SCHEMA = Schema(
         "site": Categorical(["a", "b"]),
     }
 )
-
-
-class NoNoise(Randomness):
-    """Noise of zero, so that what is released is what was counted."""
-
-    tests_only = True
-    public = np.random.default_rng(0)
-
-    def noise(self, sigma: float, size: int) -> Any:
-        return np.zeros(size, dtype=np.int64)
-
-    def below(self, bound: int) -> int:
-        return 0
-
-    def sample(self, n_rows: int, probability: float) -> Any:
-        raise NotImplementedError
 
 
 def patients(n_rows: int = 5000) -> pd.DataFrame:
@@ -62,7 +46,8 @@ def patients(n_rows: int = 5000) -> pd.DataFrame:
 
 def counted(X: Any, schema: Schema = SCHEMA, **given: Any) -> Any:
     unit = given.pop("unit", None)
-    with use_randomness(NoNoise()):
+    # Noise that rounds to zero, so that what is released is what was counted.
+    with use_randomness(LessNoise(1e-12)):
         return PrivateBackground(schema, epsilon=1.0, **given).fit(X, unit=unit).background_
 
 

@@ -20,24 +20,24 @@ from tests.released.test_background import background
 LEVELS = {"a": 0.0, "b": 1.0, "c": 3.0}
 
 
+KNOWN: dict[str, tuple[Any, list[float], Any]] = {
+    "x": (Continuous(0, 1), [0, *[250] * 4, 0], [0.25, 0.5, 0.75]),
+    "n": (Integer(0, 39), [0, *[500] * 2, 0], [19.5]),
+    "site": (Categorical(list(LEVELS)), [0, 500, 300, 200, 0], None),
+}
+
+
 def known(noise: float = 1e-3, rng: Any = None) -> Any:
     """Return a background of three columns whose means are known: 0.5, 20 and 0.8."""
-    counts = {
-        "x": [0, *[250.0] * 4, 0],
-        "n": [0, *[500.0] * 2, 0],
-        "site": [0, 500.0, 300.0, 200.0, 0],
-    }
-    specs: Any = {"x": Continuous(0, 1), "n": Integer(0, 39), "site": Categorical(list(LEVELS))}
-    cuts: Any = {"x": [0.25, 0.5, 0.75], "n": [9.5 + 10], "site": None}
     columns = []
-    for name, spec in specs.items():
-        own = np.array(counts[name])
-        deviations = np.full(len(own), noise)
-        if cuts[name] is not None:
+    for name, (spec, counts, cuts) in KNOWN.items():
+        deviations = np.full(len(counts), noise)
+        if cuts is not None:
             deviations[-1] = 0.0
+        drawn = np.array(counts, dtype=float)
         if rng is not None:
-            own = own + deviations * rng.standard_normal(len(own))
-        columns.append(BackgroundColumn(AdditiveFeature(name, spec, cuts[name]), own, deviations))
+            drawn += deviations * rng.standard_normal(len(counts))
+        columns.append(BackgroundColumn(AdditiveFeature(name, spec, cuts), drawn, deviations))
     return background(*columns)
 
 

@@ -45,12 +45,7 @@ EXTREMES: list[Record] = [
 def records(n_rows: int = 30, seed: int = 0) -> list[Record]:
     rng = np.random.default_rng(seed)
     return [
-        (
-            int(rng.integers(0, 100)),
-            float(rng.uniform(0, 1e6)),
-            str(rng.choice(["a", "b"])),
-            5,
-        )
+        (int(rng.integers(0, 100)), float(rng.uniform(0, 1e6)), str(rng.choice(["a", "b"])), 5)
         for _ in range(n_rows)
     ]
 

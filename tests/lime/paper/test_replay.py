@@ -10,6 +10,7 @@ import pytest
 
 from interpret_dp import PrivacyUnit, Schema
 from interpret_dp.audit import ReplayReport, replay
+from interpret_dp.audit.neighbours import explanation_parts
 from interpret_dp.lime.black_box import BlackBox
 from tests.lime.paper.explanation_sets import RELATIONS
 from tests.lime.paper.test_explainer import explainer
@@ -34,15 +35,10 @@ class Touchy(Risk):
 
 
 def published(explanations: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for number, one in enumerate(explanations):
-        for row in range(len(one.privacy.rows)):
-            record = one.data(row)
-            for name in ("scores", "origin", "method", "predicted"):
-                found[f"{number}.{row}.{name}"] = record[name]
-        found[f"{number}.privacy"] = one.privacy.per_row.to_dict("list")
-        found[f"{number}.cost"] = one.privacy.explanation_epsilon
-    return found
+    return {
+        f"{at}": (explanation_parts(one), one.privacy.per_row.to_dict("list"))
+        for at, one in enumerate(explanations)
+    }
 
 
 def replayed(
