@@ -117,11 +117,17 @@ def _inferred(cells: Sequence[Any]) -> pd.Series[Any]:
         return pd.Series(list(cells), dtype=object)
 
 
-def objects(records: Sequence[Record]) -> Table:
-    """Return NumPy arrays of objects."""
-    cells = np.empty((len(records), len(FEATURES) + 1), dtype=object)
+def cells_of(records: Sequence[Record], n_columns: int) -> Any:
+    """Return an array of objects, whatever the cells are."""
+    cells = np.empty((len(records), n_columns), dtype=object)
     for row, record in enumerate(records):
         cells[row] = record
+    return cells
+
+
+def objects(records: Sequence[Record]) -> Table:
+    """Return NumPy arrays of objects."""
+    cells = cells_of(records, len(FEATURES) + 1)
     return cells[:, :-1], cells[:, -1]
 
 

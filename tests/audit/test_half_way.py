@@ -18,7 +18,7 @@ from interpret_dp import (
     DPExplainableBoostingRegressor,
     Schema,
 )
-from interpret_dp.audit import replay
+from interpret_dp.audit import refit, replay
 from interpret_dp.ebm import training
 from interpret_dp.ebm.noise import significance
 from interpret_dp.ebm.trainer import releases
@@ -39,11 +39,7 @@ def fit_of(target: Any, epsilon: float = 2.0) -> Any:
     kind: Any = DPExplainableBoostingClassifier
     if isinstance(target, Continuous):
         kind = DPExplainableBoostingRegressor
-
-    def fit(table: tuple[Any, Any]) -> Any:
-        return kind(epsilon=epsilon, delta=1e-6, schema=schema, feature_names=NAMES).fit(*table)
-
-    return fit
+    return refit(kind(epsilon=epsilon, delta=1e-6, schema=schema, feature_names=NAMES))
 
 
 def tables(target: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:

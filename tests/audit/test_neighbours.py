@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import math
 import sys
 import warnings
@@ -19,13 +20,12 @@ from interpret_dp import (
     Categorical,
     Continuous,
     DPExplainableBoostingClassifier,
-    PrivacyLedger,
     ReleaseError,
     Schema,
 )
 from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.audit import ReleaseCheck, replay
+from interpret_dp.audit import ReleaseCheck, refit, replay
 from interpret_dp.backends import local
 from interpret_dp.ebm import training
 from interpret_dp.ebm.trainer.partitions import LeafRelease
@@ -113,9 +113,7 @@ def test_one_row_with_an_awkward_target(task: str, target: Any, container: Any) 
 def test_settings_at_their_ends(task: str, parameters: dict[str, Any]) -> None:
     records = base_records(task)
 
-    def fit(table: Table) -> Any:
-        return FITS[task](table, **parameters)
-
+    fit = functools.partial(FITS[task], **parameters)
     neighbour = [*records, (0, 1e6, "rare", 3, 5, TARGETS[task][1])]
     check_both_ways(fit, frame(records), frame(neighbour))
 
@@ -125,14 +123,8 @@ def test_a_repeated_column_is_charged_for_each_copy() -> None:
     ages = np.random.default_rng(6).uniform(0, 100, (30, 1))
     target = np.where(ages[:, 0] > 50, "yes", "no")
 
-    def fit(table: Table) -> Any:
-        return DPExplainableBoostingClassifier(
-            schema=Schema(default=Continuous(0, 100), target=Categorical(["no", "yes"])),
-            ledger=PrivacyLedger.in_memory(),
-            dataset="audit",
-            max_rounds=2,
-        ).fit(*table)
-
+    schema = Schema(default=Continuous(0, 100), target=Categorical(["no", "yes"]))
+    fit = refit(DPExplainableBoostingClassifier(schema=schema, max_rounds=2))
     copies = np.repeat(ages, 5, axis=1)
     report, _ = check_both_ways(fit, (copies, target), (copies[1:], target[1:]))
     for name in ("bins", "weights"):
@@ -174,14 +166,11 @@ EXTREME = (99, 1e6, "rare", 3, 5, 1e9)
 
 
 def test_control_residuals_without_a_clip(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fit(table: Table) -> Any:
-        # With little noise the intercept is near the mean, and the added target far from it.
-        return regressor(table, epsilon=100.0)
-
+    # With little noise the intercept is near the mean, and the added target far from it.
     tables = neighbours("regression", (99, 1e6, "rare", 3, 5, -10))
-    assert replay(fit, *tables).ok
+    assert replay(regressor, *tables).ok
     monkeypatch.setattr(local.LocalRegressionRows, "_kernel", staticmethod(without_clip))
-    report = replay(fit, *tables)
+    report = replay(regressor, *tables)
     assert kinds(report) == {"sensitivity"}
     assert releases_broken(report) == {"boosting"}
     assert report.worst_ratio > 1

@@ -33,6 +33,7 @@ from tests.audit.fits import (
     FEATURES,
     Table,
     base_records,
+    cells_of,
     check_both_ways,
     classifier,
     objects,
@@ -109,10 +110,7 @@ def arrow_dictionary(found: Rows) -> Any:
 
 
 def of_objects(found: Rows) -> Any:
-    cells = np.empty((len(found), len(NAMES)), dtype=object)
-    for at, one in enumerate(found):
-        cells[at] = one
-    return cells
+    return cells_of(found, len(NAMES))
 
 
 def of_lists(found: Rows) -> Any:

@@ -19,7 +19,7 @@ from interpret_dp import (
     SchemaError,
     UndeclaredWarning,
 )
-from interpret_dp.audit import LessNoise, replay
+from interpret_dp.audit import LessNoise, refit, replay
 from interpret_dp.lime import background_releases
 from interpret_dp.mechanisms import use_randomness
 
@@ -45,10 +45,9 @@ def patients(n_rows: int = 5000) -> pd.DataFrame:
 
 
 def counted(X: Any, schema: Schema = SCHEMA, **given: Any) -> Any:
-    unit = given.pop("unit", None)
     # Noise that rounds to zero, so that what is released is what was counted.
     with use_randomness(LessNoise(1e-12)):
-        return PrivateBackground(schema, epsilon=1.0, **given).fit(X, unit=unit).background_
+        return PrivateBackground(schema, epsilon=1.0, **given).fit(X).background_
 
 
 def cells_of(X: Any, column: Any) -> Any:
@@ -160,13 +159,10 @@ def test_a_sum_that_a_row_moves_by_more_than_declared_is_found(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control of the replay in the audit's run of all explainers."""
-
-    def fit(table: Any) -> Any:
-        return PrivateBackground(SCHEMA, epsilon=1.0, dataset="audit").fit(table)
-
+    fit = refit(PrivateBackground(SCHEMA, epsilon=1.0))
     # The last row has a value in every column, so that it adds to all sums.
     X = patients(300).query("site != 'undeclared'")
-    assert replay(fit, X, X[:-1]).ok
+    assert replay(fit, (X,), (X[:-1],)).ok
     honest = getattr(background_releases, name)
 
     def twice(*arguments: Any) -> Any:
@@ -174,7 +170,7 @@ def test_a_sum_that_a_row_moves_by_more_than_declared_is_found(
         return 2 * sums if isinstance(sums, np.ndarray) else [2 * own for own in sums]
 
     monkeypatch.setattr(background_releases, name, twice)
-    assert not replay(fit, X, X[:-1]).ok
+    assert not replay(fit, (X,), (X[:-1],)).ok
 
 
 def test_dask_gives_the_same_counts() -> None:

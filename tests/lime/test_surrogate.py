@@ -257,10 +257,6 @@ def awkward(X: Any) -> Any:
     return np.column_stack([1 - found, found])
 
 
-def awkward_three(X: Any) -> Any:
-    return np.column_stack([awkward(X), np.full(len(X), 0.3)])
-
-
 ROWS: Rows = list(enumerate(records(25)))
 
 
@@ -285,6 +281,10 @@ def test_a_person_with_many_rows_changes_no_more_than_was_declared(relation: str
     plain = people
     if relation == "replace_one":
         plain = [*people, *((-1, EXTREMES[1]) for _ in range(5))]
+
+    def awkward_three(X: Any) -> Any:
+        return np.column_stack([awkward(X), np.full(len(X), 0.3)])
+
     check_both_ways(fit_of(awkward_three, neighboring=relation, schema=schema), plain, odd)
 
 
@@ -306,13 +306,9 @@ def test_images_of_one_person_change_no_more_than_was_declared() -> None:
     assert report.ok, str(report)
 
 
-def _lowest(places: Any) -> Any:
-    return np.zeros_like(places)
-
-
 def test_the_sensitivity_of_the_fidelity_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that says the lower bound everywhere, and one label at the upper bound."""
-    monkeypatch.setattr(fidelity_module, "_clipped", _lowest)
+    monkeypatch.setattr(fidelity_module, "_clipped", np.zeros_like)
     odd, fit = [*ROWS, (99, EXTREMES[3])], fit_of(halves, output_bounds=(0, 1))
     report = replay(fit, ROWS, odd)
     assert report.ok, str(report)
@@ -323,13 +319,10 @@ def test_the_sensitivity_of_the_fidelity_is_reached(monkeypatch: pytest.MonkeyPa
     assert kinds(replay(fit, ROWS, odd)) == {"sensitivity"}
 
 
-def by_number(X: Any) -> Any:
-    return both(X) if len(X) % 2 else 1 - both(X)
-
-
 def test_control_a_label_that_depends_on_other_rows() -> None:
     rows = list(enumerate(records(200)))
-    assert "sensitivity" in kinds(replay(fit_of(by_number), rows, rows[:-1]))
+    fit = fit_of(lambda X: both(X) if len(X) % 2 else 1 - both(X))
+    assert "sensitivity" in kinds(replay(fit, rows, rows[:-1]))
 
 
 # ---------------------------------------------------------------------------------- wide inputs

@@ -143,8 +143,7 @@ def test_all_rows_of_a_person_may_change(relation: str) -> None:
 def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data: Any) -> None:
     """Any coordinates, labels and starts in the history; both relations."""
     n = data.draw(st.integers(1, 3))
-    phis = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=4 * n, max_size=4 * n)))
-    phis = phis.reshape(4, n)
+    phis = data.draw(arrays(np.float64, (4, n), elements=st.floats(-1, 1)))
     phis /= np.maximum(1.0, np.linalg.norm(phis, axis=1, keepdims=True))
     history = tuple(
         Explained(extreme_data(data, 1, n).points[0], 0, 5, phi, "x", "released") for phi in phis
@@ -203,13 +202,11 @@ def test_scores_on_another_scale_than_their_sensitivity_are_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     choose = ReleaseSession.choose
-    monkeypatch.setattr(
-        ReleaseSession,
-        "choose",
-        lambda session, name, scores, *, row_norm: choose(
-            session, name, [20 * score for score in scores], row_norm=row_norm
-        ),
-    )
+
+    def scaled(session: Any, name: str, scores: Any, **given: Any) -> Any:
+        return choose(session, name, [20 * score for score in scores], **given)
+
+    monkeypatch.setattr(ReleaseSession, "choose", scaled)
     assert "sensitivity" in kinds(report_of_a_control())
 
 
@@ -243,16 +240,10 @@ def test_an_exact_number_of_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("n_rows", [None, 3000.0])
 @pytest.mark.parametrize("mu", [0.05, 200.0])
 def test_no_query_costs_more_than_its_mu(enhanced: bool, n_rows: float | None, mu: float) -> None:
-    rows = records(3000)
-    asked = records(12, seed=5)
-    ledger = PrivacyLedger.in_memory()
-    answer, session = explain(
-        explanation_data(rows),
-        queries(asked),
-        labels_of(asked),
-        config(enhanced=enhanced, n_rows=n_rows, mu=mu, steps=40),
-        ledger=ledger,
-    )
+    asked, ledger = records(12, seed=5), PrivacyLedger.in_memory()
+    chosen = config(enhanced=enhanced, n_rows=n_rows, mu=mu, steps=40)
+    data = explanation_data(records(3000))
+    answer, session = explain(data, queries(asked), labels_of(asked), chosen, ledger=ledger)
     mus = [one.mu for one in answer.explained]
     assert 0 < max(mus) <= mu
     # What the session charged is what was used.

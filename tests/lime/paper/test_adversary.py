@@ -20,7 +20,6 @@ from tests.lime.tables import Risk, account, table
 NUMBERS = Schema(default=Continuous(0, 100))
 ROWS = np.random.default_rng(0).uniform(0, 100, (60, 3))
 ODD = np.array([[1e200, 1.0, 1.0]])
-CONTAINERS: list[Callable[[Any], Any]] = [np.array, np.ndarray.tolist]
 
 
 class _Halving:
@@ -38,7 +37,7 @@ class _Halving:
         return np.column_stack([1 - ages / 100, ages / 100])
 
 
-@pytest.mark.parametrize("make", CONTAINERS)
+@pytest.mark.parametrize("make", [np.array, np.ndarray.tolist])
 @pytest.mark.parametrize("method", ["interactive", "adaptive"])
 def test_a_model_that_writes_into_its_rows_does_not_let_one_change_others(
     method: str, make: Callable[[Any], Any]

@@ -18,6 +18,7 @@ from interpret_dp.lime.paper.coordinates import UNITS
 from interpret_dp.lime.paper.interactive import (
     ExplanationData,
     Queries,
+    descend,
     exact_moments,
     gradients_release,
 )
@@ -36,9 +37,11 @@ from tests.lime.paper.explanation_sets import (
     published,
     queries,
     records,
-    request,
+    session_of,
     weights,
 )
+
+STEPS = 3
 
 
 def fit_of(
@@ -46,11 +49,15 @@ def fit_of(
     table: WeightTable | None = None,
     asked: Queries | None = None,
 ) -> Callable[[Any], Any]:
-    """Return what answers queries from rows, or from explanation data."""
+    """Return what explains queries by Algorithm 1 at a mu of 1, from rows or explanation data."""
+    own_table, own_asked = table or weights(), asked or queries(ASKED)
+    neighbourhood = Neighbourhood(relation=relation)
+    planned = gradients_release(own_table, neighbourhood, 1.0, len(own_asked), STEPS)
 
     def fit(rows: Any) -> Any:
         data = rows if isinstance(rows, ExplanationData) else explanation_data(rows)
-        return request(data, asked or queries(ASKED), table or weights(), relation=relation)
+        with session_of(planned, neighbourhood=neighbourhood) as session:
+            return descend(session, data, own_asked, own_table, STEPS)
 
     return fit
 
@@ -127,7 +134,7 @@ def test_a_session_that_forgets_the_factor_of_replacing_is_found(
 
 def test_an_exact_number_among_what_is_published_is_found() -> None:
     def telling(rows: Any) -> Any:
-        return request(explanation_data(rows), queries(ASKED), weights())[:1] * 0 + len(rows)
+        return fit_of()(rows)[:1] * 0 + len(rows)
 
     report = replay(telling, records(30), records(29), published=published)
     assert [v.kind for v in report.violations] == ["published"]

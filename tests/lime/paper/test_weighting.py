@@ -103,7 +103,5 @@ def test_a_wrong_function_is_refused(weight: Any, message: str) -> None:
 def test_what_is_no_function_or_no_constant_is_refused() -> None:
     with pytest.raises(TypeError, match="must be a function from distances"):
         weight_table("stable", 0.5, UNITS**2, 1)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="c is 0"):
-        weight_table(stable_weight, 0, UNITS**2, 1)
     with pytest.raises(ValueError, match="width is 0"):
         exponential_weight(0)
