@@ -100,21 +100,20 @@ def watched(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]
 
 def frame(records: Sequence[Record]) -> Table:
     """Let pandas choose every dtype by the cells, so that one row can promote a column."""
-    columns = list(zip(*records, strict=True)) or [()] * (len(FEATURES) + 1)
-    return (
-        pd.DataFrame(
-            {name: _inferred(column) for name, column in zip(FEATURES, columns[:-1], strict=True)}
-        ),
-        _inferred(columns[-1]),
-    )
+    columns = {
+        name: _inferred([record[at] for record in records])
+        for at, name in enumerate([*FEATURES, "target"])
+    }
+    target = columns.pop("target")
+    return pd.DataFrame(columns), target
 
 
-def _inferred(cells: Sequence[Any]) -> pd.Series[Any]:
+def _inferred(cells: list[Any]) -> pd.Series[Any]:
     """Return a series whose dtype pandas chose; pandas 2 cannot choose one for huge integers."""
     try:
-        return pd.Series(list(cells))
+        return pd.Series(cells)
     except OverflowError:
-        return pd.Series(list(cells), dtype=object)
+        return pd.Series(cells, dtype=object)
 
 
 def cells_of(records: Sequence[Record], n_columns: int) -> Any:

@@ -36,9 +36,8 @@ TARGETS = {
 
 def fit_of(target: Any, epsilon: float = 2.0) -> Any:
     schema = Schema({name: Continuous(-1, 1) for name in NAMES}, target=target)
-    kind: Any = DPExplainableBoostingClassifier
-    if isinstance(target, Continuous):
-        kind = DPExplainableBoostingRegressor
+    is_number = isinstance(target, Continuous)
+    kind: Any = DPExplainableBoostingRegressor if is_number else DPExplainableBoostingClassifier
     return refit(kind(epsilon=epsilon, delta=1e-6, schema=schema, feature_names=NAMES))
 
 

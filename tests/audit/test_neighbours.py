@@ -7,7 +7,6 @@ import functools
 import math
 import sys
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -84,14 +83,16 @@ def test_one_row_with_awkward_cells(task: str, kind: str, container: Any) -> Non
     check_both_ways(FITS[task], container(records), container(neighbour))
 
 
-@pytest.mark.parametrize("container", [frame, lists])
 @pytest.mark.parametrize(
     ("task", "target"), [(task, target) for task in FITS for target in TARGETS[task]]
 )
-def test_one_row_with_an_awkward_target(task: str, target: Any, container: Any) -> None:
-    records = base_records(task)
-    neighbour = [*records, (50, 1e3, "a", 2, 5, target)]
-    check_both_ways(FITS[task], container(records), container(neighbour))
+def test_one_row_with_an_awkward_target(task: str, target: Any) -> None:
+    """In a frame in one order, and in a list in the other."""
+    rows = base_records(task)
+    more = [*rows, (50, 1e3, "a", 2, 5, target)]
+    for pair in (map(frame, (rows, more)), map(lists, (more, rows))):
+        report = replay(FITS[task], *pair)
+        assert report.ok, str(report)
 
 
 @pytest.mark.parametrize(
@@ -157,9 +158,9 @@ def test_small_tables_of_any_cells(task: str, data: st.DataObject) -> None:
 # ------------------------------------------------------------------ fits that must be reported
 
 
-def neighbours(task: str, added: Record, container: Callable[[Any], Table] = frame) -> list[Table]:
+def neighbours(task: str, added: Record) -> list[Table]:
     records = base_records(task)
-    return [container(records), container([*records, added])]
+    return [frame(records), frame([*records, added])]
 
 
 EXTREME = (99, 1e6, "rare", 3, 5, 1e9)

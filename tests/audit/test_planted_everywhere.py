@@ -88,17 +88,15 @@ def of_people(X: Any, y: Any) -> Any:
 
 
 def undeclared_regression(X: Any, y: Any) -> Any:
-    return DPExplainableBoostingRegressor(max_rounds=4, **ledger()).fit(X, private_target())
+    _, cost = private_table("regression")
+    return DPExplainableBoostingRegressor(max_rounds=4, **ledger()).fit(X, cost)
 
 
 def with_weights_and_scores(X: Any, y: Any) -> Any:
     schema, age = Schema(FEATURES, target=Continuous(0, 20)), X["age"].to_numpy()
+    _, cost = private_table("regression")
     model = DPExplainableBoostingRegressor(schema=schema, max_rounds=4, **ledger())
-    return model.fit(X, private_target(), sample_weight=age / 100.0, init_score=age)
-
-
-def private_target() -> pd.Series[Any]:
-    return private_table("regression")[1]
+    return model.fit(X, cost, sample_weight=age / 100.0, init_score=age)
 
 
 def maps(X: Any, y: Any) -> Any:

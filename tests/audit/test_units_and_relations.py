@@ -130,7 +130,6 @@ CASES = [
     ("multiclass", "add_or_remove_one", "weights and scores"),
     ("multiclass", "add_or_remove_one", "nothing declared, weights"),
     ("regression", "replace_one", "undeclared weights"),
-    ("regression", "replace_one", "starting scores"),
     ("regression", "replace_one", "weights and scores"),
     ("regression", "add_or_remove_one", "nothing declared"),
     ("regression", "replace_one", "nothing declared, weights"),

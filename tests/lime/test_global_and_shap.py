@@ -74,7 +74,7 @@ def _curves(own: Any, seed: int) -> Any:
 
 
 def test_bands_hold_the_curves_of_the_background_without_noise() -> None:
-    """95 % bands of nine cells, with an interaction, over 60 releases and samples of rows.
+    """95 % bands of nine cells, with an interaction, over 40 releases and samples of rows.
 
     Without the noise of the background, the control, they hold far fewer.
     """
@@ -82,7 +82,7 @@ def test_bands_hold_the_curves_of_the_background_without_noise() -> None:
     truth = np.concatenate(PRODUCTS)
     held, control = [], []
     free = np.sqrt(np.concatenate([own[1:-1, 0] for own in _curves(known(), 0).variances]))
-    for seed in range(60):
+    for seed in range(40):
         found = _curves(known(60.0, rng), seed)
         off = np.concatenate([own[1:-1, 0] for own in found.curves]) - truth
         error = np.sqrt(np.concatenate([own[1:-1, 0] for own in found.variances]))

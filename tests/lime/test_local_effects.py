@@ -50,14 +50,13 @@ ROWS = pd.DataFrame({"x": [0.9, 0.1], "n": [39, 5], "site": ["c", "a"]})
 EFFECTS = [[0.8, 1.95, 2.1], [-0.8, -1.45, -0.9]]
 
 
-def scores(explanation: Any) -> Any:
+def scores(explanation: Any, kind: str = "scores") -> Any:
     n_rows = len(explanation.selector)
-    return np.array([explanation.data(row)["scores"] for row in range(n_rows)])
+    return np.array([explanation.data(row)[kind] for row in range(n_rows)])
 
 
 def errors(explanation: Any) -> Any:
-    n_rows = len(explanation.selector)
-    return np.array([explanation.data(row)["standard_errors"] for row in range(n_rows)])
+    return scores(explanation, "standard_errors")
 
 
 def test_of_an_additive_function_effects_are_differences_from_the_mean() -> None:
@@ -77,7 +76,7 @@ def test_a_column_that_the_model_does_not_use_has_no_effect() -> None:
 
 
 def test_intervals_hold_the_effects_of_the_background_without_noise() -> None:
-    """Interactions included: 95 % intervals of 3 effects of 2 rows over 60 releases.
+    """Interactions included: 95 % intervals of 3 effects of 2 rows over 40 releases.
 
     Without the noise of the background in the errors, the control, they hold far fewer.
     """
@@ -88,7 +87,7 @@ def test_intervals_hold_the_effects_of_the_background_without_noise() -> None:
     truth = scores(PrivateBackground.from_released(known()).explain_local(model, ROWS))
     rng = np.random.default_rng(5)
     held, control = [], []
-    for _ in range(60):
+    for _ in range(40):
         noisy = PrivateBackground.from_released(known(60.0, rng))
         explanation = noisy.explain_local(model, ROWS)
         found, error = scores(explanation), errors(explanation)

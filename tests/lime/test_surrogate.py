@@ -237,7 +237,7 @@ def test_what_does_not_fit_as_a_whole_is_refused_before_a_row_is_asked_about() -
 Rows = list[tuple[int, Record]]
 
 
-def fit_of(model: Any = both, **changes: Any) -> Callable[[Rows], PrivateSurrogate]:
+def fit_of(model: Any, **changes: Any) -> Callable[[Rows], PrivateSurrogate]:
     """Return a fit of tables of (person, cells)."""
 
     def fit(rows: Rows) -> PrivateSurrogate:
@@ -255,6 +255,14 @@ def awkward(X: Any) -> Any:
     if (found > 1.0).any():
         raise ValueError(f"age {ages}")
     return np.column_stack([1 - found, found])
+
+
+def awkward_three(X: Any) -> Any:
+    return np.column_stack([awkward(X), np.full(len(X), 0.3)])
+
+
+def by_number(X: Any) -> Any:
+    return both(X) if len(X) % 2 else 1 - both(X)
 
 
 ROWS: Rows = list(enumerate(records(25)))
@@ -281,10 +289,6 @@ def test_a_person_with_many_rows_changes_no_more_than_was_declared(relation: str
     plain = people
     if relation == "replace_one":
         plain = [*people, *((-1, EXTREMES[1]) for _ in range(5))]
-
-    def awkward_three(X: Any) -> Any:
-        return np.column_stack([awkward(X), np.full(len(X), 0.3)])
-
     check_both_ways(fit_of(awkward_three, neighboring=relation, schema=schema), plain, odd)
 
 
@@ -321,8 +325,7 @@ def test_the_sensitivity_of_the_fidelity_is_reached(monkeypatch: pytest.MonkeyPa
 
 def test_control_a_label_that_depends_on_other_rows() -> None:
     rows = list(enumerate(records(200)))
-    fit = fit_of(lambda X: both(X) if len(X) % 2 else 1 - both(X))
-    assert "sensitivity" in kinds(replay(fit, rows, rows[:-1]))
+    assert "sensitivity" in kinds(replay(fit_of(by_number), rows, rows[:-1]))
 
 
 # ---------------------------------------------------------------------------------- wide inputs

@@ -133,10 +133,10 @@ def test_a_session_that_forgets_the_factor_of_replacing_is_found(
 
 
 def test_an_exact_number_among_what_is_published_is_found() -> None:
-    def telling(rows: Any) -> Any:
-        return fit_of()(rows)[:1] * 0 + len(rows)
-
-    report = replay(telling, records(30), records(29), published=published)
+    fit = fit_of()
+    report = replay(
+        lambda rows: fit(rows)[:1] * 0 + len(rows), records(30), records(29), published=published
+    )
     assert [v.kind for v in report.violations] == ["published"]
 
 

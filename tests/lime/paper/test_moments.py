@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
@@ -126,6 +126,7 @@ def test_removing_a_row_removes_what_it_added_and_nothing_else(many: Explanation
         assert np.array_equal(whole.first - rest.first, alone.first)
 
 
+@settings(max_examples=50)
 @given(st.data())
 def test_no_row_adds_more_than_the_norms(data: Any) -> None:
     """Rows of any 16-bit coordinates and labels, also such as no encoder makes."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, reject
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from interpret_dp.lime.paper.coordinates import UNITS
@@ -41,6 +41,7 @@ def possible_table(name: str, c: float, largest: int, stretch: int) -> WeightTab
 
 
 @pytest.mark.thorough
+@settings(max_examples=60)
 @given(st.sampled_from(sorted(FUNCTIONS)), CONSTANTS, SQUARES, STRETCHES)
 def test_the_norms_bound_what_a_row_can_add_and_are_nearly_reached(
     name: str, c: float, largest: int, stretch: int
