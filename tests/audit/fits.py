@@ -139,7 +139,7 @@ def lists(records: Sequence[Record]) -> Table:
 def frame_of_objects(records: Sequence[Record]) -> Table:
     """Return a DataFrame of objects: neighbouring tables have the same dtypes."""
     features, target = objects(records)
-    return pd.DataFrame(features, columns=list(FEATURES)), target
+    return pd.DataFrame(features, columns=list(FEATURES), dtype=object), target
 
 
 CONTAINERS = [frame_of_objects, objects, lists]
