@@ -244,7 +244,7 @@ def _estimator(
         "delta": options.delta,
         "schema": schema,
         "ledger": ledger,
-        "dataset": options.dataset,
+        "dataset": None if ledger is None else options.dataset,
         "neighboring": options.neighboring,
         "verbose": options.verbose,
         "monotone_constraints": options.monotone or None,

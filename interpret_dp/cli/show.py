@@ -227,9 +227,10 @@ def _check_charge(ledger: PrivacyLedger, head: str, guarantee: Guarantee) -> Non
     )
     if not is_same:
         raise console.CommandError(
-            f"The entry with the model's head {head} charges mu {charge['mu']:.6g} for {unit} of "
-            f"{charge['dataset']!r}; the model says {pair} for {guarantee.unit} of "
-            f"{guarantee.dataset!r}. The file was changed, or carries the head of another model."
+            f"The entry with the model's head {head} is a {charge['kind']} of mu "
+            f"{charge['mu']:.6g} for {unit or 'no unit'} of {charge['dataset']!r}; the model says "
+            f"{pair} for {guarantee.unit} of {guarantee.dataset!r}. The file was changed, or "
+            "carries the head of another model."
         )
 
 

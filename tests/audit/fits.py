@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from interpret_dp import (
     Categorical,
@@ -16,6 +17,9 @@ from interpret_dp import (
     PrivacyLedger,
     Schema,
 )
+from interpret_dp.audit import ReplayReport, replay
+from interpret_dp.audit.explainers import Answers, answering
+from interpret_dp.lime.paper.explainer import PaperLimeTabular
 
 FEATURES: dict[str, Continuous | Categorical] = {
     "age": Continuous(0, 100),
@@ -49,30 +53,80 @@ def _settings(parameters: dict[str, Any]) -> dict[str, Any]:
     return _SETTINGS | account | parameters | {"feature_names": list(FEATURES)}
 
 
+def check_both_ways(
+    fit: Fit, table: Any, neighbour: Any, **options: Any
+) -> tuple[ReplayReport, ReplayReport]:
+    """Replay a fit on neighbouring tables in both orders; nothing may break the promise."""
+    reports = replay(fit, table, neighbour, **options), replay(fit, neighbour, table, **options)
+    for report in reports:
+        assert report.ok, str(report)
+        assert report.worst_ratio <= 1.0
+    return reports
+
+
+def paper_answers(model: Any, queries: Any, method: str, **given: Any) -> Callable[[Any], Answers]:
+    """Return what makes the paper's explainer of explanation data and asks it."""
+    settings = {"epsilon": 4.0, "per_query": 1.0, "steps": 8, "trained_on_same_people": False}
+
+    def make(data: Any, ledger: Any) -> PaperLimeTabular:
+        account = {"ledger": ledger, "dataset": "audit", "method": method}
+        return PaperLimeTabular(model, data, **settings | account | given)
+
+    return answering(make, queries)
+
+
+def kinds(report: ReplayReport) -> set[str]:
+    """Return what kinds of violations a control has."""
+    assert not report.ok
+    return {violation.kind for violation in report.violations}
+
+
+def releases_broken(report: ReplayReport) -> set[str]:
+    """Return the names of the releases that violations are in."""
+    return {violation.where.split()[0] for violation in report.violations}
+
+
+def watched(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
+    """Return a list of all that a function returns from now on."""
+    results, real = [], getattr(owner, name)
+
+    def watching(*arguments: Any, **options: Any) -> Any:
+        results.append(real(*arguments, **options))
+        return results[-1]
+
+    monkeypatch.setattr(owner, name, watching)
+    return results
+
+
 def frame(records: Sequence[Record]) -> Table:
     """Let pandas choose every dtype by the cells, so that one row can promote a column."""
-    columns = list(zip(*records, strict=True)) or [()] * (len(FEATURES) + 1)
-    return (
-        pd.DataFrame(
-            {name: _inferred(column) for name, column in zip(FEATURES, columns[:-1], strict=True)}
-        ),
-        _inferred(columns[-1]),
-    )
+    columns = {
+        name: _inferred([record[at] for record in records])
+        for at, name in enumerate([*FEATURES, "target"])
+    }
+    target = columns.pop("target")
+    return pd.DataFrame(columns), target
 
 
-def _inferred(cells: Sequence[Any]) -> pd.Series[Any]:
+def _inferred(cells: list[Any]) -> pd.Series[Any]:
     """Return a series whose dtype pandas chose; pandas 2 cannot choose one for huge integers."""
     try:
-        return pd.Series(list(cells))
+        return pd.Series(cells)
     except OverflowError:
-        return pd.Series(list(cells), dtype=object)
+        return pd.Series(cells, dtype=object)
+
+
+def cells_of(records: Sequence[Record], n_columns: int) -> Any:
+    """Return an array of objects, whatever the cells are."""
+    cells = np.empty((len(records), n_columns), dtype=object)
+    for row, record in enumerate(records):
+        cells[row] = record
+    return cells
 
 
 def objects(records: Sequence[Record]) -> Table:
     """Return NumPy arrays of objects."""
-    cells = np.empty((len(records), len(FEATURES) + 1), dtype=object)
-    for row, record in enumerate(records):
-        cells[row] = record
+    cells = cells_of(records, len(FEATURES) + 1)
     return cells[:, :-1], cells[:, -1]
 
 
@@ -85,7 +139,7 @@ def lists(records: Sequence[Record]) -> Table:
 def frame_of_objects(records: Sequence[Record]) -> Table:
     """Return a DataFrame of objects: neighbouring tables have the same dtypes."""
     features, target = objects(records)
-    return pd.DataFrame(features, columns=list(FEATURES)), target
+    return pd.DataFrame(features, columns=list(FEATURES), dtype=object), target
 
 
 CONTAINERS = [frame_of_objects, objects, lists]
@@ -94,11 +148,7 @@ CONTAINERS = [frame_of_objects, objects, lists]
 def base_records(task: str) -> list[Record]:
     """Return forty ordinary rows; no row has the level "rare"."""
     rng = np.random.default_rng(5)
-
-    def target() -> Any:
-        is_regression = task == "regression"
-        return float(rng.uniform(-10, 30)) if is_regression else str(rng.choice(["no", "yes"]))
-
+    is_number = task == "regression"
     return [
         (
             int(rng.integers(0, 100)),
@@ -106,7 +156,7 @@ def base_records(task: str) -> list[Record]:
             str(rng.choice(["a", "b"])),
             int(rng.integers(1, 4)),
             5,
-            target(),
+            float(rng.uniform(-10, 30)) if is_number else str(rng.choice(["no", "yes"])),
         )
         for _ in range(40)
     ]

@@ -22,6 +22,9 @@ RARE_TARGET = 17.31986253
 TEXTS = ["Zebulon", "undeclared-label"]
 NUMBERS = [N_ROWS, N_YES, N_ROWS - N_YES, N_SITE_A, RARE_NUMBER, RARE_TARGET]
 """Counts and cells that occur nowhere else."""
+TEXT_FORMS = [text.encode(code) for text in TEXTS for code in ("utf-8", "utf-16-le")]
+FRACTIONS = ["<d", ">d", "<f"]
+"""How numbers that are no integers are written as bytes."""
 
 
 def private_table(task: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
@@ -66,7 +69,7 @@ def leaves(value: Any, path: str, seen: dict[int, Any]) -> Iterator[tuple[str, A
 def planted_in(value: Any) -> bool:
     """Whether a leaf is or holds a planted value: as itself, as text, or as raw bytes."""
     if isinstance(value, bytes):
-        return any(text in value for text in text_forms()) or any(
+        return any(text in value for text in TEXT_FORMS) or any(
             holds_number(value, form) for form in number_forms()
         )
     if isinstance(value, str):
@@ -80,21 +83,12 @@ def planted_in(value: Any) -> bool:
     return any((np.abs(array) == number).any() for number in NUMBERS)
 
 
-def text_forms() -> Iterator[bytes]:
-    for text in TEXTS:
-        yield text.encode()
-        yield text.encode("utf-16-le")
-
-
 def number_forms() -> Iterator[bytes]:
     for number in NUMBERS:
-        if number != int(number):
-            yield struct.pack("<d", number)
-            yield struct.pack(">d", number)
-            yield struct.pack("<f", number)
-        else:
+        is_count = number == int(number)
+        yield from (struct.pack(form, number) for form in (["<d"] if is_count else FRACTIONS))
+        if is_count:
             yield struct.pack("<q", int(number))
-            yield struct.pack("<d", number)
 
 
 def holds_number(value: bytes, form: bytes) -> bool:

@@ -1,12 +1,14 @@
-"""A kernel of the backend with a fault, for controls that must find it."""
+"""Kernels of the backend with a fault, for controls that must find it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import pytest
 
 from interpret_dp.backends import kernels
+from interpret_dp.backends.local import LocalRegressionRows
 
 
 def without_clip(
@@ -32,3 +34,14 @@ def without_clip(
     for slot, group in enumerate(wanted):
         kernels._fill_cells(codes, group, widths, *rows, cells)
         np.add.at(sums[slot], cells, (target - scores)[first:last])
+
+
+def centre_residuals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Subtract the exact mean of the target, so that a row moves those of all others."""
+    original = LocalRegressionRows.clip_residuals
+
+    def centring(self: Any, clip: float) -> None:
+        original(self, clip)
+        self._target = (self._target - self._target.mean()).astype(np.int32)
+
+    monkeypatch.setattr(LocalRegressionRows, "clip_residuals", centring)

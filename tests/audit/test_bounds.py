@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
@@ -53,12 +52,7 @@ def test_coverage_is_exact_over_all_outcomes(mu: float, n: int) -> None:
 
 @pytest.mark.parametrize(
     ("hits", "error"),
-    [
-        ((-1, 10, 0, 10), "hits_present is -1"),
-        ((11, 10, 0, 10), "hits_present is 11"),
-        ((0, 0, 0, 10), "trials_present is 0"),
-        ((1, 10, 0, 0), "trials_absent is 0"),
-    ],
+    [((11, 10, 0, 10), "hits_present is 11"), ((1, 10, 0, 0), "trials_absent is 0")],
 )
 def test_counts_are_checked(hits: tuple[int, int, int, int], error: str) -> None:
     with pytest.raises(ValueError, match=error):
@@ -75,17 +69,15 @@ def test_arguments_are_checked() -> None:
     for bad in ([], [math.nan], [[1.0]]):
         with pytest.raises(ValueError, match="sample of choice"):
             attack_bound((bad, [1.0]), ([1.0], [1.0]), delta=DELTA)
-        with pytest.raises(ValueError, match="sample of evaluation"):
-            attack_bound(([1.0], [1.0]), ([1.0], bad), delta=DELTA)
+    with pytest.raises(ValueError, match="sample of evaluation"):
+        attack_bound(([1.0], [1.0]), ([1.0], []), delta=DELTA)
 
 
 def test_a_perfect_attack_and_a_blind_one() -> None:
     n = 200
     present, absent = np.ones(n), np.zeros(n)
-    for sign in (1, -1):
-        perfect = attack_bound(
-            (sign * present, sign * absent), (sign * present, sign * absent), delta=DELTA
-        )
+    for samples in ((present, absent), (-present, -absent)):
+        perfect = attack_bound(samples, samples, delta=DELTA)
         assert perfect.epsilon == epsilon_lower_bound(n, n, 0, n, delta=DELTA)
         assert perfect.mu == mu_lower_bound(n, n, 0, n)
     blind = attack_bound((present, present), (present, present), delta=DELTA)
@@ -160,16 +152,12 @@ def test_the_formula_term_by_term() -> None:
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-guessed = st.integers(1, 300).flatmap(
-    lambda m: st.tuples(st.just(m), st.integers(1, m)).flatmap(
-        lambda pair: st.tuples(st.just(pair[0]), st.just(pair[1]), st.integers(0, pair[1]))
-    )
-)
+guessed = st.tuples(*[st.integers(0, 300)] * 3).map(sorted).filter(lambda numbers: numbers[2])
 
 
 @given(numbers=guessed, delta=st.sampled_from([0.0, 1e-6, 1e-3, 0.2, 1.0]))
 def test_bounds_follow_from_p_values(numbers: Any, delta: float) -> None:
-    m, r, v = numbers
+    v, r, m = numbers
     bound = one_run_epsilon(m, r, v, delta=delta)
     assert 0.0 <= bound < 64.0
     if bound:
@@ -183,68 +171,34 @@ def test_bounds_follow_from_p_values(numbers: Any, delta: float) -> None:
         assert fewer <= one_run_epsilon(m, r, v, delta=0.0)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0, 3.0])
-@pytest.mark.parametrize("r", [1, 12, 150])
-def test_coverage_for_randomised_response_is_exact(epsilon: float, r: int) -> None:
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0, 4.0])
+@pytest.mark.parametrize("r", [1, 12, 150, 500])
+def test_bounds_of_randomised_response_cover_and_are_sharp(epsilon: float, r: int) -> None:
     """The extreme mechanism: every guess is right with probability e^epsilon / (1 + e^epsilon).
 
-    Summed over all outcomes, no sampling: the bound exceeds the truth with at most 5 %.
+    Summed over all outcomes, no sampling: the bound exceeds the truth with at most 5 %. Without
+    abstention the expected bound is 1.645 standard errors of the number of right guesses below it.
     """
-    missed = sum(
-        binom.pmf(v, r, expit(epsilon))
-        for v in range(r + 1)
-        if one_run_epsilon(500, r, v, delta=0.0) > epsilon
-    )
-    assert missed <= 0.05
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
-def test_randomised_response_is_bounded_sharply_and_truly(epsilon: float) -> None:
-    """Audit 1,000 canaries behind randomised response, 2,000 times, without abstention.
-
-    Level: each bound exceeds the truth with 5 % at most; 2,000 audits show more than 6.9 % with a
-    probability below 1e-4. Sharpness: the expected bound lies 1.645 standard errors of the number
-    of right guesses below the truth, which is 0.12 at epsilon 0.5 and 0.36 at epsilon 4.
-    """
-    rng = np.random.default_rng(11)
-    bounds = np.empty(2000)
-    table = {v: one_run_epsilon(1000, 1000, v, delta=0.0) for v in range(500, 1001)}
-    for number in range(len(bounds)):
-        coins = rng.random(1000) < 0.5
-        truthful = rng.random(1000) < expit(epsilon)
-        answers = np.where(truthful, coins, ~coins)
-        correct = int((answers == coins).sum())
-        bounds[number] = table[max(correct, 500)]
-    missed = float((bounds > epsilon).mean())
-    assert missed <= 0.069
     accuracy = expit(epsilon)
-    error = 1 / math.sqrt(1000 * accuracy * (1 - accuracy))
-    assert bounds.mean() == pytest.approx(epsilon - 1.645 * error, abs=0.5 * error)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "error"),
-    [
-        ((0, 0, 0), "n_canaries is 0"),
-        ((5, 6, 0), "n_guesses is 6"),
-        ((5, 4, 5), "n_correct is 5"),
-        ((5, 4, -1), "n_correct is -1"),
-    ],
-)
-def test_counts_of_guesses_are_checked(numbers: tuple[int, int, int], error: str) -> None:
-    with pytest.raises(ValueError, match=error):
-        one_run_p_value(*numbers, epsilon=1.0, delta=0.0)
+    masses = binom.pmf(np.arange(r + 1), r, accuracy)
+    bounds = np.array([one_run_epsilon(500, r, v, delta=0.0) for v in range(r + 1)])
+    assert masses[bounds > epsilon].sum() <= 0.05
+    if r == 500 and epsilon:
+        error = 1 / math.sqrt(r * accuracy * (1 - accuracy))
+        assert masses @ bounds == pytest.approx(epsilon - 1.645 * error, abs=0.5 * error)
 
 
 def test_scores_are_checked() -> None:
     coins = np.array([True, False])
-    for scores, included in itertools.product(([], [math.nan, 1.0], [[1.0, 2.0]]), (coins,)):
+    for scores in ([], [math.nan, 1.0], [[1.0, 2.0]]):
         with pytest.raises(ValueError, match="scores is of shape"):
-            judge_guesses(scores, included, n_guesses=1, delta=0.0)
+            judge_guesses(scores, coins, n_guesses=1, delta=0.0)
     with pytest.raises(ValueError, match="included is of shape"):
         judge_guesses([1.0, 2.0], [1, 0], n_guesses=1, delta=0.0)
     with pytest.raises(ValueError, match="n_guesses is 3"):
         judge_guesses([1.0, 2.0], coins, n_guesses=3, delta=0.0)
     with pytest.raises(ValueError, match="confidence is 1"):
         one_run_epsilon(5, 4, 3, delta=0.0, confidence=1)
+    for numbers, error in (((5, 6, 0), "n_guesses is 6"), ((5, 4, 5), "n_correct is 5")):
+        with pytest.raises(ValueError, match=error):
+            one_run_p_value(*numbers, epsilon=1.0, delta=0.0)

@@ -5,18 +5,12 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    Schema,
-    audit,
-)
+from interpret_dp import Categorical, Continuous, Schema, audit
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import (
@@ -25,10 +19,10 @@ from interpret_dp.audit import (
     canary_tables,
     membership_attack,
     model_statistics,
-    refit,
 )
 from interpret_dp.audit.bounds import loss_found_by_runs
 from interpret_dp.audit.replaying import log_likelihood_ratio
+from interpret_dp.audit.subjects import reference
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.mechanisms import active_randomness, gaussian_mechanism, use_randomness
 
@@ -39,32 +33,20 @@ MIXED = Schema(
 )
 
 
-class Count:
-    """Publishes a noisy number of rows, mu-GDP; the noise may be less than it says."""
-
-    def __init__(self, mu: float) -> None:
-        self.mu = mu
-
-    def fit(self, table: int) -> Count:
-        randomness = active_randomness()
-        assert randomness is not None
-        exact = np.array([[table * LATTICE, 0]], dtype=np.int64)
-        noisy, _ = gaussian_mechanism(
-            "count", exact, sensitivity=LATTICE, mu=self.mu, randomness=randomness
-        )
-        self.count_, self.other_ = (noisy[0] / LATTICE).tolist()
-        return self
+def noisy_counts(mu: float, table: int) -> list[float]:
+    """Publish a noisy number of rows, mu-GDP, and a count of nothing."""
+    randomness = active_randomness()
+    assert randomness is not None
+    exact = np.array([[table * LATTICE, 0]], dtype=np.int64)
+    noisy, _ = gaussian_mechanism("count", exact, sensitivity=LATTICE, mu=mu, randomness=randomness)
+    return (noisy[0] / LATTICE).tolist()
 
 
 def attack_count(true_mu: float, **given: Any) -> Any:
-    arguments: dict[str, Any] = {
-        "statistics": lambda model: {"other": model.other_, "count": model.count_},
-        "epsilon": 4.0,
-        "delta": DELTA,
-        "mu": 1.0,
-        "runs": 400,
-    }
-    return membership_attack(lambda table: Count(true_mu).fit(table), 5, 4, **(arguments | given))
+    """Attack a claim, whose noise may be less than it says."""
+    claim = {"epsilon": 4.0, "delta": DELTA, "mu": 1.0, "runs": 400}
+    claim["statistics"] = lambda counts: {"other": counts[1], "count": counts[0]}
+    return membership_attack(functools.partial(noisy_counts, true_mu), 5, 4, **claim | given)
 
 
 @pytest.mark.statistical
@@ -91,14 +73,7 @@ def test_arguments_and_statistics_are_checked() -> None:
         attack_count(1.0, epsilon=0)
     names = itertools.cycle("aab")
     with pytest.raises(ValueError, match="they must be the same"):
-        membership_attack(
-            lambda table: table,
-            1,
-            0,
-            statistics=lambda _: {next(names): 1.0},
-            epsilon=1.0,
-            delta=DELTA,
-        )
+        attack_count(1.0, statistics=lambda _: {next(names): 1.0})
     with pytest.raises(ValueError, match="without NaN"):
         attack_count(1.0, statistics=lambda _: {"x": math.nan}, runs=20)
 
@@ -106,33 +81,26 @@ def test_arguments_and_statistics_are_checked() -> None:
 # --------------------------------------------------------------------------- what is looked at
 
 
-def watched_fit(fit: Any, table: Any) -> tuple[Any, Watching]:
-    watching = Watching()
-    with use_randomness(watching):
-        return fit(table), watching
-
-
-class OfOtherForms:
-    """Releases that one table is asked for and the other is not, and sums of private samples."""
-
-    def fit(self, table: int) -> Any:
-        randomness = active_randomness()
-        assert randomness is not None
-        randomness.perturb("as many sums as rows", np.ones((1, table), dtype=np.int64), 1, 2.0)
-        drawn = randomness.sample(100 * table, 0.5)
-        randomness.perturb_sampled("rows in a sample", np.array([len(drawn)]), 1, 2.0)
-        if table == 3:
-            randomness.perturb("only here", np.array([[1]]), 1, 2.0)
-        return self
+def of_other_forms(table: int) -> None:
+    """Release what one table is asked for and the other is not, and sums of private samples."""
+    randomness = active_randomness()
+    assert randomness is not None
+    randomness.perturb("as many sums as rows", np.ones((1, table), dtype=np.int64), 1, 2.0)
+    drawn = randomness.sample(100 * table, 0.5)
+    randomness.perturb_sampled("rows in a sample", np.array([len(drawn)]), 1, 2.0)
+    if table == 3:
+        randomness.perturb("only here", np.array([[1]]), 1, 2.0)
 
 
 @pytest.mark.parametrize(("table", "other"), [(3, 2), (2, 3)])
 def test_releases_of_another_form_and_of_a_private_sample_count_as_nothing(
     table: int, other: int
 ) -> None:
-    _, watching = watched_fit(lambda t: OfOtherForms().fit(t), table)
+    watching = Watching()
+    with use_randomness(watching):
+        of_other_forms(table)
     assert len(watching.record) == (3 if table == 3 else 2)
-    assert log_likelihood_ratio(lambda t: OfOtherForms().fit(t), other, watching) == 0.0
+    assert log_likelihood_ratio(of_other_forms, other, watching) == 0.0
 
 
 def test_less_noise_is_less_noise() -> None:
@@ -167,30 +135,18 @@ def test_former_names_work_and_warn() -> None:
     with pytest.warns(DeprecationWarning, match="model_facts is now model_statistics"):
         assert audit.model_facts is model_statistics
     with pytest.warns(DeprecationWarning, match="facts is now called statistics"):
-        membership_attack(
-            lambda table: table, 1, 0, facts=lambda _: {"x": 1.0}, epsilon=1.0, delta=DELTA, runs=20
-        )
+        attack_count(1.0, statistics=None, facts=lambda _: {"x": 1.0}, runs=20)
     with pytest.raises(TypeError, match="statistics is missing"):
-        membership_attack(lambda table: table, 1, 0, epsilon=1.0, delta=DELTA)
+        attack_count(1.0, statistics=None)
 
 
 def test_statistics_of_interpret_s_own_models() -> None:
-    from interpret.privacy import DPExplainableBoostingClassifier as Reference
-
-    tables = canary_tables(
-        Schema({"a": Continuous(0, 1), "b": Continuous(0, 1)}, target=Categorical([0, 1])), 60
-    )
-    model = Reference(
-        feature_types=["continuous"] * 2, privacy_bounds=[(0, 1)] * 2, max_rounds=5, n_jobs=1
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fitted = refit(model)(tables.with_row)
-    statistics = model_statistics(tables.row)(fitted)
-    assert statistics["number of rows"] == 61.0
-    assert statistics["score of the bins"] == pytest.approx(
-        float(fitted.eval_terms(tables.row).sum())
-    )
+    subject = reference(1.0, counts_rows=True)
+    row = subject.with_row[0][-1:]
+    model = subject.fit(subject.with_row)
+    statistics = model_statistics(row)(model)
+    assert statistics["number of rows"] == 401.0
+    assert statistics["score of the bins"] == pytest.approx(float(model.eval_terms(row).sum()))
 
 
 # ---------------------------------------------------------------------- the least that is found

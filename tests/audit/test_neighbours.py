@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
+import functools
 import math
 import sys
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,24 +19,16 @@ from interpret_dp import (
     Categorical,
     Continuous,
     DPExplainableBoostingClassifier,
-    PrivacyLedger,
     ReleaseError,
     Schema,
 )
 from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.audit import (
-    ReleaseCheck,
-    ReplayReport,
-    replay,
-)
+from interpret_dp.audit import ReleaseCheck, refit, replay
 from interpret_dp.backends import local
 from interpret_dp.ebm import training
 from interpret_dp.ebm.trainer.partitions import LeafRelease
-from interpret_dp.mechanisms import (
-    active_randomness,
-    gaussian_thresholding,
-)
+from interpret_dp.mechanisms import active_randomness, gaussian_thresholding
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import encode, encode_column
 from tests.audit.fits import (
@@ -46,13 +37,17 @@ from tests.audit.fits import (
     Record,
     Table,
     base_records,
+    check_both_ways,
     classifier,
     frame,
+    kinds,
     lists,
     objects,
     regressor,
+    releases_broken,
+    watched,
 )
-from tests.audit.planted_kernels import without_clip
+from tests.audit.planted_kernels import centre_residuals, without_clip
 
 FITS: dict[str, Fit] = {"classification": classifier, "regression": regressor}
 
@@ -77,31 +72,27 @@ TARGETS: dict[str, list[Any]] = {
 }
 
 
-def check_both_ways(fit: Fit, table: Table, neighbour: Table) -> None:
-    for first, second in ((table, neighbour), (neighbour, table)):
-        report = replay(fit, first, second)
-        assert report.ok, str(report)
-        assert report.worst_ratio <= 1.0
-
-
-@pytest.mark.parametrize("container", [frame, pytest.param(objects, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    ("task", "container"), [*((task, frame) for task in FITS), ("regression", objects)]
+)
 @pytest.mark.parametrize("kind", ADDED_ROWS)
-@pytest.mark.parametrize("task", FITS)
 def test_one_row_with_awkward_cells(task: str, kind: str, container: Any) -> None:
     records = base_records(task)
     added = (*ADDED_ROWS[kind], TARGETS[task][0])
-    table, neighbour = container(records), container([*records[:20], added, *records[20:]])
-    check_both_ways(FITS[task], table, neighbour)
+    neighbour = [*records[:20], added, *records[20:]]
+    check_both_ways(FITS[task], container(records), container(neighbour))
 
 
-@pytest.mark.parametrize("container", [frame, pytest.param(lists, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(
     ("task", "target"), [(task, target) for task in FITS for target in TARGETS[task]]
 )
-def test_one_row_with_an_awkward_target(task: str, target: Any, container: Any) -> None:
-    records = base_records(task)
-    neighbour = [*records, (50, 1e3, "a", 2, 5, target)]
-    check_both_ways(FITS[task], container(records), container(neighbour))
+def test_one_row_with_an_awkward_target(task: str, target: Any) -> None:
+    """In a frame in one order, and in a list in the other."""
+    rows = base_records(task)
+    more = [*rows, (50, 1e3, "a", 2, 5, target)]
+    for pair in (map(frame, (rows, more)), map(lists, (more, rows))):
+        report = replay(FITS[task], *pair)
+        assert report.ok, str(report)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +114,7 @@ def test_one_row_with_an_awkward_target(task: str, target: Any, container: Any) 
 def test_settings_at_their_ends(task: str, parameters: dict[str, Any]) -> None:
     records = base_records(task)
 
-    def fit(table: Table) -> Any:
-        return FITS[task](table, **parameters)
-
+    fit = functools.partial(FITS[task], **parameters)
     neighbour = [*records, (0, 1e6, "rare", 3, 5, TARGETS[task][1])]
     check_both_ways(fit, frame(records), frame(neighbour))
 
@@ -135,17 +124,10 @@ def test_a_repeated_column_is_charged_for_each_copy() -> None:
     ages = np.random.default_rng(6).uniform(0, 100, (30, 1))
     target = np.where(ages[:, 0] > 50, "yes", "no")
 
-    def fit(table: Table) -> Any:
-        return DPExplainableBoostingClassifier(
-            schema=Schema(default=Continuous(0, 100), target=Categorical(["no", "yes"])),
-            ledger=PrivacyLedger.in_memory(),
-            dataset="audit",
-            max_rounds=2,
-        ).fit(*table)
-
+    schema = Schema(default=Continuous(0, 100), target=Categorical(["no", "yes"]))
+    fit = refit(DPExplainableBoostingClassifier(schema=schema, max_rounds=2))
     copies = np.repeat(ages, 5, axis=1)
-    check_both_ways(fit, (copies, target), (copies[1:], target[1:]))
-    report = replay(fit, (copies, target), (copies[1:], target[1:]))
+    report, _ = check_both_ways(fit, (copies, target), (copies[1:], target[1:]))
     for name in ("bins", "weights"):
         moved = [release.ratio for release in report.releases if release.name == name]
         assert moved == [1.0] * 5
@@ -176,30 +158,22 @@ def test_small_tables_of_any_cells(task: str, data: st.DataObject) -> None:
 # ------------------------------------------------------------------ fits that must be reported
 
 
-def kinds(report: ReplayReport) -> set[str]:
-    assert not report.ok
-    return {violation.kind for violation in report.violations}
-
-
-def neighbours(task: str, added: Record, container: Callable[[Any], Table] = frame) -> list[Table]:
+def neighbours(task: str, added: Record) -> list[Table]:
     records = base_records(task)
-    return [container(records), container([*records, added])]
+    return [frame(records), frame([*records, added])]
 
 
 EXTREME = (99, 1e6, "rare", 3, 5, 1e9)
 
 
 def test_control_residuals_without_a_clip(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fit(table: Table) -> Any:
-        # With little noise the intercept is near the mean, and the added target far from it.
-        return regressor(table, epsilon=100.0)
-
+    # With little noise the intercept is near the mean, and the added target far from it.
     tables = neighbours("regression", (99, 1e6, "rare", 3, 5, -10))
-    assert replay(fit, *tables).ok
+    assert replay(regressor, *tables).ok
     monkeypatch.setattr(local.LocalRegressionRows, "_kernel", staticmethod(without_clip))
-    report = replay(fit, *tables)
+    report = replay(regressor, *tables)
     assert kinds(report) == {"sensitivity"}
-    assert {v.where.split()[0] for v in report.violations} == {"boosting"}
+    assert releases_broken(report) == {"boosting"}
     assert report.worst_ratio > 1
 
 
@@ -215,37 +189,19 @@ def test_control_an_unclipped_target(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "encode_target", lambda y, spec, n_rows: np.asarray(y))
     report = replay(regressor, *neighbours("regression", EXTREME))
     assert kinds(report) == {"sensitivity"}
-    assert {v.where.split()[0] for v in report.violations} == {"target"}
+    assert releases_broken(report) == {"target"}
 
 
 def test_control_centring_by_an_exact_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     """The row moves everybody's residual; their total stays, so that curves must move to tell."""
-    original = local.LocalRegressionRows.clip_residuals
-
-    def centring(self: Any, clip: float) -> None:
-        original(self, clip)
-        self._target = (self._target - self._target.mean()).astype(np.int32)
-
-    monkeypatch.setattr(local.LocalRegressionRows, "clip_residuals", centring)
+    centre_residuals(monkeypatch)
     report = replay(regressor, *neighbours("regression", (99, 1e6, "rare", 3, 5, 30)))
     assert kinds(report) == {"sensitivity"}
 
 
-@pytest.fixture
-def releases(monkeypatch: pytest.MonkeyPatch) -> list[LeafRelease]:
-    """Return how the sums of each update are released, of each fit."""
-    found, real = [], LeafRelease.of
-
-    def watched(*facts: Any, **options: Any) -> LeafRelease:
-        found.append(real(*facts, **options))
-        return found[-1]
-
-    monkeypatch.setattr(LeafRelease, "of", watched)
-    return found
-
-
 @pytest.mark.parametrize("task", FITS)
-def test_leaves_move_in_these_replays(task: str, releases: list[LeafRelease]) -> None:
+def test_leaves_move_in_these_replays(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    releases = watched(monkeypatch, LeafRelease, "of")
     FITS[task](frame(base_records(task)))
     assert np.mean([release.has_leaves for release in releases]) > 0.5
 
@@ -296,119 +252,79 @@ def test_control_a_sensitivity_that_is_too_small(monkeypatch: pytest.MonkeyPatch
     assert report.worst_ratio == pytest.approx(1 / 0.9, rel=1e-5)
 
 
-def test_control_a_release_beside_the_session() -> None:
-    def greedy(table: Table) -> Any:
-        model = classifier(table, epsilon=1.0)
-        randomness = active_randomness()
-        assert randomness is not None
-        exact = np.array([[len(table[1])]]) * LATTICE
-        model.extra_ = randomness.perturb("extra", exact, LATTICE, 2.0**22)
-        return model
-
-    report = replay(greedy, *neighbours("classification", (50, 1e3, "a", 2, 5, "yes")))
-    assert kinds(report) == {"budget"}
-
-
-def leak_count(model: Any, table: Table) -> None:
-    model.n_seen_ = len(table[1])
-
-
-def leak_last_bit(model: Any, table: Table) -> None:
+def leaving_the_last_bit(table: Table) -> Any:
+    model = regressor(table)
     if len(table[1]) % 2:
         model.term_scores_[0][1] = np.nextafter(model.term_scores_[0][1], np.inf)
+    return model
 
 
-def leak_sign_of_zero(model: Any, table: Table) -> None:
-    model.term_scores_[0][0] = -0.0 if len(table[1]) % 2 else 0.0
+def changing_a_parameter(table: Table) -> Any:
+    model = regressor(table)
+    model.feature_types = [f"of {len(table[1])} rows"]
+    return model
 
 
-def leak_dtype(model: Any, table: Table) -> None:
-    model.zeros_ = np.zeros(3, dtype=table[0].dtypes.iloc[0])
+def refusing(table: Table) -> Any:
+    if table[1].max() > 1e6:
+        raise ValueError("a target is out of range")
+    return regressor(table)
 
 
-def leak_in_parameters(model: Any, table: Table) -> None:
-    model.feature_types = [str(dtype) for dtype in table[0].dtypes]
+def warning(table: Table) -> Any:
+    warnings.warn(f"{(table[1] > 1e6).sum()} targets were clipped", stacklevel=1)
+    return regressor(table)
+
+
+def printing(table: Table) -> Any:
+    print("rows:", len(table[1]), file=sys.stderr)
+    return regressor(table)
+
+
+def boosting_longer(table: Table) -> Any:
+    return regressor(table, max_rounds=2 if len(table[1]) > 40 else 1)
+
+
+def scaling(table: Table) -> Any:
+    return regressor(table, epsilon=1.0 + len(table[1]) / 1000)
+
+
+def flipping_coins(table: Table) -> Any:
+    model = regressor(table)
+    active_randomness().public.random(len(table[1]))  # type: ignore[union-attr]
+    return model
+
+
+def releasing_more(table: Table) -> Any:
+    """Release a count beside the session."""
+    model = regressor(table, epsilon=1.0)
+    exact = np.array([[len(table[1])]]) * LATTICE
+    randomness = active_randomness()
+    model.extra_ = randomness.perturb("extra", exact, LATTICE, 2.0**22)  # type: ignore[union-attr]
+    return model
 
 
 @pytest.mark.parametrize(
-    ("leak", "where"),
+    ("fit", "broken", "says"),
     [
-        (leak_count, "n_seen_"),
-        (leak_last_bit, "term_scores_"),
-        (leak_sign_of_zero, "term_scores_"),
-        (leak_dtype, "zeros_"),
-        (leak_in_parameters, "feature_types"),
+        (refusing, {"outcome", "sequence"}, "the neighbour"),
+        (warning, {"outcome"}, "warnings"),
+        (printing, {"outcome"}, "printed"),
+        (boosting_longer, {"sequence", "published"}, "sigma"),
+        (scaling, {"sequence", "published"}, "sigma"),
+        (flipping_coins, {"sequence"}, "public coin flips: another number of them was drawn"),
+        (releasing_more, {"budget"}, "guarantee"),
+        (leaving_the_last_bit, {"published"}, "['attributes']['term_scores_']"),
+        (leaving_the_last_bit, {"published"}, "['pickle']"),
+        (changing_a_parameter, {"published"}, "['attributes']['feature_types']"),
     ],
 )
-def test_control_leaks_in_attributes(leak: Callable[[Any, Table], None], where: str) -> None:
-    def fit(table: Table) -> Any:
-        model = regressor(table)
-        leak(model, table)
-        return model
-
-    report = replay(fit, *neighbours("regression", (None, 1e3, "a", 2, 5, 0.0)))
-    assert kinds(report) == {"published"}
-    paths = [violation.where for violation in report.violations]
-    assert any(where in path for path in paths)
-    assert any("pickle" in path for path in paths)
-
-
-def test_control_an_error_that_depends_on_a_value() -> None:
-    def refusing(table: Table) -> Any:
-        if table[1].max() > 1e6:
-            raise ValueError("a target is out of range")
-        return regressor(table)
-
+def test_control_fits_that_depend_on_a_row(fit: Fit, broken: set[str], says: str) -> None:
     tables = neighbours("regression", EXTREME)
     for first, second in (tables, tables[::-1]):
-        report = replay(refusing, first, second)
-        assert "outcome" in kinds(report)
-
-
-def test_control_a_warning_and_a_print_that_depend_on_a_value() -> None:
-    def warning(table: Table) -> Any:
-        warnings.warn(f"{(table[1] > 1e6).sum()} targets were clipped", stacklevel=1)
-        return regressor(table)
-
-    def printing(table: Table) -> Any:
-        print("rows:", len(table[1]), file=sys.stderr)
-        return regressor(table)
-
-    for fit in (warning, printing):
-        assert kinds(replay(fit, *neighbours("regression", EXTREME))) == {"outcome"}
-
-
-def test_control_more_releases_on_the_neighbour() -> None:
-    def fit(table: Table) -> Any:
-        return classifier(table, max_rounds=2 if len(table[1]) > 40 else 1)
-
-    tables = neighbours("classification", (50, 1e3, "a", 2, 5, "yes"))
-    for first, second in (tables, tables[::-1]):
         report = replay(fit, first, second)
-        assert "sequence" in kinds(report)
-
-
-def test_control_public_coin_flips_that_depend_on_the_rows() -> None:
-    def fit(table: Table) -> Any:
-        model = classifier(table)
-        randomness = active_randomness()
-        assert randomness is not None
-        randomness.public.random(len(table[1]))
-        return model
-
-    report = replay(fit, *neighbours("classification", (50, 1e3, "a", 2, 5, "yes")))
-    assert [str(v) for v in report.violations] == [
-        "sequence: public coin flips: another number of them was drawn"
-    ]
-
-
-def test_control_scale_that_depends_on_the_rows() -> None:
-    def fit(table: Table) -> Any:
-        return classifier(table, epsilon=1.0 + len(table[1]) / 1000)
-
-    tables = neighbours("classification", (50, 1e3, "a", 2, 5, "yes"))
-    report = replay(fit, *tables)
-    assert any("sigma" in violation.detail for violation in report.violations)
+        assert kinds(report) == broken
+        assert says in str(report)
 
 
 # --------------------------------------------------------------------------------- the report
@@ -481,24 +397,17 @@ def test_control_a_value_that_is_released_although_one_row_alone_has_it() -> Non
     assert "published" in kinds(report)
 
 
-def test_the_bound_is_exact() -> None:
+def test_the_bound_is_exact_and_a_report_says_what_is_wrong() -> None:
     """One lattice unit above the sensitivity is reported, even where floats could not tell."""
     exactly = replay(lambda table: Counter().fit(table, LATTICE), [1], [])
     above = replay(lambda table: Counter().fit(table, LATTICE + 1), [1], [])
     huge = replay(lambda table: Counter().fit(table, 2**62), [1], [])
     assert exactly.ok
-    assert kinds(above) == {"sensitivity"}
-    assert huge.worst_ratio == 2.0**42
-
-
-def test_reports_are_frozen_and_say_what_is_wrong() -> None:
-    report = replay(lambda table: Counter().fit(table, LATTICE + 1), [1], [])
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        report.releases = ()  # type: ignore[misc]
-    assert str(report.violations[0]) == (
+    assert str(above.violations[0]) == (
         "sensitivity: count (call 0): it changed by 1.00000095 of what was declared"
     )
-    assert "The promise is broken in 1 places" in str(report)
+    assert "The promise is broken in 1 places" in str(above)
+    assert huge.worst_ratio == 2.0**42
 
 
 def test_a_fit_that_releases_nothing_is_not_ok() -> None:

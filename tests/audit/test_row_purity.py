@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,17 +21,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpret_dp import Categorical, Continuous, PrivacyLedger, PrivateSurrogate, Schema
-from interpret_dp.audit import refit, replay
-from interpret_dp.audit.explainers import answering
+from interpret_dp.audit import refit
 from interpret_dp.audit.replaying import Recorded, Recording, Replaying
 from interpret_dp.ebm.evaluation import private_metrics
 from interpret_dp.lime.paper.coordinates import Coordinates
-from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.llm.inputs import input_coding
 from interpret_dp.mechanisms import use_randomness
 from interpret_dp.schema import encode_classes, encode_column, encode_target, open_table
 from interpret_dp.schema.encode import encode_weights
-from tests.audit.fits import FEATURES, Table, base_records, classifier, objects, regressor
+from tests.audit.fits import (
+    FEATURES,
+    Table,
+    base_records,
+    cells_of,
+    check_both_ways,
+    classifier,
+    objects,
+    paper_answers,
+    regressor,
+)
+from tests.audit.planted_kernels import centre_residuals
 
 N_BINS = 7
 SCHEMA = Schema(
@@ -100,10 +110,7 @@ def arrow_dictionary(found: Rows) -> Any:
 
 
 def of_objects(found: Rows) -> Any:
-    cells = np.empty((len(found), len(NAMES)), dtype=object)
-    for at, one in enumerate(found):
-        cells[at] = one
-    return cells
+    return cells_of(found, len(NAMES))
 
 
 def of_lists(found: Rows) -> Any:
@@ -200,21 +207,16 @@ PARTS = [slice(0, 5), slice(5, 6), slice(6, None)]
 
 
 def fitted_metrics(table: Table) -> Any:
-    model = refit_model()
     ledger = PrivacyLedger.in_memory()
     return private_metrics(
-        {"m": model}, *table, epsilon=1.0, delta=1e-6, ledger=ledger, dataset="audit"
+        {"m": fitted_model()}, *table, epsilon=1.0, delta=1e-6, ledger=ledger, dataset="audit"
     )
 
 
-_MODELS: list[Any] = []
-
-
-def refit_model() -> Any:
+@cache
+def fitted_model() -> Any:
     """Return the same fitted model each time: what it predicts must not differ between parts."""
-    if not _MODELS:
-        _MODELS.append(classifier(objects(base_records("classification"))))
-    return _MODELS[0]
+    return classifier(objects(base_records("classification")))
 
 
 class _Grades:
@@ -228,24 +230,8 @@ class _Grades:
 
 
 def explained(method: str) -> Callable[[Any], Any]:
-    queries = objects(base_records("classification")[-2:])[0]
-
-    def make(data: Any, ledger: Any) -> PaperLimeTabular:
-        return PaperLimeTabular(
-            _Grades(),
-            data,
-            feature_names=list(FEATURES),
-            schema=Schema(FEATURES),
-            trained_on_same_people=False,
-            method=method,
-            steps=8,
-            epsilon=2.0,
-            per_query=0.5,
-            ledger=ledger,
-            dataset="audit",
-        )
-
-    return answering(make, queries)
+    queries, named = objects(base_records("classification")[-2:])[0], list(FEATURES)
+    return paper_answers(_Grades(), queries, method, feature_names=named, schema=Schema(FEATURES))
 
 
 def surrogate(data: Any) -> Any:
@@ -255,14 +241,12 @@ def surrogate(data: Any) -> Any:
     return refit(model)((data,))
 
 
+METHODS = "interactive", "adaptive", "enhanced"
 EXPLAINERS: dict[str, tuple[str, Callable[[Any], Any], bool]] = {
     "classifier": ("classification", classifier, True),
     "regressor": ("regression", regressor, True),
     "metrics": ("classification", fitted_metrics, True),
-    **{
-        method: ("classification", explained(method), False)
-        for method in ("interactive", "adaptive", "enhanced")
-    },
+    **{method: ("classification", explained(method), False) for method in METHODS},
     "surrogate": ("classification", surrogate, False),
 }
 
@@ -299,15 +283,7 @@ def test_every_released_sum_is_that_of_its_parts(name: str) -> None:
 def test_control_a_row_that_moves_the_others_breaks_the_sum(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from interpret_dp.backends import local
-
-    original = local.LocalRegressionRows.clip_residuals
-
-    def centring(self: Any, clip: float) -> None:
-        original(self, clip)
-        self._target = (self._target - self._target.mean()).astype(np.int32)
-
-    monkeypatch.setattr(local.LocalRegressionRows, "clip_residuals", centring)
+    centre_residuals(monkeypatch)
     with pytest.raises(AssertionError, match="call"):
         test_every_released_sum_is_that_of_its_parts("regressor")
 
@@ -368,14 +344,7 @@ def test_fits_differ_by_what_was_charged_in_every_container(
             return [one[:-1] for one in made], [one[-1] for one in made]
         if isinstance(made, np.ndarray):
             return made[:, :-1], made[:, -1]
-        features = made.drop_columns(["target"]) if isinstance(made, pa.Table) else made
-        if isinstance(made, pl.DataFrame):
-            features = made.drop("target")
-        elif isinstance(made, pd.DataFrame):
-            features = made.drop(columns="target")
-        return features, made["target"]
+        # Features are named, so that the target is none of them.
+        return made, made["target"]
 
-    tables = table(plain), table([*plain, added])
-    for first, second in (tables, tables[::-1]):
-        report = replay(fit, first, second)
-        assert report.ok, str(report)
+    check_both_ways(fit, table(plain), table([*plain, added]))

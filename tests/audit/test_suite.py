@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,12 +33,15 @@ def test_replays_of_every_explainer_find_nothing(name: str) -> None:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("subject", ["its predictions", "its row count"])
-def test_the_reference_is_refuted(subject: str) -> None:
+def test_the_reference_is_refuted(subject: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """400 fits a side, 200 of which judge; confidence 95 %.
 
     Power: of 300 attacks by the prediction, resampled from 6,000 fits, all proved epsilon above
-    1.6 (tests/statistical/test_regression_attack.py). The row count is exact: 200 of 200.
+    1.6 (tests/statistical/test_regression_attack.py). The row count is exact, so that 25 of 25
+    prove 1.8.
     """
+    if subject == "its row count":
+        monkeypatch.setitem(EFFORTS, "quick", replace(EFFORTS["quick"], reference=50))
     line = AuditTask("reference", subject, 1.0, "quick").run()
     assert isinstance(line, AttackLine)
     assert line.is_refuted
@@ -95,11 +99,12 @@ def test_the_full_audit_has_every_explainer_claim_and_control() -> None:
 
 @pytest.mark.thorough
 def test_processes_give_the_lines_of_one(small: None) -> None:
-    tasks = [AuditTask("replay", name, 0.0, "quick") for name in list(REPLAYS)[2:4]]
+    names = ["PrivateBackground", "private_metrics"]
+    tasks = [AuditTask("replay", name, 0.0, "quick") for name in names]
     alone = list(run_tasks(tasks))
     together = list(run_tasks(tasks, jobs=2))
-    names = [line.subject for line in alone]
-    assert sorted(line.subject for line in together) == sorted(names)
+    assert [line.subject for line in alone] == names
+    assert sorted(line.subject for line in together) == names
     assert all(line.is_as_expected for line in (*alone, *together))
     with pytest.raises(ValueError, match="jobs is 0"):
         next(run_tasks(tasks, jobs=0))

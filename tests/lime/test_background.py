@@ -19,9 +19,9 @@ from interpret_dp import (
     SchemaError,
     UndeclaredWarning,
 )
-from interpret_dp.audit import replay
+from interpret_dp.audit import LessNoise, refit, replay
 from interpret_dp.lime import background_releases
-from interpret_dp.mechanisms import Randomness, use_randomness
+from interpret_dp.mechanisms import use_randomness
 
 SCHEMA = Schema(
     {
@@ -31,22 +31,6 @@ SCHEMA = Schema(
         "site": Categorical(["a", "b"]),
     }
 )
-
-
-class NoNoise(Randomness):
-    """Noise of zero, so that what is released is what was counted."""
-
-    tests_only = True
-    public = np.random.default_rng(0)
-
-    def noise(self, sigma: float, size: int) -> Any:
-        return np.zeros(size, dtype=np.int64)
-
-    def below(self, bound: int) -> int:
-        return 0
-
-    def sample(self, n_rows: int, probability: float) -> Any:
-        raise NotImplementedError
 
 
 def patients(n_rows: int = 5000) -> pd.DataFrame:
@@ -61,9 +45,17 @@ def patients(n_rows: int = 5000) -> pd.DataFrame:
 
 
 def counted(X: Any, schema: Schema = SCHEMA, **given: Any) -> Any:
-    unit = given.pop("unit", None)
-    with use_randomness(NoNoise()):
-        return PrivateBackground(schema, epsilon=1.0, **given).fit(X, unit=unit).background_
+    # Noise that rounds to zero, so that what is released is what was counted.
+    with use_randomness(LessNoise(1e-12)):
+        return PrivateBackground(schema, epsilon=1.0, **given).fit(X).background_
+
+
+def cells_of(X: Any, column: Any) -> Any:
+    """Return the cell of a released column that each row is in."""
+    values, cuts = X[column.feature.name], column.feature.cuts
+    if cuts is None:
+        return values.map({"a": 1, "b": 2}).fillna(3).to_numpy(dtype=int)
+    return np.where(values.isna(), 0, np.searchsorted(cuts, values, side="right") + 1)
 
 
 def test_without_noise_counts_are_those_of_the_rows() -> None:
@@ -71,18 +63,8 @@ def test_without_noise_counts_are_those_of_the_rows() -> None:
     own = counted(X)
     assert own.n_rows == pytest.approx(len(X))
     for column in own.columns:
-        cells, feature = X[column.feature.name], column.feature
-        if feature.cuts is None:
-            expected = [(cells == level).sum() for level in ("a", "b")]
-            np.testing.assert_allclose(column.counts, [0, *expected, 500], atol=40)
-            assert column.counts[1:3].tolist() == expected
-            assert column.counts.sum() == len(X)
-            continue
-        codes = np.searchsorted(feature.cuts, cells.to_numpy(dtype=float), side="right") + 1
-        codes[cells.isna()] = 0
-        np.testing.assert_allclose(
-            column.counts, np.bincount(codes, minlength=feature.n_codes), atol=1e-9
-        )
+        expected = np.bincount(cells_of(X, column), minlength=len(column.counts))
+        np.testing.assert_allclose(column.counts, expected, atol=1e-9)
 
 
 def test_a_value_of_many_rows_has_a_cell_of_its_own() -> None:
@@ -100,16 +82,7 @@ def test_rows_depend_on_each_other_as_private_rows_do() -> None:
     X = pd.DataFrame({**table, "change": np.clip(2 * normal[:, 1], -10, 10)})
     X.loc[:1999, "change"], X.loc[2000:2999, "site"] = np.nan, "undeclared"
     own = counted(X)
-    signs = []
-    for column in own.columns:
-        cells, halves = X[column.feature.name], np.append(column.signs, 0)
-        cuts = column.feature.cuts
-        codes = (
-            cells.map({"a": 1, "b": 2}).fillna(3).to_numpy(dtype=int)
-            if cuts is None
-            else np.where(cells.isna(), 0, np.searchsorted(cuts, cells, side="right") + 1)
-        )
-        signs.append(halves[codes].astype(int))
+    signs = [np.append(one.signs, 0)[cells_of(X, one)].astype(int) for one in own.columns]
     assert set(signs[1]) == {-1, 0, 1}
     products = [(signs[j] * signs[k]).sum() for j, k in ((0, 1), (0, 2), (1, 2))]
     assert own.dependence.products.tolist() == products
@@ -186,13 +159,10 @@ def test_a_sum_that_a_row_moves_by_more_than_declared_is_found(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control of the replay in the audit's run of all explainers."""
-
-    def fit(table: Any) -> Any:
-        return PrivateBackground(SCHEMA, epsilon=1.0, dataset="audit").fit(table)
-
+    fit = refit(PrivateBackground(SCHEMA, epsilon=1.0))
     # The last row has a value in every column, so that it adds to all sums.
     X = patients(300).query("site != 'undeclared'")
-    assert replay(fit, X, X[:-1]).ok
+    assert replay(fit, (X,), (X[:-1],)).ok
     honest = getattr(background_releases, name)
 
     def twice(*arguments: Any) -> Any:
@@ -200,7 +170,7 @@ def test_a_sum_that_a_row_moves_by_more_than_declared_is_found(
         return 2 * sums if isinstance(sums, np.ndarray) else [2 * own for own in sums]
 
     monkeypatch.setattr(background_releases, name, twice)
-    assert not replay(fit, X, X[:-1]).ok
+    assert not replay(fit, (X,), (X[:-1],)).ok
 
 
 def test_dask_gives_the_same_counts() -> None:

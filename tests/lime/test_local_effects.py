@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from interpret_dp import Categorical, Continuous, Integer, PrivateBackground
-from interpret_dp.lime.local_effects import Perturbations
+from interpret_dp.lime import local_effects
 from interpret_dp.released.background import BackgroundColumn
 from interpret_dp.released.terms import AdditiveFeature
 from tests.released.test_background import background
@@ -20,24 +20,24 @@ from tests.released.test_background import background
 LEVELS = {"a": 0.0, "b": 1.0, "c": 3.0}
 
 
+KNOWN: dict[str, tuple[Any, list[float], Any]] = {
+    "x": (Continuous(0, 1), [0, *[250] * 4, 0], [0.25, 0.5, 0.75]),
+    "n": (Integer(0, 39), [0, *[500] * 2, 0], [19.5]),
+    "site": (Categorical(list(LEVELS)), [0, 500, 300, 200, 0], None),
+}
+
+
 def known(noise: float = 1e-3, rng: Any = None) -> Any:
     """Return a background of three columns whose means are known: 0.5, 20 and 0.8."""
-    counts = {
-        "x": [0, *[250.0] * 4, 0],
-        "n": [0, *[500.0] * 2, 0],
-        "site": [0, 500.0, 300.0, 200.0, 0],
-    }
-    specs: Any = {"x": Continuous(0, 1), "n": Integer(0, 39), "site": Categorical(list(LEVELS))}
-    cuts: Any = {"x": [0.25, 0.5, 0.75], "n": [9.5 + 10], "site": None}
     columns = []
-    for name, spec in specs.items():
-        own = np.array(counts[name])
-        deviations = np.full(len(own), noise)
-        if cuts[name] is not None:
+    for name, (spec, counts, cuts) in KNOWN.items():
+        deviations = np.full(len(counts), noise)
+        if cuts is not None:
             deviations[-1] = 0.0
+        drawn = np.array(counts, dtype=float)
         if rng is not None:
-            own = own + deviations * rng.standard_normal(len(own))
-        columns.append(BackgroundColumn(AdditiveFeature(name, spec, cuts[name]), own, deviations))
+            drawn += deviations * rng.standard_normal(len(counts))
+        columns.append(BackgroundColumn(AdditiveFeature(name, spec, cuts), drawn, deviations))
     return background(*columns)
 
 
@@ -50,14 +50,13 @@ ROWS = pd.DataFrame({"x": [0.9, 0.1], "n": [39, 5], "site": ["c", "a"]})
 EFFECTS = [[0.8, 1.95, 2.1], [-0.8, -1.45, -0.9]]
 
 
-def scores(explanation: Any) -> Any:
+def scores(explanation: Any, kind: str = "scores") -> Any:
     n_rows = len(explanation.selector)
-    return np.array([explanation.data(row)["scores"] for row in range(n_rows)])
+    return np.array([explanation.data(row)[kind] for row in range(n_rows)])
 
 
 def errors(explanation: Any) -> Any:
-    n_rows = len(explanation.selector)
-    return np.array([explanation.data(row)["standard_errors"] for row in range(n_rows)])
+    return scores(explanation, "standard_errors")
 
 
 def test_of_an_additive_function_effects_are_differences_from_the_mean() -> None:
@@ -77,7 +76,7 @@ def test_a_column_that_the_model_does_not_use_has_no_effect() -> None:
 
 
 def test_intervals_hold_the_effects_of_the_background_without_noise() -> None:
-    """Interactions included: 95 % intervals of 3 effects of 2 rows over 60 releases.
+    """Interactions included: 95 % intervals of 3 effects of 2 rows over 40 releases.
 
     Without the noise of the background in the errors, the control, they hold far fewer.
     """
@@ -88,7 +87,7 @@ def test_intervals_hold_the_effects_of_the_background_without_noise() -> None:
     truth = scores(PrivateBackground.from_released(known()).explain_local(model, ROWS))
     rng = np.random.default_rng(5)
     held, control = [], []
-    for _ in range(60):
+    for _ in range(40):
         noisy = PrivateBackground.from_released(known(60.0, rng))
         explanation = noisy.explain_local(model, ROWS)
         found, error = scores(explanation), errors(explanation)
@@ -101,28 +100,17 @@ def test_intervals_hold_the_effects_of_the_background_without_noise() -> None:
     assert np.mean(control) < 0.6
 
 
-def test_another_seed_says_the_same() -> None:
-    own = PrivateBackground.from_released(known())
-
-    def model(X: Any) -> Any:
-        return 1 / (1 + np.exp(-additive(X) * (X["n"] > 15)))
-
-    first = scores(own.explain_local(model, ROWS))
-    own._perturbations = Perturbations(own.background_, seed=1)
-    second = scores(own.explain_local(model, ROWS))
-    assert np.corrcoef(first.ravel(), second.ravel())[0, 1] > 0.99
-
-
-def test_columns_beyond_the_rows_for_them_have_no_groups() -> None:
-    specs = [
+def test_columns_beyond_the_rows_for_them_have_no_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_effects, "_ROWS", 64)
+    halves = [
         BackgroundColumn(
             AdditiveFeature(f"w{k}", Continuous(0, 1), [0.5]), [0, 9, 1, 0], [1, 1, 1, 0]
         )
-        for k in range(520)
+        for k in range(10)
     ]
-    wide = PrivateBackground.from_released(background(*specs))
-    explanation = wide.explain_local(lambda X: X[:, 0] > 0.5, np.ones((1, 520)))
-    assert len(wide._perturbations) == 8 * 521
+    wide = PrivateBackground.from_released(background(*halves))
+    explanation = wide.explain_local(lambda X: X[:, 0] > 0.5, np.ones((1, 10)))
+    assert len(wide._perturbations) == 8 * 11
     assert np.argmax(np.abs(scores(explanation)[0])) == 0
 
 
@@ -131,51 +119,40 @@ def numbers(X: Any) -> Any:
     return 2.0 * cells[:, 0] + cells[:, 1] / 10.0
 
 
-@pytest.mark.parametrize(
-    "container",
-    [
-        pytest.param(lambda rows: rows, id="array"),
-        pytest.param(lambda rows: rows.astype(object), id="objects"),
-        pytest.param(lambda rows: rows.tolist(), id="list"),
-        pytest.param(sparse.csr_matrix, id="csr"),
-        pytest.param(sparse.csr_array, id="csr array"),
-    ],
-)
-def test_rows_without_names_stay_in_their_container(container: Any) -> None:
-    own = known()
-    two = PrivateBackground.from_released(background(*own.columns[:2]))
-    rows = container(np.array([[0.9, 39.0], [0.1, 5.0]]))
-    seen = []
-
-    def model(X: Any) -> Any:
-        seen.append(type(X))
-        return numbers(X)
-
-    found = scores(two.explain_local(model, rows))
-    np.testing.assert_allclose(found, np.array(EFFECTS)[:, :2], atol=0.03)
-    assert set(seen) == {type(rows)}
+ARRAYS = [
+    pytest.param(2, lambda rows: rows, id="array"),
+    pytest.param(2, lambda rows: rows.astype(object), id="objects"),
+    pytest.param(2, lambda rows: rows.tolist(), id="list"),
+    pytest.param(2, sparse.csr_matrix, id="csr"),
+    pytest.param(2, sparse.csr_array, id="csr array"),
+]
+FRAMES = [
+    pytest.param(3, pl.from_pandas, id="polars"),
+    pytest.param(3, lambda frame: pa.table(frame.to_dict("list")), id="arrow"),
+    pytest.param(3, lambda frame: frame.astype({"site": "category", "n": "Int64"}), id="dtypes"),
+    pytest.param(3, lambda frame: frame[["site", "extra", "n", "x"]], id="another order"),
+]
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        pytest.param(pl.from_pandas, id="polars"),
-        pytest.param(lambda frame: pa.Table.from_pandas(frame, preserve_index=False), id="arrow"),
-        pytest.param(lambda frame: frame.astype({"site": "category", "n": "Int64"}), id="dtypes"),
-        pytest.param(lambda frame: frame[["site", "extra", "n", "x"]], id="another order"),
-    ],
-)
-def test_frames_keep_their_library_and_other_columns(make: Any) -> None:
-    rows = make(ROWS.assign(extra=["left", "alone"]))
+@pytest.mark.parametrize(("n_columns", "make"), [*ARRAYS, *FRAMES])
+def test_rows_stay_in_their_container(n_columns: int, make: Any) -> None:
+    """Frames keep their other columns too; arrays have two columns, without names."""
+    is_frame = n_columns == 3
+    rows = make(
+        ROWS.assign(extra=["left", "alone"]) if is_frame else ROWS[["x", "n"]].to_numpy(float)
+    )
 
     def model(X: Any) -> Any:
         assert type(X) is type(rows)
+        if not is_frame:
+            return numbers(X)
         frame = X.to_pandas() if hasattr(X, "to_pandas") else X
         assert set(frame["extra"]) <= {"left", "alone"}
         return additive(frame)
 
-    found = scores(PrivateBackground.from_released(known()).explain_local(model, rows))
-    np.testing.assert_allclose(found, EFFECTS, atol=0.03)
+    own = PrivateBackground.from_released(background(*known().columns[:n_columns]))
+    found = scores(own.explain_local(model, rows))
+    np.testing.assert_allclose(found, np.array(EFFECTS)[:, :n_columns], atol=0.03)
 
 
 class Classifier:

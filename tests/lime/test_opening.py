@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy import sparse
 
@@ -26,14 +25,6 @@ def rows_of(opened: OpenedRows) -> list[list[Any]]:
 
 def opened(X: Any, **arguments: Any) -> tuple[OpenedRows, PrivacyUnit | None]:
     return open_model_rows(X, **({"feature_names": None, "schema": None} | arguments))
-
-
-def lists(columns: dict[str, list[Any]]) -> list[list[Any]]:
-    return [list(row) for row in zip(*columns.values(), strict=True)]
-
-
-def array(columns: dict[str, list[Any]]) -> Any:
-    return np.array(lists(columns), dtype=object)
 
 
 def test_a_frame_keeps_its_index_its_other_columns_and_their_order() -> None:
@@ -76,14 +67,13 @@ def test_images_are_pixels_to_the_explanation_and_images_to_the_model(flat: bool
     X = IMAGES.reshape(2, 12) if flat else IMAGES
     found, _ = opened(X, image_shape=(3, 4))
     assert found.X is X
-    assert found.table.names[:5] == (
-        "pixel 0,0",
-        "pixel 0,1",
-        "pixel 0,2",
-        "pixel 0,3",
-        "pixel 1,0",
-    )
+    assert found.table.names[:2] == ("pixel 0,0", "pixel 0,1")
+    assert found.table.names[-1] == "pixel 2,3"
     assert rows_of(found) == IMAGES.reshape(2, 12).tolist()
+
+
+THREE_BY_FOUR = {"image_shape": (3, 4)}
+ONE_ROW = sparse.coo_array([1, 2])
 
 
 @pytest.mark.parametrize(
@@ -91,38 +81,16 @@ def test_images_are_pixels_to_the_explanation_and_images_to_the_model(flat: bool
     [
         (IMAGES, {}, SchemaError, r"shape \(3, 4\), and image_shape is None.*=\(3, 4\) if"),
         (IMAGES, {"image_shape": (4, 3)}, SchemaError, r"image_shape is \(4, 3\); both"),
-        (
-            np.zeros((2, 3, 4, 3)),
-            {"image_shape": (3, 4)},
-            SchemaError,
-            r"rows have shape \(3, 4, 3\).*X\.mean\(axis=-1\)",
-        ),
-        (np.zeros((2, 13)), {"image_shape": (3, 4)}, SchemaError, "X has 13 features.*expecting"),
-        (
-            pd.DataFrame(np.zeros((2, 13))),
-            {"image_shape": (3, 4)},
-            SchemaError,
-            r"X has 13 features, and image_shape is \(3, 4\); there must be 12",
-        ),
+        (np.zeros((2, 3, 4, 3)), THREE_BY_FOUR, SchemaError, r"\(3, 4, 3\).*X\.mean\(axis=-1\)"),
+        (np.zeros((2, 13)), THREE_BY_FOUR, SchemaError, "X has 13 features.*expecting"),
+        (pd.DataFrame(np.zeros((2, 13))), THREE_BY_FOUR, SchemaError, "13 features.*must be 12"),
         (IMAGES, {"image_shape": 48}, TypeError, r"image_shape is 48 \(int\).*\(48, 48\)"),
         (IMAGES, {"image_shape": (3, 4.0)}, TypeError, r"Each side of image_shape is 4\.0"),
-        (IMAGES, {"image_shape": (3, 0)}, ValueError, "Each side of image_shape is 0"),
         (np.zeros((2, 2)), {"feature_names": ["a"]}, SchemaError, "X has 2 features"),
-        (np.zeros(2), {}, SchemaError, r"Reshape your data"),
-        (pd.DataFrame({"a": [1]}), {"feature_names": ["b"]}, SchemaError, "X lacks column 'b'"),
         (sparse.csr_array([[1, 2]]), {"feature_names": ["a"]}, SchemaError, "X has 2 features"),
         (sparse.csr_array([[1j, 2]]), {}, SchemaError, "complex128"),
-        pytest.param(
-            sparse.coo_array([1, 2]),
-            {},
-            SchemaError,
-            r"sparse and has 1 dimension.*reshape",
-            marks=pytest.mark.skipif(
-                sparse.coo_array([1, 2]).ndim == 2, reason="this scipy makes one row of them"
-            ),
-        ),
-        ({"x": [1]}, {}, TypeError, "X is of type builtins.dict"),
-        (pl.DataFrame(COLUMNS).lazy(), {}, TypeError, "X is lazy"),
+        # Earlier releases of scipy make a matrix of them.
+        *([(ONE_ROW, {}, SchemaError, "1 dimension.*reshape")] if ONE_ROW.ndim == 1 else []),
     ],
 )
 def test_what_is_not_rows_is_refused(X: Any, arguments: Any, error: Any, message: str) -> None:

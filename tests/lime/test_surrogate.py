@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
@@ -27,13 +28,14 @@ from interpret_dp import (
 from interpret_dp.accounting.composition import reduce_event
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.audit import ReplayReport, replay
+from interpret_dp.audit import replay
 from interpret_dp.lime import fidelity as fidelity_module
 from interpret_dp.lime import surrogate as surrogate_module
 from interpret_dp.lime.fidelity import FidelitySums, fidelity_of
 from interpret_dp.lime.patches import Patches
 from interpret_dp.lime.public_rows import example_row
 from interpret_dp.mechanisms import SeededRandomness, active_randomness, use_randomness
+from tests.audit.fits import check_both_ways, kinds
 from tests.lime.paper.explanation_sets import EXTREMES, RELATIONS, SCHEMA, Record, cells, records
 
 NAMES = list(SCHEMA.features)
@@ -65,10 +67,10 @@ def halves(X: Any) -> Any:
 
 
 def fitted(X: Any, model: Any = both, *, unit: Any = None, **changes: Any) -> PrivateSurrogate:
-    settings: dict[str, Any] = {"schema": SCHEMA, "epsilon": 1.0, "n_jobs": 1}
-    settings |= {"ledger": PrivacyLedger.in_memory(), "dataset": "explained"}
+    parameters: dict[str, Any] = {"schema": SCHEMA, "epsilon": 1.0, "n_jobs": 1}
+    parameters |= {"ledger": PrivacyLedger.in_memory(), "dataset": "explained"}
     with use_randomness(active_randomness() or SeededRandomness(2)):
-        one = PrivateSurrogate(model, trained_on_same_people=False, **settings | changes)
+        one = PrivateSurrogate(model, trained_on_same_people=False, **parameters | changes)
         return one.fit(X, unit=unit)
 
 
@@ -192,6 +194,7 @@ def test_a_surrogate_that_says_little_warns() -> None:
 # ------------------------------------------------------------------------------- what it costs
 
 
+@settings(max_examples=40)
 @given(
     mu=st.floats(0.01, 100),
     delta=st.sampled_from([1e-12, 1e-6, 1e-4]),
@@ -234,15 +237,15 @@ def test_what_does_not_fit_as_a_whole_is_refused_before_a_row_is_asked_about() -
 Rows = list[tuple[int, Record]]
 
 
-def replayed(first: Rows, second: Rows, model: Any = both, **changes: Any) -> ReplayReport:
-    """Replay on tables of (person, cells)."""
+def fit_of(model: Any, **changes: Any) -> Callable[[Rows], PrivateSurrogate]:
+    """Return a fit of tables of (person, cells)."""
 
     def fit(rows: Rows) -> PrivateSurrogate:
         X = pd.DataFrame(cells([row for _, row in rows]), columns=NAMES)
         people = np.array([person for person, _ in rows])
         return fitted(X, model, unit=people if "schema" in changes else None, **changes)
 
-    return replay(fit, first, second)
+    return fit
 
 
 def awkward(X: Any) -> Any:
@@ -258,6 +261,10 @@ def awkward_three(X: Any) -> Any:
     return np.column_stack([awkward(X), np.full(len(X), 0.3)])
 
 
+def by_number(X: Any) -> Any:
+    return both(X) if len(X) % 2 else 1 - both(X)
+
+
 ROWS: Rows = list(enumerate(records(25)))
 
 
@@ -268,9 +275,7 @@ def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
 ) -> None:
     odd: Rows = [*ROWS, (99, extreme)]
     plain = ROWS if relation == "add_or_remove_one" else [*ROWS, (99, EXTREMES[1])]
-    for pair in ((plain, odd), (odd, plain)):
-        report = replayed(*pair, awkward, neighboring=relation)
-        assert report.ok, str(report)
+    for report in check_both_ways(fit_of(awkward, neighboring=relation), plain, odd):
         # Of 25 rows noise may hide correlations: 0.7 % of mu squared is not used then.
         assert 0.996 < report.mu / mu_of_budget(1.0, 1e-6) <= 1.0 + 1e-6
 
@@ -284,10 +289,7 @@ def test_a_person_with_many_rows_changes_no_more_than_was_declared(relation: str
     plain = people
     if relation == "replace_one":
         plain = [*people, *((-1, EXTREMES[1]) for _ in range(5))]
-
-    for pair in ((plain, odd), (odd, plain)):
-        report = replayed(*pair, awkward_three, neighboring=relation, schema=schema)
-        assert report.ok, str(report)
+    check_both_ways(fit_of(awkward_three, neighboring=relation, schema=schema), plain, odd)
 
 
 def first_pixel(X: Any) -> Any:
@@ -296,42 +298,34 @@ def first_pixel(X: Any) -> Any:
 
 @pytest.mark.thorough
 def test_images_of_one_person_change_no_more_than_was_declared() -> None:
-    images = np.random.default_rng(0).integers(0, 255, size=(12, 26 * 20)).astype(object)
-    odd = np.array([[np.nan, np.inf, -np.inf, 1e300, "x"] * 104], dtype=object)
+    # Of more than 144 pixels, so that patches have several.
+    images = np.random.default_rng(0).integers(0, 255, size=(12, 15 * 10)).astype(object)
+    odd = np.array([[np.nan, np.inf, -np.inf, 1e300, "x"] * 30], dtype=object)
     schema = Schema(default=Continuous(0, 255))
 
     def fit(rows: Any) -> PrivateSurrogate:
-        return fitted(rows, first_pixel, schema=schema, image_shape=(26, 20))
+        return fitted(rows, first_pixel, schema=schema, image_shape=(15, 10))
 
     report = replay(fit, images, np.vstack([images, odd]))
     assert report.ok, str(report)
 
 
-def _lowest(places: Any) -> Any:
-    return np.zeros_like(places)
-
-
 def test_the_sensitivity_of_the_fidelity_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that says the lower bound everywhere, and one label at the upper bound."""
-    monkeypatch.setattr(fidelity_module, "_clipped", _lowest)
-    odd, given = [*ROWS, (99, EXTREMES[3])], {"output_bounds": (0, 1)}
-    report = replayed(ROWS, odd, halves, **given)
+    monkeypatch.setattr(fidelity_module, "_clipped", np.zeros_like)
+    odd, fit = [*ROWS, (99, EXTREMES[3])], fit_of(halves, output_bounds=(0, 1))
+    report = replay(fit, ROWS, odd)
     assert report.ok, str(report)
     [ratio] = [check.ratio for check in report.releases if check.name == "fidelity"]
     assert 0.999 < ratio <= 1.0
     # Control: a norm that is too small.
     monkeypatch.setattr(fidelity_module, "_ROW_NORM", LATTICE)
-    report = replayed(ROWS, odd, halves, **given)
-    assert {violation.kind for violation in report.violations} == {"sensitivity"}
-
-
-def by_number(X: Any) -> Any:
-    return both(X) if len(X) % 2 else 1 - both(X)
+    assert kinds(replay(fit, ROWS, odd)) == {"sensitivity"}
 
 
 def test_control_a_label_that_depends_on_other_rows() -> None:
-    report = replayed(list(enumerate(records(200))), list(enumerate(records(199))), by_number)
-    assert any(violation.kind == "sensitivity" for violation in report.violations)
+    rows = list(enumerate(records(200)))
+    assert "sensitivity" in kinds(replay(fit_of(by_number), rows, rows[:-1]))
 
 
 # ---------------------------------------------------------------------------------- wide inputs
@@ -425,18 +419,13 @@ def test_a_model_that_fails_on_the_example_is_found_out_for_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outputs", "error", "message"),
-    [
-        ([2], ValueError, "outputs is 2"),
-        ([-1], ValueError, "outputs is -1"),
-        ([0, 0], ValueError, "2 entries for 1 rows"),
-        (["a"], TypeError, "outputs is 'a'"),
-    ],
+    ("outputs", "message"),
+    [([2], "outputs is 2"), ([0, 0], "2 entries for 1 rows"), (["a"], "outputs is 'a'")],
 )
 def test_outputs_that_do_not_exist_are_refused(
-    outputs: Any, error: type[Exception], message: str, surrogate: PrivateSurrogate
+    outputs: Any, message: str, surrogate: PrivateSurrogate
 ) -> None:
-    with pytest.raises(error, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         surrogate.surrogate_.explain(frame(1), outputs)
 
 

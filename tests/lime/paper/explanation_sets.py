@@ -12,11 +12,12 @@ from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.lime.black_box import black_box
 from interpret_dp.lime.paper.coordinates import Coordinates
-from interpret_dp.lime.paper.interactive import ExplanationData, Queries, descend, gradients_release
+from interpret_dp.lime.paper.interactive import ExplanationData, Queries
 from interpret_dp.lime.paper.weighting import WeightTable, stable_weight, weight_table
-from interpret_dp.mechanisms import Randomness, SeededRandomness, active_randomness
+from interpret_dp.mechanisms import SeededRandomness, active_randomness
 from interpret_dp.release import ReleasePlan, ReleaseRequest, ReleaseSession
 from interpret_dp.schema import open_table
+from tests.audit.fits import cells_of
 
 SCHEMA = Schema(
     {
@@ -27,8 +28,6 @@ SCHEMA = Schema(
     }
 )
 FEATURES = Coordinates.of_schema(SCHEMA, tuple(SCHEMA.features))
-STEPS = 3
-
 RELATIONS = ["add_or_remove_one", "replace_one"]
 
 Record = tuple[Any, Any, Any, Any]
@@ -45,29 +44,20 @@ EXTREMES: list[Record] = [
 def records(n_rows: int = 30, seed: int = 0) -> list[Record]:
     rng = np.random.default_rng(seed)
     return [
-        (
-            int(rng.integers(0, 100)),
-            float(rng.uniform(0, 1e6)),
-            str(rng.choice(["a", "b"])),
-            5,
-        )
+        (int(rng.integers(0, 100)), float(rng.uniform(0, 1e6)), str(rng.choice(["a", "b"])), 5)
         for _ in range(n_rows)
     ]
 
 
-def neighbours(relation: str, extreme: Record) -> list[tuple[list[Record], list[Record]]]:
-    """Return rows with an extreme one among them and a neighbouring set, in both orders."""
+def neighbours(relation: str, extreme: Record) -> tuple[list[Record], list[Record]]:
+    """Return rows with an extreme one among them, and a neighbouring set."""
     rows = records()
-    whole = [*rows[:7], extreme, *rows[7:]]
     other = rows if relation == "add_or_remove_one" else [*rows[:7], EXTREMES[1], *rows[7:]]
-    return [(whole, other), (other, whole)]
+    return [*rows[:7], extreme, *rows[7:]], other
 
 
 def cells(rows: list[Record]) -> Any:
-    table = np.empty((len(rows), 4), dtype=object)
-    for index, row in enumerate(rows):
-        table[index] = row
-    return table
+    return cells_of(rows, 4)
 
 
 def model(rows: Any) -> Any:
@@ -93,7 +83,9 @@ def queries(rows: list[Record], features: Coordinates = FEATURES) -> Queries:
     return Queries(points(rows, features), (0,) * len(rows))
 
 
-NUMBERS = st.sampled_from([-(2**15), -128, -1, 0, 1, 77, 128, 256, 2**15 - 1])
+NUMBERS = st.sampled_from([-(2**15), -128, -1, 0, 1, 77, 128, 256, 2**15 - 1]) | st.integers(
+    -(2**15), 2**15 - 1
+)
 """Coordinates and labels of 16 bits, also such as no encoder makes."""
 
 
@@ -120,7 +112,6 @@ def weights(c: float = 0.5) -> WeightTable:
 
 def session_of(
     *planned: Any,
-    randomness: Randomness | None = None,
     neighbourhood: Neighbourhood | None = None,
     ledger: PrivacyLedger | None = None,
     charges_used: bool = False,
@@ -130,28 +121,11 @@ def session_of(
         delta=1e-6,
         neighbourhood=neighbourhood or Neighbourhood(),
         plan=ReleasePlan(planned),
-        randomness=randomness or active_randomness() or SeededRandomness(0),
+        randomness=active_randomness() or SeededRandomness(0),
         ledger=ledger or PrivacyLedger.in_memory(),
         dataset="explained",
     )
     return request.opened("test", charges_used=charges_used)
-
-
-def request(
-    data: ExplanationData,
-    asked: Queries,
-    table: WeightTable,
-    *,
-    relation: str = "add_or_remove_one",
-    mu: float = 1.0,
-    steps: int = STEPS,
-    randomness: Randomness | None = None,
-) -> Any:
-    """Explain the queries by Algorithm 1 at a cost of mu, as an explainer would."""
-    neighbourhood = Neighbourhood(relation=relation)
-    planned = gradients_release(table, neighbourhood, mu, len(asked), steps)
-    with session_of(planned, randomness=randomness, neighbourhood=neighbourhood) as session:
-        return descend(session, data, asked, table, steps)
 
 
 def published(phis: Any) -> dict[str, Any]:

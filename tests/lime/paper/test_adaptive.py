@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from interpret_dp.lime.paper.history import Explained, minimum_on_ball
 from interpret_dp.lime.paper.interactive import ExplanationData, Queries
 from interpret_dp.lime.paper.weighting import stable_weight, weight_table
 from interpret_dp.release import ReleasePlan, ReleaseSession
+from tests.audit.fits import check_both_ways, kinds
 from tests.lime.paper.explanation_sets import (
     ASKED,
     EXTREMES,
@@ -94,25 +96,16 @@ def published(found: tuple[AdaptiveAnswer, ReleaseSession]) -> dict[str, Any]:
     return parts
 
 
-def replayed(
-    first: Any,
-    second: Any,
-    *,
-    neighbourhood: Neighbourhood | None = None,
-    asked: Queries | None = None,
-    **changes: Any,
-) -> ReplayReport:
-    return replay(
-        lambda rows: explain(
-            explanation_data(rows),
-            asked or queries(BATCH),
-            labels_of(BATCH),
-            config(**changes),
-            neighbourhood=neighbourhood,
-        ),
-        first,
-        second,
-        published=published,
+def fit_of(
+    asked: Queries | None = None, neighbourhood: Neighbourhood | None = None, **changes: Any
+) -> Callable[[list[Record]], Any]:
+    """Return what answers the batch from explanation data."""
+    return lambda rows: explain(
+        explanation_data(rows),
+        asked or queries(BATCH),
+        labels_of(BATCH),
+        config(**changes),
+        neighbourhood=neighbourhood,
     )
 
 
@@ -122,34 +115,27 @@ def replayed(
 def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
     enhanced: bool, relation: str, extreme: Record
 ) -> None:
-    for asked in (queries(BATCH), anchored(BATCH)):
-        for pair in neighbours(relation, extreme):
-            report = replayed(
-                *pair,
-                neighbourhood=Neighbourhood(relation=relation),
-                asked=asked,
-                enhanced=enhanced,
-            )
-            assert report.ok, report
-            names = {release.name for release in report.releases}
-            assert names == {"gradients", "start", "rows"}
-            assert report.mu <= math.sqrt(len(BATCH))
+    """Plain rows in one order, anchored ones in the other."""
+    first, second = neighbours(relation, extreme)
+    neighbourhood = Neighbourhood(relation=relation)
+    for asked, pair in ((queries, (first, second)), (anchored, (second, first))):
+        fit = fit_of(asked(BATCH), neighbourhood, enhanced=enhanced)
+        report = replay(fit, *pair, published=published)
+        assert report.ok, report
+        assert {release.name for release in report.releases} == {"gradients", "start", "rows"}
+        assert report.mu <= math.sqrt(len(BATCH))
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_all_rows_of_a_person_may_change(relation: str) -> None:
-    rows = records()
-    neighbourhood = Neighbourhood(relation=relation, unit="person", max_rows=3)
-    more = [*rows, *EXTREMES[:3]]
-    pairs = [(more, rows), (rows, more)]
+    more, others = [*records(), *EXTREMES[:3]], records()
     if relation == "replace_one":
-        other = [*rows, EXTREMES[0], EXTREMES[0], EXTREMES[0]]
-        pairs = [(more, other), (other, more)]
-    for pair in pairs:
-        assert replayed(*pair, neighbourhood=neighbourhood).ok
+        others = [*others, *[EXTREMES[0]] * 3]
+    unit = Neighbourhood(relation=relation, unit="person", max_rows=3)
+    check_both_ways(fit_of(neighbourhood=unit), more, others, published=published)
     if relation == "add_or_remove_one":
         # The same change breaks a promise about single rows.
-        assert broken(replayed(*pairs[0])) == {"sensitivity"}
+        assert kinds(replay(fit_of(), more, others, published=published)) == {"sensitivity"}
 
 
 @settings(max_examples=15)
@@ -157,8 +143,7 @@ def test_all_rows_of_a_person_may_change(relation: str) -> None:
 def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data: Any) -> None:
     """Any coordinates, labels and starts in the history; both relations."""
     n = data.draw(st.integers(1, 3))
-    phis = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=4 * n, max_size=4 * n)))
-    phis = phis.reshape(4, n)
+    phis = data.draw(arrays(np.float64, (4, n), elements=st.floats(-1, 1)))
     phis /= np.maximum(1.0, np.linalg.norm(phis, axis=1, keepdims=True))
     history = tuple(
         Explained(extreme_data(data, 1, n).points[0], 0, 5, phi, "x", "released") for phi in phis
@@ -166,16 +151,9 @@ def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data: Any) -> None:
     table = weight_table(stable_weight, 0.5, n * UNITS**2, 1)
     asked = Queries(extreme_data(data, 1, n).points, (0,))
     relation = data.draw(st.sampled_from(RELATIONS))
+    given = {"history": history, "neighbourhood": Neighbourhood(relation=relation), "table": table}
     report = replay(
-        lambda rows: explain(
-            rows,
-            asked,
-            [9],
-            config(n_rows=10.0),
-            history=history,
-            neighbourhood=Neighbourhood(relation=relation),
-            table=table,
-        ),
+        lambda rows: explain(rows, asked, [9], config(n_rows=10.0), **given),
         *extreme_pair(data, relation, n),
         published=published,
     )
@@ -186,17 +164,12 @@ def test_the_sensitivity_of_the_choice_is_reached() -> None:
     """One row at the worst distance, against a start on the sphere that points away from it."""
     table = weight_table(stable_weight, 0.5, UNITS**2, 1)
     start = Explained(np.zeros(1, np.int16), 0, 0, np.array([1.0]), "x", "released")
+    asked = Queries(np.zeros((1, 1), np.int16), (0,))
+    given = {"history": (start,), "table": table}
 
     def ratio(place: int) -> float:
         report = replay(
-            lambda rows: explain(
-                ExplanationData(*rows),
-                Queries(np.zeros((1, 1), np.int16), (0,)),
-                [0],
-                config(n_rows=10.0),
-                history=(start,),
-                table=table,
-            ),
+            lambda rows: explain(ExplanationData(*rows), asked, [0], config(n_rows=10.0), **given),
             (np.array([[place]], np.int16), np.array([[-LABEL_UNITS]], np.int16)),
             (np.zeros((0, 1), np.int16), np.zeros((0, 1), np.int16)),
             published=published,
@@ -205,25 +178,22 @@ def test_the_sensitivity_of_the_choice_is_reached() -> None:
         assert report.ok
         return choice.ratio
 
-    assert 0.99 < max(map(ratio, range(5, UNITS + 1, 8))) <= 1.0
+    assert 0.99 < max(map(ratio, range(5, UNITS + 1, 16))) <= 1.0
 
 
 # What would break the promise, and must be found.
 
 
-def broken(report: ReplayReport) -> set[str]:
-    return {violation.kind for violation in report.violations}
-
-
-PAIR = ([*records(200), EXTREMES[0]], records(200))
+def report_of_a_control() -> ReplayReport:
+    return replay(fit_of(), [*records(200), EXTREMES[0]], records(200), published=published)
 
 
 def test_a_norm_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     right = interactive.row_norm(weights())
     for module in (adaptive, interactive):
         monkeypatch.setattr(module, "row_norm", lambda table: right // 20)
-    report = replayed(*PAIR)
-    found = {v.where.split()[0] for v in report.violations if v.kind == "sensitivity"}
+    violations = report_of_a_control().violations
+    found = {v.where.split()[0] for v in violations if v.kind == "sensitivity"}
     assert found == {"gradients", "start"}
 
 
@@ -231,14 +201,12 @@ def test_scores_on_another_scale_than_their_sensitivity_are_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     choose = ReleaseSession.choose
-    monkeypatch.setattr(
-        ReleaseSession,
-        "choose",
-        lambda session, name, scores, *, row_norm: choose(
-            session, name, [20 * score for score in scores], row_norm=row_norm
-        ),
-    )
-    assert "sensitivity" in broken(replayed(*PAIR))
+
+    def scaled(session: Any, name: str, scores: Any, **given: Any) -> Any:
+        return choose(session, name, [20 * score for score in scores], **given)
+
+    monkeypatch.setattr(ReleaseSession, "choose", scaled)
+    assert "sensitivity" in kinds(report_of_a_control())
 
 
 def test_a_number_of_steps_from_the_exact_gradient_is_found(
@@ -248,20 +216,19 @@ def test_a_number_of_steps_from_the_exact_gradient_is_found(
 
     class Printed(adaptive._AdaptiveDescents):
         def _descent(self, moments: Any, start: Any, n_rows: Any) -> Any:
-            exact = float(np.linalg.norm(moments.first))
-            steps = 2 + int(exact) % 7
+            steps = 2 + int(np.linalg.norm(moments.first)) % 7
             monkeypatch.setattr(AdaptiveConfig, "further_steps", lambda *_: steps)
             return super()._descent(moments, start, n_rows)
 
     monkeypatch.setattr(adaptive, "_AdaptiveDescents", Printed)
-    assert broken(replayed(*PAIR)) & {"sequence", "published"}
+    assert kinds(report_of_a_control()) & {"sequence", "published"}
 
 
 def test_an_exact_number_of_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         adaptive._AdaptiveDescents, "_released_rows", lambda self: float(len(self._data.points))
     )
-    assert "published" in broken(replayed(*PAIR))
+    assert "published" in kinds(report_of_a_control())
 
 
 # ------------------------------------------------------------------------------------------ cost
@@ -269,18 +236,12 @@ def test_an_exact_number_of_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("enhanced", [False, True])
 @pytest.mark.parametrize("n_rows", [None, 3000.0])
-@pytest.mark.parametrize("mu", [0.05, 1.0, 200.0])
+@pytest.mark.parametrize("mu", [0.05, 200.0])
 def test_no_query_costs_more_than_its_mu(enhanced: bool, n_rows: float | None, mu: float) -> None:
-    rows = records(3000)
-    asked = records(12, seed=5)
-    ledger = PrivacyLedger.in_memory()
-    answer, session = explain(
-        explanation_data(rows),
-        queries(asked),
-        labels_of(asked),
-        config(enhanced=enhanced, n_rows=n_rows, mu=mu, steps=40),
-        ledger=ledger,
-    )
+    asked, ledger = records(12, seed=5), PrivacyLedger.in_memory()
+    chosen = config(enhanced=enhanced, n_rows=n_rows, mu=mu, steps=40)
+    data = explanation_data(records(3000))
+    answer, session = explain(data, queries(asked), labels_of(asked), chosen, ledger=ledger)
     mus = [one.mu for one in answer.explained]
     assert 0 < max(mus) <= mu
     # What the session charged is what was used.
@@ -327,15 +288,6 @@ def test_nothing_else_is_taken_over(history: tuple[Explained, ...]) -> None:
 
 
 # ----------------------------------------------------------------------------------------- checks
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("steps", 1), ("steps", 2.5), ("mu", 0.0), ("reuse_distance", -0.1), ("n_rows", 0.5)],
-)
-def test_settings_out_of_range_are_refused(name: str, value: float) -> None:
-    with pytest.raises((TypeError, ValueError), match=f"{name} is {value}"):
-        config(**{name: value})
 
 
 def test_a_budget_too_small_for_64_bits_is_refused_before_anything_is_spent() -> None:

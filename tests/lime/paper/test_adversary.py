@@ -12,7 +12,6 @@ import pytest
 
 from interpret_dp import Continuous, PrivacyLedger, Schema
 from interpret_dp.audit import replay
-from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.release import ReleaseSession
 from tests.lime.paper.test_explainer import explainer
 from tests.lime.paper.test_replay import published
@@ -21,7 +20,6 @@ from tests.lime.tables import Risk, account, table
 NUMBERS = Schema(default=Continuous(0, 100))
 ROWS = np.random.default_rng(0).uniform(0, 100, (60, 3))
 ODD = np.array([[1e200, 1.0, 1.0]])
-CONTAINERS: list[Callable[[Any], Any]] = [np.array, np.ndarray.tolist]
 
 
 class _Halving:
@@ -39,7 +37,7 @@ class _Halving:
         return np.column_stack([1 - ages / 100, ages / 100])
 
 
-@pytest.mark.parametrize("make", CONTAINERS)
+@pytest.mark.parametrize("make", [np.array, np.ndarray.tolist])
 @pytest.mark.parametrize("method", ["interactive", "adaptive"])
 def test_a_model_that_writes_into_its_rows_does_not_let_one_change_others(
     method: str, make: Callable[[Any], Any]
@@ -47,31 +45,17 @@ def test_a_model_that_writes_into_its_rows_does_not_let_one_change_others(
     """Rows are halved and asked again where one fails: what was written must not come back."""
 
     def explain(rows: Any) -> Any:
-        own = PaperLimeTabular(
-            _Halving(ValueError("too large")),
-            make(rows),
-            schema=NUMBERS,
-            trained_on_same_people=False,
-            method=method,
-            steps=16,
-        )
-        return [own.explain_local(make(ROWS[:2]))]
+        model, given = _Halving(ValueError("too large")), {"schema": NUMBERS, "method": method}
+        return [explainer(model, make(rows), **given).explain_local(make(ROWS[:2]))]
 
     report = replay(explain, np.vstack([ROWS, ODD]), ROWS, published=published)
     assert report.ok, report
 
 
-class _Quit(BaseException):
-    pass
-
-
-@pytest.mark.parametrize("failure", [SystemExit("row 60"), _Quit("row 60"), GeneratorExit()])
-def test_a_model_that_exits_at_a_row_does_not_show_that_the_row_is_there(
-    failure: BaseException,
-) -> None:
+@pytest.mark.parametrize("kind", [SystemExit, BaseException, GeneratorExit])
+def test_a_model_that_exits_at_a_row_does_not_show_that_the_row_is_there(kind: Any) -> None:
     rows, queries = np.vstack([ROWS, ODD]), ROWS[:2].copy()
-    model = _Halving(failure)
-    own = PaperLimeTabular(model, rows, schema=NUMBERS, trained_on_same_people=False)
+    own = explainer(_Halving(kind("row 60")), rows, schema=NUMBERS)
     assert len(own.explain_local(queries).privacy.rows) == 2
     # What the model writes into the rows that it is given changes none of the user's.
     assert np.array_equal(rows, np.vstack([ROWS, ODD]))
@@ -81,8 +65,7 @@ def test_a_model_that_exits_at_a_row_does_not_show_that_the_row_is_there(
 class _Interrupted(Risk):
     """The user loses patience the first time that the private rows are asked about."""
 
-    def __init__(self) -> None:
-        self._is_first = True
+    _is_first = True
 
     def predict_proba(self, X: Any) -> Any:
         if len(X) > 10 and self._is_first:
@@ -137,11 +120,9 @@ def test_a_forked_copy_cannot_spend_the_explainer_s_budget_again(tmp_path: Path)
 @pytest.mark.parametrize("kind", ["numpy array", "list"])
 def test_rows_that_the_model_might_not_read_are_refused_before_they_are_paid_for(kind: str) -> None:
     """The model would fail on all private rows, in silence, and be paid for."""
-    data = table(20).to_numpy(dtype=object)
-    own = explainer(
-        data=data if kind == "numpy array" else data.tolist(),
-        feature_names=["age", "site", "noise"],
-    )
+    cells = table(20).to_numpy(dtype=object)
+    data = cells if kind == "numpy array" else cells.tolist()
+    own = explainer(data=data, feature_names=["age", "site", "noise"])
     with pytest.raises(TypeError, match=f"X is a pandas DataFrame, and .* are a {kind}"):
         own.explain_local(table(1, seed=5))
     assert own.spent_mu == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,9 @@ def explainer(model: Any = None, data: Any = None, **given: Any) -> PaperLimeTab
     return PaperLimeTabular(
         Risk() if model is None else model, table() if data is None else data, **arguments
     )
+
+
+PRECISE: dict[str, Any] = {"epsilon": 100.0, "per_query": 50.0, "steps": 300}
 
 
 def test_a_class_can_be_chosen() -> None:
@@ -38,8 +41,8 @@ def test_a_regression_needs_bounds_and_explains_its_value(method: str) -> None:
 
     with pytest.raises(TypeError, match="output_bounds"):
         explainer(Model())
-    given = {"epsilon": 100.0, "per_query": 50.0, "steps": 300, "centered": True}
-    own = explainer(Model(), table(5000), output_bounds=(1000, 1500), method=method, **given)
+    given = PRECISE | {"output_bounds": (1000, 1500), "centered": True}
+    own = explainer(Model(), table(5000), method=method, **given)
     record = own.explain_local(table(1, seed=1)).data(0)
     assert record["output"] == "predicted value"
     assert record["scores"][0] > 200 > 10 * abs(record["scores"][2])
@@ -49,14 +52,8 @@ def test_a_regression_needs_bounds_and_explains_its_value(method: str) -> None:
 
 def test_small_effects_are_not_rounded_away() -> None:
     cells = np.random.default_rng(0).uniform(0, 1, (5000, 2))
-    own = explainer(
-        lambda X: 0.004 * X[:, 0],
-        cells,
-        schema=Schema(default=Continuous(0, 1)),
-        epsilon=100.0,
-        per_query=50.0,
-        steps=300,
-    )
+    across = Schema(default=Continuous(0, 1))
+    own = explainer(lambda X: 0.004 * X[:, 0], cells, **PRECISE | {"schema": across})
     slope, nothing = own.explain_local(cells[:1]).data(0)["scores"]
     assert slope == pytest.approx(0.004, abs=0.001)
     assert abs(nothing) < 0.001
@@ -93,20 +90,16 @@ def test_near_rows_are_taken_over() -> None:
 def test_threads_do_not_overspend() -> None:
     ledger = account(1.0)
     own = explainer(ledger=ledger, dataset="people", epsilon=0.5, per_query=0.2)
-    refused = []
 
-    def ask(seed: int) -> None:
+    def is_refused(seed: int) -> bool:
         try:
             own.explain_local(table(1, seed=seed))
         except BudgetExceededError:
-            refused.append(seed)
+            return True
+        return False
 
-    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert 1 <= len(refused) < 12
+    with ThreadPoolExecutor(12) as threads:
+        assert 1 <= sum(threads.map(is_refused, range(12))) < 12
     assert ledger.spent("people").epsilon <= 0.5 * (1 + 1e-9)
 
 

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpret_dp import ReleaseError
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.audit import ReplayReport, replay
+from interpret_dp.audit import replay
 from interpret_dp.lime.black_box import LABEL_UNITS
 from interpret_dp.lime.paper import interactive
 from interpret_dp.lime.paper.coordinates import UNITS
@@ -25,6 +24,7 @@ from interpret_dp.lime.paper.interactive import (
 )
 from interpret_dp.lime.paper.weighting import WeightTable, stable_weight, weight_table
 from interpret_dp.release import ReleaseSession
+from tests.audit.fits import check_both_ways, kinds
 from tests.lime.paper.explanation_sets import (
     ASKED,
     EXTREMES,
@@ -37,29 +37,29 @@ from tests.lime.paper.explanation_sets import (
     published,
     queries,
     records,
-    request,
     session_of,
     weights,
 )
 
+STEPS = 3
 
-def replayed(
-    relation: str,
-    first: Any,
-    second: Any,
+
+def fit_of(
+    relation: str = "add_or_remove_one",
     table: WeightTable | None = None,
     asked: Queries | None = None,
-    make: Callable[[Any], ExplanationData] = explanation_data,
-) -> ReplayReport:
-    def fit(rows: Any) -> Any:
-        return request(
-            make(rows),
-            asked or queries(ASKED),
-            table or weights(),
-            relation=relation,
-        )
+) -> Callable[[Any], Any]:
+    """Return what explains queries by Algorithm 1 at a mu of 1, from rows or explanation data."""
+    own_table, own_asked = table or weights(), asked or queries(ASKED)
+    neighbourhood = Neighbourhood(relation=relation)
+    planned = gradients_release(own_table, neighbourhood, 1.0, len(own_asked), STEPS)
 
-    return replay(fit, first, second, published=published)
+    def fit(rows: Any) -> Any:
+        data = rows if isinstance(rows, ExplanationData) else explanation_data(rows)
+        with session_of(planned, neighbourhood=neighbourhood) as session:
+            return descend(session, data, own_asked, own_table, STEPS)
+
+    return fit
 
 
 @pytest.mark.parametrize("extreme", EXTREMES, ids=range(len(EXTREMES)))
@@ -67,9 +67,8 @@ def replayed(
 def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
     relation: str, extreme: Record
 ) -> None:
-    for pair in neighbours(relation, extreme):
-        report = replayed(relation, *pair)
-        assert report.ok, report
+    pair = neighbours(relation, extreme)
+    for report in check_both_ways(fit_of(relation), *pair, published=published):
         assert report.mu == pytest.approx(1.0, rel=1e-6)
 
 
@@ -80,16 +79,15 @@ def line(place: int, label: int) -> ExplanationData:
 
 NOWHERE = ExplanationData(np.zeros((0, 1), dtype=np.int16), np.zeros((0, 1), dtype=np.int16))
 MIDDLE = Queries(np.zeros((1, 1), dtype=np.int16), (0,))
+ONE_COLUMN = weight_table(stable_weight, 0.5, UNITS**2, 1)
 
 
 def test_the_sensitivity_of_the_gradient_is_reached() -> None:
     """At an explanation on the sphere that points away from the label."""
-    table = weight_table(stable_weight, 0.5, UNITS**2, 1)
-    moments = [
-        exact_moments(line(at, -LABEL_UNITS), MIDDLE, table)[0] for at in range(1, UNITS + 1)
-    ]
+    rows = [line(at, -LABEL_UNITS) for at in range(1, UNITS + 1)]
+    moments = [exact_moments(row, MIDDLE, ONE_COLUMN)[0] for row in rows]
     norms = [int(abs(one.gradients(np.ones((1, 1))))[0, 0]) for one in moments]
-    assert 0.99 < max(norms) / interactive.row_norm(table) <= 1.0
+    assert 0.99 < max(norms) / interactive.row_norm(ONE_COLUMN) <= 1.0
 
 
 @settings(max_examples=15)
@@ -102,7 +100,7 @@ def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data: Any) -> None:
     asked = Queries(extreme_data(data, 1, n).points, (0,))
     relation = data.draw(st.sampled_from(RELATIONS))
     pair = extreme_pair(data, relation, n)
-    report = replayed(relation, *pair, table, asked, lambda own: own)
+    report = replay(fit_of(relation, table, asked), *pair, published=published)
     assert report.ok, report
 
 
@@ -110,13 +108,12 @@ def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data: Any) -> None:
 
 
 def test_a_norm_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = weight_table(stable_weight, 0.5, UNITS**2, 1)
-    right = interactive.row_norm(table)
+    right = interactive.row_norm(ONE_COLUMN)
     monkeypatch.setattr(interactive, "row_norm", lambda weights: right * 8 // 10)
     # At phi = 0 the gradient is b alone, so that the worst label and distance are those of b.
+    fit = fit_of(table=ONE_COLUMN, asked=MIDDLE)
     reports = [
-        replayed("add_or_remove_one", line(at, LABEL_UNITS), NOWHERE, table, MIDDLE, lambda d: d)
-        for at in (53, UNITS)
+        replay(fit, line(at, LABEL_UNITS), NOWHERE, published=published) for at in (53, UNITS)
     ]
     assert any(v.kind == "sensitivity" for report in reports for v in report.violations)
 
@@ -131,33 +128,22 @@ def test_a_session_that_forgets_the_factor_of_replacing_is_found(
 
     monkeypatch.setattr(ReleaseSession, "gaussian", forgetful)
     pair = line(53, LABEL_UNITS), line(-53, LABEL_UNITS)
-    table = weight_table(stable_weight, 0.5, UNITS**2, 1)
-    report = replayed("replace_one", *pair, table, MIDDLE, lambda d: d)
-    assert any(v.kind == "sensitivity" for v in report.violations)
+    report = replay(fit_of("replace_one", ONE_COLUMN, MIDDLE), *pair, published=published)
+    assert "sensitivity" in kinds(report)
 
 
 def test_an_exact_number_among_what_is_published_is_found() -> None:
-    def telling(rows: Any) -> Any:
-        return request(explanation_data(rows), queries(ASKED), weights())[:1] * 0 + len(rows)
-
-    report = replay(telling, records(30), records(29), published=published)
+    fit = fit_of()
+    report = replay(
+        lambda rows: fit(rows)[:1] * 0 + len(rows), records(30), records(29), published=published
+    )
     assert [v.kind for v in report.violations] == ["published"]
 
 
-def test_the_plan_is_all_there_is() -> None:
-    data = explanation_data(records(200))
-    with (
-        pytest.raises(ReleaseError),
-        session_of(gradients_release(weights(), Neighbourhood(), 1.0, 1, 2)) as session,
-    ):
-        descend(session, data, queries(ASKED), weights(), 2)
-
-
-@pytest.mark.parametrize("wrong", [0, -1, 2.5])
-def test_what_cannot_be_released_is_refused_before_anything_is_spent(wrong: Any) -> None:
+def test_what_cannot_be_released_is_refused_before_anything_is_spent() -> None:
     with pytest.raises(ValueError, match="Ask for a larger epsilon"):
         gradients_release(weights(), Neighbourhood(), 1e-5, 10, 300)
-    with pytest.raises((TypeError, ValueError), match="n_queries is"):
-        gradients_release(weights(), Neighbourhood(), 1.0, wrong, 75)
-    with pytest.raises((TypeError, ValueError), match="steps is"):
-        gradients_release(weights(), Neighbourhood(), 1.0, 1, wrong)
+    with pytest.raises(ValueError, match="n_queries is 0"):
+        gradients_release(weights(), Neighbourhood(), 1.0, 0, 75)
+    with pytest.raises(ValueError, match="steps is 0"):
+        gradients_release(weights(), Neighbourhood(), 1.0, 1, 0)

@@ -10,6 +10,7 @@ import pytest
 
 from interpret_dp import PrivacyUnit, Schema
 from interpret_dp.audit import ReplayReport, replay
+from interpret_dp.audit.neighbours import explanation_parts
 from interpret_dp.lime.black_box import BlackBox
 from tests.lime.paper.explanation_sets import RELATIONS
 from tests.lime.paper.test_explainer import explainer
@@ -34,15 +35,10 @@ class Touchy(Risk):
 
 
 def published(explanations: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for number, one in enumerate(explanations):
-        for row in range(len(one.privacy.rows)):
-            record = one.data(row)
-            for name in ("scores", "origin", "method", "predicted"):
-                found[f"{number}.{row}.{name}"] = record[name]
-        found[f"{number}.privacy"] = one.privacy.per_row.to_dict("list")
-        found[f"{number}.cost"] = one.privacy.explanation_epsilon
-    return found
+    return {
+        f"{at}": (explanation_parts(one), one.privacy.per_row.to_dict("list"))
+        for at, one in enumerate(explanations)
+    }
 
 
 def replayed(
@@ -75,26 +71,23 @@ def test_neighbours_differ_only_in_what_was_charged(method: str, relation: str, 
     assert report.mu > 0
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_people_with_several_rows(method: str) -> None:
-    schema = Schema(SCHEMA.features, unit=PrivacyUnit("patient", max_rows=2))
-    rows = table(60).assign(patient=np.repeat(np.arange(20), 3))
-    report = replayed(
-        method, "add_or_remove_one", rows, rows[rows["patient"] != 7], schema=schema, model=Risk()
-    )
-    assert report.ok, report
+ROWS = table(60)
+PEOPLE = ROWS.assign(patient=np.repeat(np.arange(20), 3))
+OF_PEOPLE = Schema(SCHEMA.features, unit=PrivacyUnit("patient", max_rows=2))
 
 
-@pytest.mark.parametrize("method", ["interactive", "adaptive"])
-def test_several_classes(method: str) -> None:
-    rows = table(60)
-    report = replayed(method, "add_or_remove_one", rows, rows.iloc[1:], model=Three())
-    assert report.ok, report
+FORMS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "people of several rows": (PEOPLE, PEOPLE[PEOPLE["patient"] != 7], {"schema": OF_PEOPLE}),
+    "several classes": (ROWS, ROWS.iloc[1:], {"model": Three()}),
+    "no rows at all": (table(1), table(0), {}),
+}
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_no_rows_at_all(method: str) -> None:
-    report = replayed(method, "add_or_remove_one", table(1), table(0), model=Risk())
+@pytest.mark.parametrize("form", FORMS)
+def test_tables_of_other_forms(method: str, form: str) -> None:
+    first, second, given = FORMS[form]
+    report = replayed(method, "add_or_remove_one", first, second, **{"model": Risk()} | given)
     assert report.ok, report
 
 

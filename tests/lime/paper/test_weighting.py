@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, reject
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from interpret_dp.lime.paper.coordinates import UNITS
@@ -41,6 +41,7 @@ def possible_table(name: str, c: float, largest: int, stretch: int) -> WeightTab
 
 
 @pytest.mark.thorough
+@settings(max_examples=60)
 @given(st.sampled_from(sorted(FUNCTIONS)), CONSTANTS, SQUARES, STRETCHES)
 def test_the_norms_bound_what_a_row_can_add_and_are_nearly_reached(
     name: str, c: float, largest: int, stretch: int
@@ -52,8 +53,7 @@ def test_the_norms_bound_what_a_row_can_add_and_are_nearly_reached(
     norms = table.weights[:-1] * np.sqrt(squares * (squares + float(table.unit**2)))
     for place in {int(np.argmax(norms)), 0, len(cells) - 1, len(cells) // 2}:
         weight, square = int(table.weights[place]), int(squares[place])
-        exact = weight**2 * (square**2 + table.unit**2 * square)
-        assert exact <= table.moments_norm**2
+        assert weight**2 * (square**2 + table.unit**2 * square) <= table.moments_norm**2
         # w unit sqrt(s) <= gradient_norm - w s, squared.
         left = table.gradient_norm - weight * square
         assert left >= 0
@@ -91,7 +91,6 @@ def test_the_function_sees_public_distances_only_and_once() -> None:
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        (lambda d: -d, "at least 0"),
         (lambda d: np.where(d > 1, np.nan, 1.0), "returned nan at distance 1"),
         (lambda d: 1.0, "returned shape \\(\\)"),
         (lambda d: 0 * d, "above 0 at some"),
@@ -105,7 +104,5 @@ def test_a_wrong_function_is_refused(weight: Any, message: str) -> None:
 def test_what_is_no_function_or_no_constant_is_refused() -> None:
     with pytest.raises(TypeError, match="must be a function from distances"):
         weight_table("stable", 0.5, UNITS**2, 1)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="c is 0"):
-        weight_table(stable_weight, 0, UNITS**2, 1)
     with pytest.raises(ValueError, match="width is 0"):
         exponential_weight(0)
