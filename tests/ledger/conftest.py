@@ -45,12 +45,16 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "privacy.db"
 
 
+def url_of(request: pytest.FixtureRequest, path: Path) -> str:
+    """Return the URL of a file, or of an empty database if the parameter says so."""
+    is_file = request.param == "file"
+    return f"sqlite:///{path}" if is_file else str(request.getfixturevalue("postgres_url"))
+
+
 @pytest.fixture(params=STORES)
-def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def store_url(request: pytest.FixtureRequest, path: Path) -> str:
     """Return the URL of a ledger that is not there yet, on each kind of store."""
-    if request.param == "file":
-        return f"sqlite:///{tmp_path}/privacy.db"
-    return str(request.getfixturevalue("postgres_url"))
+    return url_of(request, path)
 
 
 @pytest.fixture
@@ -60,13 +64,11 @@ def stored_ledger(store_url: str) -> PrivacyLedger:
 
 
 @pytest.fixture(params=[*STORES, "memory"])
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> PrivacyLedger:
+def ledger(request: pytest.FixtureRequest, path: Path) -> PrivacyLedger:
     """Return an empty ledger, on each kind of store."""
     if request.param == "memory":
         return PrivacyLedger.in_memory()
-    if request.param == "file":
-        return PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
-    return PrivacyLedger(request.getfixturevalue("postgres_url"))
+    return PrivacyLedger(url_of(request, path))
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.fitting.account import account_of
 from interpret_dp.ledger import (
-    DeltaExceededError,
     PrivacyLedger,
     Reservation,
     default_ledger,
@@ -48,7 +47,9 @@ def test_from_budget_to_refusal(ledger: PrivacyLedger) -> None:
         reserve_epsilon(ledger, left * 1.001, 1e-6)
     assert ledger.head == before
     assert refused.value.largest_epsilon == left
-    ledger.commit(reserve_epsilon(ledger, left, 1e-6))
+    strict = ledger.remaining("adult", delta=1e-8)
+    assert strict > left
+    ledger.commit(reserve_epsilon(ledger, strict, 1e-8))
     assert ledger.remaining("adult") == 0.0
     assert ledger.spent("adult").epsilon == pytest.approx(2.0, rel=1e-6)
 
@@ -95,25 +96,15 @@ def test_a_name_that_is_taken_for_another_gets_no_budget(ledger: PrivacyLedger, 
     assert ledger.budget(name.strip()).dataset == "adult"
 
 
-def test_an_adaptive_request_is_charged_what_it_used(ledger: PrivacyLedger) -> None:
-    ledger.create_budget("adult", 1.0, 1e-6, delta_x=1e-7)
-    reservation = reserve(ledger, mu=0.2, delta=5e-8)
-    with pytest.raises(ValueError, match=r"charged_mu is 0\.21"):
-        ledger.commit(reservation, charged_mu=0.21)
-    assert ledger.spent("adult").open_reservations == 1
-    ledger.commit(reservation, charged_mu=0.05)
-    spent = ledger.spent("adult")
-    assert (spent.mu, spent.delta) == (0.05, 5e-8)
-    ledger.commit(reserve(ledger, mu=0.2, delta=5e-8))
-    with pytest.raises(DeltaExceededError):
-        reserve(ledger, mu=0.01, delta=1e-8)
-
-
 def test_a_reservation_is_closed_once_and_by_its_own_ledger(ledger: PrivacyLedger) -> None:
-    ledger.create_budget("adult", 1.0, 1e-6)
-    first, second = reserve(ledger), reserve(ledger)
-    ledger.commit(first)
+    ledger.create_budget("adult", 1.0, 1e-6, delta_x=1e-7)
+    first, second = reserve(ledger, delta=5e-8), reserve(ledger)
+    with pytest.raises(ValueError, match=r"charged_mu is 0\.11"):
+        ledger.commit(first, charged_mu=0.11)
+    assert ledger.spent("adult").open_reservations == 2
+    ledger.commit(first, charged_mu=0.05)
     ledger.cancel(second)
+    assert (ledger.spent("adult").mu, ledger.spent("adult").delta) == (0.05, 5e-8)
     for close in (ledger.commit, ledger.cancel):
         with pytest.raises(LedgerError, match="committed already"):
             close(first)
@@ -151,8 +142,6 @@ def test_a_budget_is_created_once_and_raised_as_a_logged_act(ledger: PrivacyLedg
         ledger.raise_budget("adult", 1.5, 1e-6, reason="less")
     with pytest.raises(ValueError, match="must raise one of them"):
         ledger.raise_budget("adult", 2.0, 1e-6, reason="the same")
-    with pytest.raises(ValueError, match="reason is ''"):
-        ledger.raise_budget("adult", 3.0, 1e-6, reason="")
     with pytest.raises(LedgerError, match="no budget for data set 'wine'"):
         ledger.raise_budget("wine", 3.0, 1e-6, reason="more")
     assert ledger.raise_budget("adult", 3.0, 1e-6, reason="x", delta_x=2e-7).delta_x == 2e-7
@@ -294,11 +283,8 @@ def test_report_and_document(ledger: PrivacyLedger) -> None:
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"dataset": ""}, ValueError, "dataset is ''"),
         ({"dataset": " adult"}, ValueError, "spaces at its ends"),
         ({"dataset": "a\nb"}, ValueError, "printable"),
-        ({"dataset": "a" * 201}, ValueError, "at most 200 characters"),
-        ({"dataset": None}, TypeError, "dataset is None"),
         ({"mu": -0.1}, ValueError, "mu is -0.1"),
         ({"mu": math.nan}, ValueError, "mu is nan"),
         ({"delta": -1e-9}, ValueError, "delta is"),
@@ -320,8 +306,8 @@ def test_bad_requests_are_named_and_cost_nothing(
     assert ledger.entries() == []
 
 
-def named(folder: Path, name: str) -> PrivacyLedger:
-    return PrivacyLedger(f"sqlite:///{folder}/{name}.db")
+def begin(url: str) -> object:
+    return PrivacyLedger(url).create_budget("a", 1.0, 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +321,7 @@ def named(folder: Path, name: str) -> PrivacyLedger:
         (lambda f: PrivacyLedger(f), TypeError, "must be a text"),
         (lambda f: PrivacyLedger(f"sqlite:///{f}/no/p.db"), LedgerError, "does not exist"),
         (lambda f: PrivacyLedger(f"sqlite:///{f}"), LedgerError, "is a folder"),
-        (lambda f: named(f, "a" * 300).create_budget("a", 1, 1e-6), LedgerError, "be opened"),
+        (lambda f: begin(f"sqlite:///{f}/{'a' * 300}.db"), LedgerError, "be opened"),
         (lambda f: PrivacyLedger(f"sqlite:///{f}/p.db", timeout=-1), ValueError, "timeout is -1"),
     ],
 )
@@ -358,10 +344,9 @@ def test_promises_of_different_kinds_do_not_share_an_account(ledger: PrivacyLedg
         reserve(ledger, protected=other)
     assert ledger.spent("adult") == before
     assert ledger.to_dict("adult")["datasets"][0]["protected"] == "add_or_remove_one: one row"
+    # A control: an account of its own holds them.
     ledger.create_budget("people of adult", 1.0, 1e-6)
     ledger.commit(reserve(ledger, "people of adult", protected=other))
-    ledger.commit(reserve(ledger, "people of adult", protected=other))
-    assert ledger.spent("people of adult").n_requests == 2
 
 
 def test_an_owner_says_whom_the_budget_protects(ledger: PrivacyLedger) -> None:
@@ -387,10 +372,3 @@ def test_a_budget_is_not_declared_against_what_was_spent() -> None:
     ledger.commit(reserve(ledger, "ward"))
     with pytest.raises(LedgerError, match="do not add up"):
         ledger.create_budget("ward", 1.0, 1e-6, unit="patient_id")
-
-
-def test_remaining_at_another_delta(ledger: PrivacyLedger) -> None:
-    ledger.create_budget("adult", 2.0, 1e-5)
-    strict = ledger.remaining("adult", delta=1e-8)
-    assert strict > 2.0
-    reserve_epsilon(ledger, strict, 1e-8)
