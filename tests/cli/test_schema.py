@@ -33,17 +33,6 @@ def test_numbers_that_may_be_codes_are_named_and_listed_when_asked(command, fold
     assert schema.features["stays"] == Integer(1, 3)
 
 
-def test_draft_never_replaces_a_schema_unasked(command, patients, folder):
-    (folder / "mine.toml").write_text("written by hand")
-    words = ["schema", "draft", patients, "--target", "readmitted", "--out", "mine.toml"]
-    refused = command(*words)
-    assert refused.code == 2
-    assert "--overwrite" in refused.err
-    assert (folder / "mine.toml").read_text() == "written by hand"
-    assert command(*words, "--overwrite").code == 0
-    assert Schema.load("mine.toml").target is not None
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -54,18 +43,20 @@ def test_draft_never_replaces_a_schema_unasked(command, patients, folder):
         ({"--levels": "absent"}, "--levels names 'absent', and"),
         ({"--exclude": "readmitted"}, "which is the target or the privacy unit"),
         ({"--out": "nowhere/draft.toml"}, "cannot be written"),
+        ({"--out": "schema.toml"}, "--overwrite"),
     ],
     ids=str,
 )
 def test_a_draft_that_cannot_be_made_leaves_nothing_behind(
     command, patients, folder, changes, message
 ):
-    before = sorted(folder.iterdir())
+    before, schema = sorted(folder.iterdir()), (folder / "schema.toml").read_bytes()
     options = {"--target": "readmitted", "--out": "draft.toml", **changes}
     outcome = command("schema", "draft", patients, *(w for o in options.items() for w in o))
     assert outcome.code == 2
     assert message in outcome.err
     assert sorted(folder.iterdir()) == before
+    assert (folder / "schema.toml").read_bytes() == schema
 
 
 def test_a_skeleton_needs_no_row(command, folder):

@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 from interpret_dp.cli.console import CommandError
 from interpret_dp.cli.tables import column_names, read_declared, read_public
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema import (
-    Categorical,
-    Continuous,
-    PrivacyUnit,
-    Schema,
-    open_table,
-)
+from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema, open_table
 from tests.schema.tables import encode_table
 
 SCHEMA = Schema(

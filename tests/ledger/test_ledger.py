@@ -20,14 +20,11 @@ from interpret_dp.accounting.composition import gaussian_part
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.fitting.account import account_of
-from interpret_dp.ledger import (
-    PrivacyLedger,
-    Reservation,
-    default_ledger,
-)
+from interpret_dp.ledger import PrivacyLedger, Reservation, default_ledger
 from interpret_dp.ledger.core import names
 from interpret_dp.ledger.core.names import current_host, today
 from tests.ledger.requests import reserve, reserve_epsilon
+from tests.ledger.team import days_later
 
 
 def test_from_budget_to_refusal(ledger: PrivacyLedger) -> None:
@@ -206,12 +203,14 @@ def test_an_unknown_data_set_is_refused_once_there_is_a_budget(ledger: PrivacyLe
 def test_a_ledger_in_memory_records_without_a_limit() -> None:
     assert default_ledger() is default_ledger()
     ledger = PrivacyLedger.in_memory()
+    assert "Nothing was declared or spent yet" in ledger._repr_html_()
     ledger.commit(reserve(ledger, "unlimited", mu=5.0))
     assert ledger.budget("unlimited") is None
     assert ledger.remaining("unlimited") == math.inf
     assert ledger.spent("unlimited").epsilon is None
     assert ledger.spent("unlimited").epsilon_at(1e-6) > 20
     assert ledger.to_dict("unlimited")["datasets"][0]["limit"] == "no limit declared"
+    assert "no limit declared" in ledger._repr_html_()
     with pytest.raises(LedgerError, match="already, while no limit was declared"):
         ledger.create_budget("unlimited", 1.0, 1e-6)
     ledger.create_budget("unlimited", 100.0, 1e-6)
@@ -278,6 +277,22 @@ def test_report_and_document(ledger: PrivacyLedger) -> None:
     for ask in (ledger.report, ledger.to_dict, ledger.entries):
         with pytest.raises(LedgerError, match="no entry of data set 'adlut'; it knows 'adult'"):
             ask("adlut")
+
+
+def test_a_notebook_shows_a_table_of_budgets(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("<b>ward", 4, 1e-6, expires="2999-12-31")
+    ledger.create_budget("other", 2, 1e-6)
+    ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6, "<b>ward"))
+    page = ledger._repr_html_()
+    assert page.count("<tr>") == 3
+    assert "&lt;b&gt;ward" in page
+    assert "<b>ward" not in page
+    assert "epsilon 4 at delta 1e-06, of which 1e-07 for selections" in page
+    assert ">epsilon 1<" in page
+    assert ">epsilon 3.798; delta 1e-07 left for selections<" in page
+    assert ledger.head in page
+    with days_later(400_000):
+        assert "nothing: expired" in ledger._repr_html_()
 
 
 @pytest.mark.parametrize(
