@@ -39,17 +39,9 @@ def test_composition_is_rounded_up_by_at_most_one_step(pairs: list[GdpPair]) -> 
 
 
 def test_a_gaussian_tree_reduces_to_what_dp_accounting_says() -> None:
-    event = dp_event.ComposedDpEvent(
-        [
-            dp_event.NoOpDpEvent(),
-            dp_event.SelfComposedDpEvent(
-                dp_event.ComposedDpEvent(
-                    [dp_event.GaussianDpEvent(30.0), dp_event.GaussianDpEvent(40.0)]
-                ),
-                50,
-            ),
-        ]
-    )
+    releases = [dp_event.GaussianDpEvent(30.0), dp_event.GaussianDpEvent(40.0)]
+    rounds = dp_event.SelfComposedDpEvent(dp_event.ComposedDpEvent(releases), 50)
+    event = dp_event.ComposedDpEvent([dp_event.NoOpDpEvent(), rounds])
     pair = reduce_event(event)
     assert pair.mu == pytest.approx(math.sqrt(50 * (30.0**-2 + 40.0**-2)), rel=1e-15)
     assert pair.delta == 0.0

@@ -48,12 +48,10 @@ def divergence(
     cells = [np.diff(ndtr(np.append(x, np.inf) - m), prepend=0.0)[: len(x)] for m in (0.0, mu)]
     with_row, without = cells[::-1] if flip else cells
     order = np.argsort(-score(x), kind="stable")
-    with_row, without = with_row[order], without[order]
-    ranks = [np.cumsum(part) - 0.5 * part for part in (with_row, without)]
-    chosen = [
-        part * repetitions.rank_density(rank)
-        for part, rank in zip((with_row, without), ranks, strict=True)
-    ]
+    chosen = []
+    for part in (with_row[order], without[order]):
+        rank = np.cumsum(part) - 0.5 * part
+        chosen.append(part * repetitions.rank_density(rank))
     return [np.maximum(chosen[0] - math.exp(e) * chosen[1], 0.0).sum() for e in epsilons]
 
 

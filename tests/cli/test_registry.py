@@ -1,22 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-STATEMENTS = """
-name = "Readmission within 30 days"
-data_curators = ["Ward 5"]
-description = "Risk of readmission by age, length of stay and other measures."
-intended_use = "Planning of follow-up visits."
-data_product_region = "Switzerland"
-publication_date = 2026-11-27
-actors = "Ward 5 sees the rows; everybody sees the model."
-release_type_details = "The rows may be used again within the budget of the ledger."
-preprocessing_and_hyperparameter_tuning = "None."
-justification = "Epsilon follows the hospital's policy."
-registry_authors = ["Ward 5"]
-"""
-
-
+EXAMPLE = Path(__file__).parents[2] / "examples" / "about.toml"
+STATEMENTS = EXAMPLE.read_text(encoding="utf-8")
 RECORD = ('publication_date: "2026-11-27"', "tier: 3", "data set 'ward'")
 CARD = ("Planning of follow-up", "AUROC", "0.84")
 

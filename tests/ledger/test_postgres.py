@@ -37,14 +37,6 @@ def wire(postgres_server: PostgresServer) -> Iterator[CutWire]:
         yield wire
 
 
-@pytest.fixture
-def behind(wire: CutWire, postgres_server: PostgresServer, database: str) -> PrivacyLedger:
-    """Return a ledger behind the wire, with a budget."""
-    ledger = PrivacyLedger(postgres_server.url(database, port=wire.port), timeout=10)
-    ledger.create_budget("adult", 2.0, 1e-6)
-    return ledger
-
-
 def direct(server: PostgresServer, database: str) -> PrivacyLedger:
     return PrivacyLedger(server.url(database))
 
@@ -54,8 +46,10 @@ def direct(server: PostgresServer, database: str) -> PrivacyLedger:
 
 @pytest.mark.parametrize("cut", ["before", "after"])
 def test_a_lost_commit_is_found_or_made_again(
-    behind: PrivacyLedger, wire: CutWire, postgres_server: PostgresServer, database: str, cut: Cut
+    wire: CutWire, postgres_server: PostgresServer, database: str, cut: Cut
 ) -> None:
+    behind = PrivacyLedger(postgres_server.url(database, port=wire.port), timeout=10)
+    behind.create_budget("adult", 2.0, 1e-6)
     wire.cut = cut
     reservation = reserve(behind)
     wire.cut = cut
