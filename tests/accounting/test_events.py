@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from interpret_dp.accounting import events
 from interpret_dp.accounting.events import (
     check_event_json,
+    dominated_node,
     event_from_json,
     event_to_json,
     exponential_node,
@@ -66,7 +67,6 @@ def nested(depth: int) -> dict[str, Any]:
 
 
 GAUSSIAN = {"kind": "gaussian", "noise_multiplier": 1.0}
-DOMINATED = {"kind": "dominated", "noise_multiplier": 1.0, "delta": 0.1}
 SELECTION = {"kind": "private_selection", "noise_multiplier": 4.0, "shape": 1.0, "stopping": 0.1}
 
 
@@ -90,8 +90,8 @@ SELECTION = {"kind": "private_selection", "noise_multiplier": 4.0, "shape": 1.0,
         (document({"kind": "self_composed", "event": GAUSSIAN, "count": 1.5}), TypeError, "count"),
         (document({"kind": "self_composed", "event": 3, "count": 1}), TypeError, "JSON object"),
         (document({"kind": "composed", "events": GAUSSIAN}), TypeError, "list of events"),
-        (document(DOMINATED | {"delta": 0.0}), ValueError, "delta is 0"),
-        (document(DOMINATED | {"delta": math.nan}), ValueError, "delta is nan"),
+        (document(dominated_node(0.1, 0.0)), ValueError, "delta is 0"),
+        (document(dominated_node(0.1, math.nan)), ValueError, "delta is nan"),
         (document(thresholding_node(0.1, 1.0)), ValueError, "delta is 1"),
         (document(thresholding_node(0.1, 0.0)), ValueError, "delta is 0"),
         (document(sampled_gaussian_node(3.0, 2.0, 9, 0.1)), ValueError, "probability is 2"),

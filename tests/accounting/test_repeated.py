@@ -12,8 +12,8 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from interpret_dp import PrivacyLedger
-from interpret_dp.accounting import GdpPair, reduce_event
-from interpret_dp.accounting.events import composed_json, gaussian_node
+from interpret_dp.accounting import GdpPair, event_to_json, reduce_event
+from interpret_dp.accounting.events import PrivateSelectionEvent
 from interpret_dp.accounting.gaussian import delta_of_mu
 from interpret_dp.accounting.repeated import (
     Repetitions,
@@ -101,10 +101,8 @@ def test_far_out_the_cover_is_above_a_bound_in_closed_form(
 
 def document_of(mu: float, repetitions: Repetitions) -> dict[str, Any]:
     """Return the event of such a request as ledgers hold it."""
-    document: dict[str, Any] = composed_json([(gaussian_node(mu), 1)])
-    law = {"shape": repetitions.shape, "stopping": repetitions.stopping}
-    document["event"] |= {"kind": "private_selection"} | law
-    return document
+    event: Any = PrivateSelectionEvent(1.0 / mu, repetitions.shape, repetitions.stopping)
+    return event_to_json(event)
 
 
 @pytest.mark.parametrize(

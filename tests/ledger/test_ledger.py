@@ -321,6 +321,9 @@ def test_bad_requests_are_named_and_cost_nothing(
     assert ledger.entries() == []
 
 
+SERVER = "postgresql://me:secret@host"
+
+
 def begin(url: str) -> object:
     return PrivacyLedger(url).create_budget("a", 1.0, 1e-6)
 
@@ -330,6 +333,11 @@ def begin(url: str) -> object:
     [
         (lambda f: PrivacyLedger("privacy.db"), ValueError, "scheme is 'missing'"),
         (lambda f: PrivacyLedger("mongodb://u:secret@h/d"), ValueError, "knows 'sqlite' and"),
+        (lambda f: PrivacyLedger(f"{SERVER}"), ValueError, "names no database"),
+        (lambda f: PrivacyLedger(f"{SERVER}:port/db"), ValueError, "cannot be read"),
+        (lambda f: PrivacyLedger(f"{SERVER}/db?password=secret"), ValueError, r"\['password'\]"),
+        (lambda f: PrivacyLedger(f"{SERVER}/db?options=-cx"), ValueError, r"\['options'\]"),
+        (lambda f: PrivacyLedger("postgresql+psycopg2://u:secret@h/d"), ValueError, "psycopg"),
         (lambda f: PrivacyLedger("sqlite://"), ValueError, "in_memory"),
         (lambda f: PrivacyLedger("sqlite:///:memory:"), ValueError, "in_memory"),
         (lambda f: PrivacyLedger(f"sqlite:///{f}/p.db?mode=ro"), ValueError, "path alone"),

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import NullPool, create_engine
-from sqlalchemy.exc import ProgrammingError
 
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.fitting.account import ledger_of
@@ -230,22 +228,6 @@ def test_other_tables_do_not_matter_and_half_a_ledger_does(
     assert "holds other tables and no ledger" in refused(postgres_server.url(database))
 
 
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("postgresql://me:wrong-secret@host", "names no database"),
-        ("postgresql://me@host/db?password=wrong-secret", r"options \['password'\]"),
-        ("postgresql://me@host/db?options=-csearch_path%3Dmine", r"options \['options'\]"),
-        ("postgresql+psycopg2://me:wrong-secret@host/db", "with the driver psycopg"),
-        ("postgresql://me:wrong-secret@host:port/db", "cannot be read"),
-    ],
-)
-def test_urls_are_checked(url: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message) as raised:
-        PrivacyLedger(url)
-    assert "wrong-secret" not in str(raised.value)
-
-
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'interpret-dp\[postgres\]'"):
@@ -271,16 +253,13 @@ def test_analysts_cannot_decide_even_where_the_library_lets_them(
 
 
 def test_nobody_writes_in_anothers_name_or_changes_an_entry(login: Callable[[str], str]) -> None:
-    url = login("ben").replace("postgresql://", "postgresql+psycopg://")
-    engine = create_engine(url, poolclass=NullPool)
+    from psycopg import connect, errors
+
     forged = (
         f"INSERT INTO {TABLE} SELECT number + 1, time, 'reserve', dataset, reservation, explainer, "
         "purpose, mu, delta, epsilon, epsilon_delta, event, package_version, "
         """'{"user": "anna"}', previous, hash FROM """ + TABLE
     )
     for statement in (forged, f"UPDATE {TABLE} SET mu = 9", f"DELETE FROM {TABLE}"):
-        with (
-            pytest.raises(ProgrammingError, match=r"row-level security|permission denied"),
-            engine.begin() as connection,
-        ):
-            connection.exec_driver_sql(statement)
+        with connect(login("ben")) as connection, pytest.raises(errors.InsufficientPrivilege):
+            connection.execute(statement)
