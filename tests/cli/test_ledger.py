@@ -34,9 +34,6 @@ def test_a_budget_may_set_a_part_of_delta_aside_for_selections(typed, folder):
     assert "declared for 'z', of which 1e-07 for selections" in create("z").out
     assert "was declared before for 'z', of which 1e-07" in create("z").out
     assert "selections" not in create("none --delta-x 0").out
-    refused = create("y --delta-x 1e-6")
-    assert refused.code == 2
-    assert "delta_x is 1e-06" in refused.err
 
 
 def test_show_tells_budget_spending_and_requests(typed, ledger):
@@ -72,9 +69,6 @@ def test_raise(typed, ledger):
     raised = typed(f"ledger raise --dataset ward --epsilon 4 --delta 1e-6 --delta-x 1e-7 {REASON}")
     assert "epsilon 4 at delta 1e-06 for 'ward' now, of which 1e-07 for selections" in raised.out
     assert ledger.entries()[-1]["purpose"] == "board, 3 May"
-    lower = typed(f"ledger raise --dataset ward --epsilon 1 --delta 1e-6 {REASON}")
-    assert lower.code == 2
-    assert "may lower neither" in lower.err
 
 
 def test_an_expired_budget_is_renewed(typed, ledger):
@@ -120,9 +114,6 @@ def test_from_request_to_withdrawal(typed, ledger):
     assert "no requests for approval that wait" in typed("ledger approvals --waiting").out
     ledger.commit(reserve_epsilon(ledger.for_purpose("an audit"), 1.0, 1e-6, "ward"))
     assert "Withdrawn" in typed(f"ledger withdraw {number}").out
-    again = typed(f"ledger withdraw {number}")
-    assert again.code == 1
-    assert "is withdrawn already" in again.err
     typed("ledger request --dataset ward --epsilon 1 --delta 1e-6")
     rejected = ledger.approvals()[-1].number
     assert "Rejected" in typed(f"ledger reject {rejected} --reason 'too much'").out
