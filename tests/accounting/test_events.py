@@ -114,3 +114,5 @@ def test_bad_parts_are_refused() -> None:
     for parts in ([], [(0.0, 1)], [(0.1, 0)]):
         with pytest.raises(ValueError, match=r"parts is empty|mu is 0|count is 0"):
             events.gaussian_events_json(parts)
+    with pytest.raises(ValueError, match="delta is 0"):
+        events.composed_json([(dominated_node(0.1, 0.1), 1), (thresholding_node(0.1, 0.0), 2)])
