@@ -94,8 +94,7 @@ def test_root_is_the_smallest_float_that_is_large_enough(first: float, second: f
     assert sqrt_up(Fraction(first) ** 2) == first
 
 
-def test_root_of_zero_and_of_less() -> None:
-    assert sqrt_up(Fraction(0)) == 0.0
+def test_no_root_of_less_than_zero() -> None:
     with pytest.raises(ValueError, match="at least 0"):
         sqrt_up(Fraction(-1))
 

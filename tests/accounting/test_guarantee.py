@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from interpret_dp.accounting import (
     DEFAULT_ASSUMPTIONS,
-    GdpPair,
     Guarantee,
     ReleaseShare,
     delta_of_mu,
@@ -47,9 +46,7 @@ def test_the_sentence() -> None:
         "probability at most 8 %; guessing gives 5 %."
     )
     assert detection_power(mu_of_budget(1.0, 1e-6)) <= 0.0796
-    text = str(guarantee())
-    assert all(clause in text for clause in DEFAULT_ASSUMPTIONS)
-    assert "odds" not in text
+    assert all(clause in str(guarantee()) for clause in DEFAULT_ASSUMPTIONS)
 
 
 def test_the_sentence_of_other_promises() -> None:
@@ -176,7 +173,6 @@ def test_a_bill_with_deltas_is_not_purely_gaussian() -> None:
 
 def test_a_guarantee_without_a_bill_has_no_pair() -> None:
     assert with_selections(releases=()).pair is None
-    assert "guessing" not in with_selections(releases=()).sentence
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.2, 2.0])
@@ -195,4 +191,3 @@ def test_detection_by_a_pair_is_the_best_over_all_tests(mu: float, delta: float)
 
 def test_detection_where_every_alarm_fits_into_delta() -> None:
     assert detection_power(0.1, 0.6, 0.5) == 1.0
-    assert GdpPair(0.1, 0.5).delta == 0.5
