@@ -135,9 +135,9 @@ def test_a_broken_document_is_refused(change: Any, error: type[Exception], messa
 
 
 def test_a_share_is_checked() -> None:
-    for name, mu, count in (("", 0.1, 1), ("x", -0.1, 1), ("x", 0.1, 0)):
-        with pytest.raises(ValueError, match=r"(name|mu|count) is"):
-            ReleaseShare(name, mu, count)
+    for share in (("", 0.1, 1, 0.0), ("x", -0.1, 1, 0.0), ("x", 0.1, 0, 0.0), ("x", 0.1, 1, 1.0)):
+        with pytest.raises(ValueError, match=r"(name|mu|count|delta) is"):
+            ReleaseShare(*share)
 
 
 # ------------------------------------------------------------------------------------- selections
