@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
-from dp_accounting import dp_event
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interpret_dp import BudgetExceededError, PrivacyLedger
-from interpret_dp.accounting import (
-    GdpPair,
-    delta_of_mu,
-    event_from_json,
-    event_to_json,
-    reduce_event,
-)
-from interpret_dp.accounting.events import (
-    ExponentialMechanismEvent,
-    check_event_json,
-    composed_json,
-    exponential_node,
-)
+from interpret_dp.accounting import GdpPair, delta_of_mu, reduce_event
+from interpret_dp.accounting.events import composed_json, exponential_node, gaussian_node
 from interpret_dp.accounting.gaussian import mu_of_range, range_of_mu
 
 EPSILONS = st.floats(-6, 1.9).map(lambda power: 10.0**power)
@@ -62,14 +48,6 @@ def test_a_smaller_mu_would_be_wrong(epsilon: float) -> None:
     assert worst > 0
 
 
-@given(EPSILONS)
-def test_rounding_never_helps_the_user(epsilon: float) -> None:
-    mu = mu_of_range(epsilon)
-    back = range_of_mu(mu)
-    assert mu_of_range(back) <= mu
-    assert epsilon * (1 - 1e-9) <= back <= epsilon
-
-
 @given(st.floats(-30, 2).map(lambda power: 10.0**power))
 def test_a_mu_is_never_overspent(mu: float) -> None:
     epsilon = range_of_mu(mu)
@@ -95,39 +73,11 @@ def test_the_mechanism_itself_lies_below_the_gaussian(
     assert np.maximum(q - np.exp(other) * p, 0).sum() <= bound
 
 
-@pytest.mark.parametrize("wrong", [0.0, -1.0, 101.0, math.inf, math.nan, "1"])
-def test_a_range_without_a_proof_is_refused(wrong: Any) -> None:
-    with pytest.raises((TypeError, ValueError), match="epsilon is"):
-        mu_of_range(wrong)
-    with pytest.raises((TypeError, ValueError), match="epsilon"):
-        check_event_json(
-            {
-                "format": "interpret_dp.event",
-                "version": 1,
-                "event": {"kind": "exponential_mechanism", "epsilon": wrong},
-            }
-        )
-
-
-@pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan])
-def test_a_mu_that_buys_nothing_is_refused(wrong: float) -> None:
-    with pytest.raises(ValueError, match="mu is"):
-        range_of_mu(wrong)
-
-
 # ---------------------------------------------------------------------------------------- events
 
 
-def test_the_event_round_trips_and_is_reduced() -> None:
-    tree = dp_event.ComposedDpEvent(
-        [
-            dp_event.SelfComposedDpEvent(ExponentialMechanismEvent(0.3), 4),
-            dp_event.GaussianDpEvent(10.0),
-        ]
-    )
-    document = event_to_json(tree)
-    assert event_from_json(json.loads(json.dumps(document))) == tree
-    pair = reduce_event(document)
+def test_choices_and_gaussians_compose() -> None:
+    pair = reduce_event(composed_json([(exponential_node(0.3), 4), (gaussian_node(0.1), 1)]))
     assert pair.delta == 0.0
     assert pair.mu == pytest.approx(math.hypot(2 * mu_of_range(0.3), 0.1), rel=1e-15)
     assert Fraction(pair.mu) ** 2 >= 4 * Fraction(mu_of_range(0.3)) ** 2 + Fraction(1, 100)

@@ -173,6 +173,9 @@ def test_detection_power(mu: float, false_alarms: float) -> None:
         (lambda: gaussian.classic_mu(0, 1e-6), ValueError, "above 0"),
         (lambda: gaussian.lattice_sigma(1.5, 1), TypeError, "integer"),
         (lambda: gaussian.detection_power(1, 0), ValueError, "false_alarms is 0"),
+        (lambda: gaussian.mu_of_range(0.0), ValueError, "epsilon is 0"),
+        (lambda: gaussian.mu_of_range(101.0), ValueError, "epsilon is 101"),
+        (lambda: gaussian.range_of_mu(0.0), ValueError, "mu is 0"),
     ],
 )
 def test_bad_arguments_are_named(call: Any, error: type[Exception], message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import re
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -13,7 +14,6 @@ from hypothesis import strategies as st
 
 from interpret_dp.accounting import (
     DEFAULT_ASSUMPTIONS,
-    GdpPair,
     Guarantee,
     ReleaseShare,
     delta_of_mu,
@@ -22,11 +22,7 @@ from interpret_dp.accounting import (
     mu_of_budget,
     reduce_event,
 )
-from interpret_dp.accounting.events import (
-    composed_json,
-    gaussian_node,
-    thresholding_node,
-)
+from interpret_dp.accounting.events import composed_json, thresholding_node
 
 
 def guarantee(**changes: Any) -> Guarantee:
@@ -50,9 +46,7 @@ def test_the_sentence() -> None:
         "probability at most 8 %; guessing gives 5 %."
     )
     assert detection_power(mu_of_budget(1.0, 1e-6)) <= 0.0796
-    text = str(guarantee())
-    assert all(clause in text for clause in DEFAULT_ASSUMPTIONS)
-    assert "odds" not in text
+    assert all(clause in str(guarantee()) for clause in DEFAULT_ASSUMPTIONS)
 
 
 def test_the_sentence_of_other_promises() -> None:
@@ -102,11 +96,7 @@ def test_html_is_escaped() -> None:
         ({"delta": 1.0}, ValueError, "below 1"),
         ({"mu": 0.3}, ValueError, "implies delta"),
         ({"delta": 0.0}, ValueError, "implies delta"),
-        (
-            {"releases": (ReleaseShare("x", 0.2, 1), ReleaseShare("y", 0.2, 1))},
-            ValueError,
-            "add up",
-        ),
+        ({"releases": (ReleaseShare("x", 0.2, 1),) * 2}, ValueError, "add up"),
         ({"releases": ("boosting",)}, TypeError, "ReleaseShare"),
         ({"neighboring": "swap"}, ValueError, "neighboring is 'swap'"),
         ({"unit": " "}, ValueError, "unit is ' '"),
@@ -123,10 +113,6 @@ def test_contradictions_are_refused(
         guarantee(**changes)
 
 
-def _without(document: dict[str, Any], key: str) -> dict[str, Any]:
-    return {name: value for name, value in document.items() if name != key}
-
-
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
@@ -134,7 +120,7 @@ def _without(document: dict[str, Any], key: str) -> dict[str, Any]:
         (lambda d: d | {"format": "x"}, ValueError, "format is 'x'"),
         (lambda d: d | {"version": 2}, ValueError, "newer interpret_dp"),
         (lambda d: d | {"extra": 1}, ValueError, "unknown keys: 'extra'"),
-        (lambda d: _without(d, "unit"), ValueError, "lacks 'unit'"),
+        (lambda d: {k: d[k] for k in d if k != "unit"}, ValueError, "lacks 'unit'"),
         (lambda d: d | {"releases": {}}, TypeError, "must be a list"),
         (lambda d: d | {"releases": [3]}, ValueError, "A release is of type int"),
         (lambda d: d | {"releases": [{"name": "x"}]}, ValueError, "A release lacks 'mu', 'count'"),
@@ -149,56 +135,24 @@ def test_a_broken_document_is_refused(change: Any, error: type[Exception], messa
 
 
 def test_a_share_is_checked() -> None:
-    for name, mu, count, error in (
-        ("", 0.1, 1, ValueError),
-        ("x", -0.1, 1, ValueError),
-        ("x", 0.1, 0, ValueError),
-        ("x", 0.1, 1.5, TypeError),
-    ):
-        with pytest.raises(error):
-            ReleaseShare(name, mu, count)  # type: ignore[arg-type]
+    for share in (("", 0.1, 1, 0.0), ("x", -0.1, 1, 0.0), ("x", 0.1, 0, 0.0), ("x", 0.1, 1, 1.0)):
+        with pytest.raises(ValueError, match=r"(name|mu|count|delta) is"):
+            ReleaseShare(*share)
 
 
 # ------------------------------------------------------------------------------------- selections
 
 
 def test_the_delta_of_many_is_never_rounded_down() -> None:
-    from fractions import Fraction
-
     pair = reduce_event(composed_json([(thresholding_node(0.1, 0.1 / 3), 3)]))
     assert Fraction(pair.delta) >= 3 * Fraction(0.1 / 3)
     assert pair.delta <= 0.1 * (1 + 1e-15)
 
 
-@pytest.mark.parametrize("delta", [0.0, 1.0, -1e-9, math.nan])
-def test_a_delta_out_of_range_is_refused(delta: float) -> None:
-    with pytest.raises(ValueError, match="delta is"):
-        composed_json([(thresholding_node(0.1, delta), 1)])
-
-
-def test_a_document_with_a_missing_or_foreign_key_is_refused() -> None:
-    for node in (
-        {"kind": "gaussian_thresholding", "noise_multiplier": 3.0},
-        gaussian_node(0.1) | {"delta": 1e-8},
-    ):
-        with pytest.raises(ValueError, match=r"(lacks|has unknown keys:) 'delta'"):
-            composed_json([(node, 1)])
-
-
 def with_selections(**changes: Any) -> Guarantee:
-    delta_x = 1e-7
-    mu = mu_of_budget(1.0, gaussian_part(1e-6, delta_x))
-    fields: dict[str, Any] = {
-        "epsilon": 1.0,
-        "delta": 1e-6,
-        "mu": None,
-        "mechanism": "noise",
-        "releases": (
-            ReleaseShare("levels", 0.6 * mu, 3, delta_x),
-            ReleaseShare("rest", 0.8 * mu, 9),
-        ),
-    }
-    return Guarantee(**(fields | changes))
+    mu = mu_of_budget(1.0, gaussian_part(1e-6, 1e-7))
+    levels, rest = ReleaseShare("levels", 0.6 * mu, 3, 1e-7), ReleaseShare("rest", 0.8 * mu, 9)
+    return guarantee(**({"mu": None, "releases": (levels, rest)} | changes))
 
 
 def test_a_bill_with_deltas_must_imply_the_promise() -> None:
@@ -219,7 +173,6 @@ def test_a_bill_with_deltas_is_not_purely_gaussian() -> None:
 
 def test_a_guarantee_without_a_bill_has_no_pair() -> None:
     assert with_selections(releases=()).pair is None
-    assert "guessing" not in with_selections(releases=()).sentence
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.2, 2.0])
@@ -238,4 +191,3 @@ def test_detection_by_a_pair_is_the_best_over_all_tests(mu: float, delta: float)
 
 def test_detection_where_every_alarm_fits_into_delta() -> None:
     assert detection_power(0.1, 0.6, 0.5) == 1.0
-    assert GdpPair(0.1, 0.5).delta == 0.5

@@ -112,9 +112,8 @@ def test_a_wrong_statement_is_refused(
 
 
 def test_nothing_is_registered_where_nothing_is_promised() -> None:
-    promise = Guarantee(epsilon=1.0, delta=1e-6, mu=None, mechanism="any", tests_only=True)
     with pytest.raises(ValueError, match="nothing is promised"):
-        promise.to_registry(**STATED)
+        replace(PROMISE, tests_only=True).to_registry(**STATED)
 
 
 def test_the_documentation_names_the_date_of_the_format() -> None:

@@ -3,13 +3,14 @@ from __future__ import annotations
 import io
 import os
 import re
+import shlex
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from interpret_dp import Categorical, PrivacyLedger, PrivacyUnit, Schema, load_model
+from interpret_dp import Categorical, PrivacyLedger, Schema, load_model
 from interpret_dp.cli import main
 from interpret_dp.cli.console import left_text
 from tests.cli.conftest import N_ROWS
@@ -63,16 +64,16 @@ def test_no_private_number_is_shown(fit, patients, cohort):
 
 def test_a_budget_is_declared_once(fit, patients, spent):
     assert fit(patients, budget=4).code == 0
-    once = spent()
-    again = fit(patients, budget=4, out="b.json")
+    once, first = spent(), Path("model.json").read_text()
+    again = fit(patients, "--overwrite", budget=4)
     assert again.code == 0
+    assert Path("model.json").read_text() != first
     assert "was declared before" in again.out
     assert spent() == pytest.approx(once * 2**0.5)
 
     other = fit(patients, budget=5, out="c.json")
     assert other.code == 1
     assert "has a budget of epsilon 4 at delta 1e-06 already. Nothing was spent" in other.err
-    assert fit(patients, budget=4, budget_delta=1e-5, out="c.json").code == 1
     assert spent() == pytest.approx(once * 2**0.5)
     assert not os.path.exists("c.json")
 
@@ -111,41 +112,41 @@ def test_budget_delta_alone_is_wrong_usage(fit, patients):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("flags", "message"),
     [
-        ({"out": "nowhere/model.json"}, "cannot be written"),
-        ({"out": "."}, "is a directory"),
-        ({"out": "schema.toml"}, "--overwrite"),
-        ({"target": "absent"}, "lacks column 'absent', which --target names"),
-        ({"exclude": "readmitted"}, "which is the target"),
-        ({"schema": "absent.toml"}, "absent.toml"),
-        ({"target": "age"}, "declares it as a feature too"),
-        ({"dataset": " "}, "dataset"),
-        ({"ledger": "mysql://x/y"}, "mysql"),
+        ("--out nowhere/model.json", "cannot be written"),
+        ("--out .", "is a directory"),
+        ("--out schema.toml", "--overwrite"),
+        ("--target absent", "lacks column 'absent', which --target names"),
+        ("--exclude readmitted", "which is the target"),
+        ("--schema absent.toml", "absent.toml"),
+        ("--target age", "declares it as a feature too"),
+        ("--dataset ' '", "dataset"),
+        ("--ledger mysql://x/y", "mysql"),
+        ("--objective rmse", "for a regression"),
+        ("--objective huber", "must be one of 'rmse'"),
+        ("--monotone age", "COLUMN=increasing"),
+        ("--monotone age=up", "COLUMN=increasing"),
+        ("--monotone weight=increasing", "among the columns ['age'"),
+        ("--monotone Age=increasing", "Did you mean 'age'?"),
+        ("--monotone age=increasing --monotone age=decreasing", "has two directions"),
+        ("--monotone smoker=increasing", "no order"),
+        ("--pair age weight", "names the feature 'weight'"),
+        ("--pair age age", "names one feature twice"),
+        ("--pair age bmi --interactions 1", "Give one"),
+        ("--interactions 0", "x>=1"),
     ],
     ids=str,
 )
-def test_every_mistake_is_found_before_anything_is_spent(
-    fit, patients, folder, spent, changes, message
-):
-    schema = (folder / "schema.toml").read_bytes()
-    outcome = fit(patients, **{"budget": 4, **changes})
+def test_every_mistake_is_found_before_anything_is_spent(fit, patients, folder, flags, message):
+    before, schema = sorted(folder.iterdir()), (folder / "schema.toml").read_bytes()
+    outcome = fit(patients, *shlex.split(flags), budget=4)
     assert outcome.code == 2
-    assert message in outcome.err
+    assert message in " ".join(outcome.err.split())
     assert "Traceback" not in outcome.err
-    assert spent() == 0
+    # Neither a ledger nor a file that was begun.
+    assert sorted(folder.iterdir()) == before
     assert (folder / "schema.toml").read_bytes() == schema
-    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
-
-
-def test_a_model_is_replaced_only_on_demand(fit, patients, spent):
-    assert fit(patients, budget=4).code == 0
-    first, once = Path("model.json").read_text(), spent()
-    assert fit(patients).code == 2
-    assert spent() == once
-    assert Path("model.json").read_text() == first
-    assert fit(patients, "--overwrite").code == 0
-    assert Path("model.json").read_text() != first
 
 
 @pytest.mark.parametrize("problem", ["No space left", "Is a directory"])
@@ -203,28 +204,24 @@ def test_an_interrupted_fit_leaves_no_file(fit, patients, folder, monkeypatch):
     monkeypatch.setattr(base, "train", interrupt)
     outcome = fit(patients, budget=4)
     assert outcome.code == 1
+    assert "charged" in outcome.err
     assert "ledger show" in outcome.err
     assert not [path for path in folder.iterdir() if "model" in path.name]
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
-def test_a_schema_with_a_unit_protects_people(fit, patients, folder, suffix):
+def test_a_schema_with_a_unit_protects_people(fit, patients, folder):
     """Texts that mean 'missing' are no identifier: such rows are people of their own."""
     import pandas as pd
 
     table = pd.read_parquet(patients)
     table["patient_id"] = [None if n % 9 == 0 else f"p{n // 5}" for n in range(len(table))]
-    table.to_parquet(patients)
-    table.to_csv(patients.with_suffix(".csv"), index=False)
-    schema = folder / "schema.toml"
-    text = schema.read_text(encoding="utf-8")
-    unit = '\n[unit]\ncolumn = "patient_id"\nmax_rows = 2\n'
-    schema.write_text(text + unit, encoding="utf-8")
-    outcome = fit(patients.with_suffix(suffix), epsilon=50, budget=60)
+    table.to_csv("patients.csv", index=False)
+    with (folder / "schema.toml").open("a", encoding="utf-8") as schema:
+        schema.write('\n[unit]\ncolumn = "patient_id"\nmax_rows = 2\n')
+    outcome = fit("patients.csv", epsilon=50, budget=60)
     assert outcome.code == 0, outcome.err
-    assert "all rows of one 'patient_id' (at most 2 of them are used)" in " ".join(
-        outcome.out.split()
-    )
+    text = " ".join(outcome.out.split())
+    assert "all rows of one 'patient_id' (at most 2 of them are used)" in text
     alone = table["patient_id"].isna().sum()
     known = table["patient_id"].value_counts().clip(upper=2).sum()
     model = load_model(folder / "model.json")
@@ -246,61 +243,26 @@ def test_shapes_are_constrained_and_paired(fit, patients):
     outcome = fit(patients, *flags, "--pair", "bmi", "systolic_bp", budget=20, epsilon=8)
     assert outcome.code == 0, outcome.err
     model = load_model("model.json").to_released()
+    names = [feature.name for feature in model.features]
     (pair,) = (term for term in model.terms if term.partner is not None)
-    assert {model.features[pair.feature].name, model.features[pair.partner].name} == {
-        "bmi",
-        "systolic_bp",
-    }
-    directions = {
-        model.features[term.feature].name: np.diff(term.scores[1:-1]).min()
-        for term in model.terms
-        if term.partner is None
-    }
-    assert directions["age"] >= 0
-    assert directions["length_of_stay"] >= 0
+    assert {names[pair.feature], names[pair.partner]} == {"bmi", "systolic_bp"}
+    curves = (term for term in model.terms if term.partner is None)
+    steps = {names[term.feature]: np.diff(term.scores[1:-1]).min() for term in curves}
+    assert min(steps["age"], steps["length_of_stay"]) >= 0
     # The true curve of blood pressure falls and rises: without a constraint so does ours.
-    assert directions["systolic_bp"] < 0
+    assert steps["systolic_bp"] < 0
 
 
 @pytest.mark.parametrize(
-    ("flags", "message"),
+    ("change", "message"),
     [
-        (["--objective", "rmse"], "for a regression"),
-        (["--objective", "huber"], "must be one of 'rmse'"),
-        (["--monotone", "age"], "COLUMN=increasing"),
-        (["--monotone", "age=up"], "COLUMN=increasing"),
-        (["--monotone", "weight=increasing"], "among the columns ['age'"),
-        (["--monotone", "Age=increasing"], "Did you mean 'age'?"),
-        (["--monotone", "age=increasing", "--monotone", "age=decreasing"], "has two directions"),
-        (["--pair", "age", "weight"], "names the feature 'weight'"),
-        (["--pair", "age", "bmi", "--interactions", "1"], "Give one"),
-        (["--interactions", "0"], "x>=1"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_shapes_that_make_no_sense_are_wrong_usage(fit, patients, spent, flags, message):
-    outcome = fit(patients, *flags, budget=4)
-    assert outcome.code == 2
-    assert message in outcome.err
-    assert spent() == 0
-
-
-@pytest.mark.parametrize(
-    ("flags", "change", "message"),
-    [
-        (["--monotone", "smoker=increasing"], {}, "no order"),
-        (["--pair", "age", "age"], {}, "names one feature twice"),
-        ([], {"features": {"sex": Categorical([0, 1])}}, "'sex' has a dtype of texts"),
-        ([], {"target": Categorical(["yes"])}, "one declared class"),
-        ([], {"unit": PrivacyUnit("bmi")}, "'bmi' has a dtype of floats"),
+        ({"features": {"sex": Categorical([0, 1])}}, "'sex' has a dtype of texts"),
+        ({"target": Categorical(["yes"])}, "one declared class"),
     ],
 )
-def test_what_the_estimator_refuses_declares_no_budget(fit, patients, flags, change, message):
-    schema = Schema.load("schema.toml")
-    if "unit" in change:
-        schema = schema.drop(["bmi"])
-    schema.replace(**change).save("changed.toml")
-    outcome = fit(patients, *flags, schema="changed.toml", budget=4)
+def test_what_the_estimator_refuses_declares_no_budget(fit, patients, change, message):
+    Schema.load("schema.toml").replace(**change).save("changed.toml")
+    outcome = fit(patients, schema="changed.toml", budget=4)
     assert outcome.code == 2
     assert message in " ".join(outcome.err.split())
     assert not list(Path().rglob("privacy.db"))

@@ -36,17 +36,6 @@ def test_every_command_has_help_and_an_example(words, capsys):
     assert f"example:\n    interpret-dp {' '.join(words)} " in shown
 
 
-def test_an_interruption_says_that_it_may_have_been_charged(command, folder, monkeypatch):
-    def interrupt(*_arguments, **_options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("interpret_dp.schema.Schema.load", interrupt)
-    (folder / "b.toml").write_text("")
-    outcome = command("schema", "check", "a.csv", "--schema", "b.toml")
-    assert outcome.code == 1
-    assert "charged" in outcome.err
-
-
 @pytest.mark.parametrize(
     ("output", "code"), [("| true", 0), (">&-", 0), (">/dev/full", 1), ("2>&1 | true", 0)]
 )
@@ -67,34 +56,26 @@ BAD_INPUT = [
     ("show absent.json", "'absent.json' does not exist"),
     ("show .", "'.' is a directory"),
     ("show text.txt", "'text.txt' is not valid JSON"),
-    ("show absent.json --ledger privacy.txt", "its scheme is 'missing'"),
     ("schema check text.csv --schema absent.toml", "'absent.toml' does not exist"),
     ("schema check text.csv --schema text.txt", "suffix must be .toml or .json"),
     ("schema check absent.csv --schema good.toml", "FILE is 'absent.csv', and there is no such"),
-    ("schema draft absent.csv --target a --out b.toml", "FILE is 'absent.csv', and there is no"),
     ("schema draft text.csv --target a --out b.toml --max-levels 0", "max_levels is 0"),
-    ("schema draft text.csv --target a --out b.toml --unit b", "no column 'a'"),
     ("schema draft text.csv --target b --out b.toml --max-rows 2", "without --unit COLUMN"),
     ("ledger show", "no ledger file"),
     ("ledger show --ledger sqlite:///absent.db", "absent.db'. Name another with --ledger"),
     ("ledger show --ledger 'no url'", "url cannot be read"),
-    ("ledger show --ledger mysql://host/x", "the dialect 'mysql'; the ledger knows 'sqlite'"),
-    ("ledger verify", "no ledger file"),
     ("ledger verify --file absent.jsonl", "'absent.jsonl' does not exist"),
     ("ledger verify --file text.txt", "must be one of '.jsonl', '.csv'"),
     ("ledger create --dataset ' ' --epsilon 1 --delta 1e-6", "dataset is ' '"),
     ("ledger create --dataset a --epsilon 0 --delta 1e-6", "x>0"),
     ("ledger create --dataset a --epsilon nan --delta 1e-6", "finite"),
     ("ledger create --dataset a --epsilon 1 --delta 1", "0<x<1"),
-    ("ledger create --dataset a --epsilon x --delta 1e-6", "'x' is not"),
     ("ledger create --dataset a --epsilon 1 --delta 1e-6 --expires soon", "expires is 'soon'"),
     ("ledger export --out a.csv", "no ledger file"),
     ("ledger report", "`interpret-dp ledger show` prints"),
-    ("ledger report --json -", "no ledger file"),
     ("audit --quick --only nonsense", "no attack has that in its name"),
     ("audit --quick --jobs 0", "x>=1"),
     ("audit --out text.txt", "'text.txt' is a file"),
-    ("demo --port 0", "1<=x<=65535"),
     ("demo --port 65536", "1<=x<=65535"),
     ("demo --rows 100", "x>=500"),
     ("demo --seed -1 --no-serve", "x>=0"),
@@ -107,6 +88,7 @@ def test_bad_input_is_one_short_message_and_2(typed, folder, line, message):
     (folder / "text.txt").write_text("hello\n")
     (folder / "text.csv").write_text("b\n1\n2\n")
     Schema({"b": Continuous(0, 1)}).save(folder / "good.toml")
+    before = sorted(folder.iterdir())
     outcome = typed(line)
     assert outcome.code == 2
     assert outcome.err.startswith("interpret-dp: ")
@@ -115,4 +97,4 @@ def test_bad_input_is_one_short_message_and_2(typed, folder, line, message):
     # A problem and its mend, no story.
     assert outcome.err.count("\n") == 1
     assert 40 < len(outcome.err) < 400
-    assert not list(folder.rglob("*.db"))
+    assert sorted(folder.iterdir()) == before

@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 from interpret_dp.cli.console import CommandError
 from interpret_dp.cli.tables import column_names, read_declared, read_public
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema import (
-    Categorical,
-    Continuous,
-    PrivacyUnit,
-    Schema,
-    open_table,
-)
+from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema, open_table
 from tests.schema.tables import encode_table
 
 SCHEMA = Schema(
@@ -131,14 +125,10 @@ def test_a_type_that_no_fit_reads_can_be_excluded(tmp_path):
     assert read_declared(path, SCHEMA, None, ["day"]).X.column_names == ["age"]
 
 
-@pytest.mark.parametrize("name", ["table.xlsx", "table", "table.csv.gz"])
-def test_other_suffixes_are_refused_with_the_allowed_ones(tmp_path, name):
-    path = _write(tmp_path, "a\n1\n", name)
-    with pytest.raises(CommandError, match=r"must be one of \.parquet, \.csv"):
-        column_names(path)
-
-
-def test_absent_files_and_doubled_names_are_refused(tmp_path):
+def test_other_files_and_doubled_names_are_refused(tmp_path):
+    for name in ("table.xlsx", "table", "table.csv.gz"):
+        with pytest.raises(CommandError, match=r"must be one of \.parquet, \.csv"):
+            column_names(_write(tmp_path, "a\n1\n", name))
     with pytest.raises(CommandError, match="no such file"):
         column_names(str(tmp_path / "absent.csv"))
     with pytest.raises(CommandError, match="names 'a' twice"):

@@ -45,12 +45,16 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "privacy.db"
 
 
+def url_of(request: pytest.FixtureRequest, path: Path) -> str:
+    """Return the URL of a file, or of an empty database if the parameter says so."""
+    is_file = request.param == "file"
+    return f"sqlite:///{path}" if is_file else str(request.getfixturevalue("postgres_url"))
+
+
 @pytest.fixture(params=STORES)
-def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def store_url(request: pytest.FixtureRequest, path: Path) -> str:
     """Return the URL of a ledger that is not there yet, on each kind of store."""
-    if request.param == "file":
-        return f"sqlite:///{tmp_path}/privacy.db"
-    return str(request.getfixturevalue("postgres_url"))
+    return url_of(request, path)
 
 
 @pytest.fixture
@@ -60,44 +64,35 @@ def stored_ledger(store_url: str) -> PrivacyLedger:
 
 
 @pytest.fixture(params=[*STORES, "memory"])
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> PrivacyLedger:
+def ledger(request: pytest.FixtureRequest, path: Path) -> PrivacyLedger:
     """Return an empty ledger, on each kind of store."""
     if request.param == "memory":
         return PrivacyLedger.in_memory()
-    if request.param == "file":
-        return PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
-    return PrivacyLedger(request.getfixturevalue("postgres_url"))
+    return PrivacyLedger(url_of(request, path))
 
 
 @pytest.fixture
-def login(postgres_url: str, run_folder: Path) -> Iterator[Callable[[str], str]]:
+def login(
+    postgres_server: PostgresServer, postgres_url: str, run_folder: Path
+) -> Iterator[Callable[[str], str]]:
     """Return URLs of the database by login, after the owner followed the page.
 
     Roles are those of the whole server: one worker at a time.
     """
-    with locked(run_folder, "roles"):
-        yield from _logins(postgres_url)
-
-
-def _logins(postgres_url: str) -> Iterator[Callable[[str], str]]:
-    from sqlalchemy import NullPool, create_engine, text
-
     PrivacyLedger(postgres_url).create_budget("ward", 3.0, 1e-6)
     blocks = re.findall(r"```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     (rules,) = (block for block in blocks if "CREATE POLICY" in block)
-    url = postgres_url.replace("postgresql://", "postgresql+psycopg://")
-    engine = create_engine(url, poolclass=NullPool)
-    with engine.begin() as connection:
-        for role in ("ben", "anna", "analysts", "officers"):
-            connection.execute(text(f"DROP ROLE IF EXISTS {role}"))
-        connection.execute(text("CREATE ROLE analysts"))
-        connection.execute(text("CREATE ROLE officers"))
-        connection.execute(text("CREATE ROLE ben LOGIN PASSWORD 'pw' IN ROLE analysts"))
-        connection.execute(text("CREATE ROLE anna LOGIN PASSWORD 'pw' IN ROLE officers"))
-        for statement in rules.split(";"):
-            if statement.strip():
-                connection.exec_driver_sql(statement)
-    yield lambda user: re.sub(r"//[^@]*@", f"//{user}:pw@", postgres_url)
-    with engine.begin() as connection:
-        connection.execute(text("DROP OWNED BY analysts, officers, ben, anna"))
-        connection.execute(text("DROP ROLE ben, anna, analysts, officers"))
+    database = postgres_url.rpartition("/")[2]
+    with locked(run_folder, "roles"):
+        postgres_server.execute(
+            "DROP ROLE IF EXISTS ben, anna, analysts, officers",
+            "CREATE ROLE analysts",
+            "CREATE ROLE officers",
+            "CREATE ROLE ben LOGIN PASSWORD 'pw' IN ROLE analysts",
+            "CREATE ROLE anna LOGIN PASSWORD 'pw' IN ROLE officers",
+            *rules.split(";"),
+            database=database,
+        )
+        yield lambda user: postgres_server.url(database, user=user, password="pw")
+        roles = "analysts, officers, ben, anna"
+        postgres_server.execute(f"DROP OWNED BY {roles}", f"DROP ROLE {roles}", database=database)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from types import TracebackType
 from typing import Literal
 
 Cut = Literal["before", "after"]
@@ -46,15 +45,8 @@ class CutWire:
         self._answered = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def __enter__(self) -> CutWire:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Take no more connections."""
         self._listener.close()
 
     def _accept(self) -> None:

@@ -50,15 +50,9 @@ def why_not() -> str | None:
             "no PostgreSQL: run scripts/install_postgres.sh, or set "
             f"{PROGRAMS_VARIABLE} to the folder of initdb and pg_ctl"
         )
-    if os.getuid() == 0 and not _has_account():
+    if os.getuid() == 0 and _USER not in {account.pw_name for account in pwd.getpwall()}:
         return f"initdb refuses root, and there is no user {_USER!r} to run it as"
     return None
-
-
-def _has_account() -> bool:
-    with contextlib.suppress(KeyError):
-        return bool(pwd.getpwnam(_USER))
-    return False
 
 
 def _free_port() -> int:

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger import PrivacyLedger
-from tests.ledger.fleet import DATASET, Fleet, check, run_fleet
+from tests.ledger.fleet import PHASES, Fleet, check, run_fleet
 
 
 def judge(fleet: Fleet, found: dict[str, Any]) -> None:
@@ -38,20 +36,8 @@ def test_a_small_fleet_with_kills(store_url: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [7])
-def test_sixteen_processes_of_a_hundred_requests(store_url: str, tmp_path: Path, seed: int) -> None:
-    fleet = Fleet(store_url, str(tmp_path / "journals"), 16, 100, 1_000, kill_share=0.1, seed=seed)
+def test_sixteen_processes_of_a_hundred_requests(store_url: str, tmp_path: Path) -> None:
+    fleet = Fleet(store_url, str(tmp_path / "journals"), 16, 100, 1_000, kill_share=0.1, seed=7)
     found = run_fleet(fleet)
     judge(fleet, found)
-    assert set(found["kills"]) == {
-        "reserve",
-        "reserve commit",
-        "between",
-        "commit",
-        "commit commit",
-    }
-    ledger = PrivacyLedger(store_url)
-    last = ledger.entries(DATASET)[-1]["hash"]
-    assert ledger.verify(last) == last
-    with pytest.raises(LedgerError, match="is not among"):
-        ledger.verify("0" * 64)
+    assert set(found["kills"]) == set(PHASES)

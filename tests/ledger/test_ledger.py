@@ -20,15 +20,11 @@ from interpret_dp.accounting.composition import gaussian_part
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.fitting.account import account_of
-from interpret_dp.ledger import (
-    DeltaExceededError,
-    PrivacyLedger,
-    Reservation,
-    default_ledger,
-)
+from interpret_dp.ledger import PrivacyLedger, Reservation, default_ledger
 from interpret_dp.ledger.core import names
 from interpret_dp.ledger.core.names import current_host, today
 from tests.ledger.requests import reserve, reserve_epsilon
+from tests.ledger.team import days_later
 
 
 def test_from_budget_to_refusal(ledger: PrivacyLedger) -> None:
@@ -48,7 +44,9 @@ def test_from_budget_to_refusal(ledger: PrivacyLedger) -> None:
         reserve_epsilon(ledger, left * 1.001, 1e-6)
     assert ledger.head == before
     assert refused.value.largest_epsilon == left
-    ledger.commit(reserve_epsilon(ledger, left, 1e-6))
+    strict = ledger.remaining("adult", delta=1e-8)
+    assert strict > left
+    ledger.commit(reserve_epsilon(ledger, strict, 1e-8))
     assert ledger.remaining("adult") == 0.0
     assert ledger.spent("adult").epsilon == pytest.approx(2.0, rel=1e-6)
 
@@ -95,25 +93,15 @@ def test_a_name_that_is_taken_for_another_gets_no_budget(ledger: PrivacyLedger, 
     assert ledger.budget(name.strip()).dataset == "adult"
 
 
-def test_an_adaptive_request_is_charged_what_it_used(ledger: PrivacyLedger) -> None:
-    ledger.create_budget("adult", 1.0, 1e-6, delta_x=1e-7)
-    reservation = reserve(ledger, mu=0.2, delta=5e-8)
-    with pytest.raises(ValueError, match=r"charged_mu is 0\.21"):
-        ledger.commit(reservation, charged_mu=0.21)
-    assert ledger.spent("adult").open_reservations == 1
-    ledger.commit(reservation, charged_mu=0.05)
-    spent = ledger.spent("adult")
-    assert (spent.mu, spent.delta) == (0.05, 5e-8)
-    ledger.commit(reserve(ledger, mu=0.2, delta=5e-8))
-    with pytest.raises(DeltaExceededError):
-        reserve(ledger, mu=0.01, delta=1e-8)
-
-
 def test_a_reservation_is_closed_once_and_by_its_own_ledger(ledger: PrivacyLedger) -> None:
-    ledger.create_budget("adult", 1.0, 1e-6)
-    first, second = reserve(ledger), reserve(ledger)
-    ledger.commit(first)
+    ledger.create_budget("adult", 1.0, 1e-6, delta_x=1e-7)
+    first, second = reserve(ledger, delta=5e-8), reserve(ledger)
+    with pytest.raises(ValueError, match=r"charged_mu is 0\.11"):
+        ledger.commit(first, charged_mu=0.11)
+    assert ledger.spent("adult").open_reservations == 2
+    ledger.commit(first, charged_mu=0.05)
     ledger.cancel(second)
+    assert (ledger.spent("adult").mu, ledger.spent("adult").delta) == (0.05, 5e-8)
     for close in (ledger.commit, ledger.cancel):
         with pytest.raises(LedgerError, match="committed already"):
             close(first)
@@ -151,8 +139,6 @@ def test_a_budget_is_created_once_and_raised_as_a_logged_act(ledger: PrivacyLedg
         ledger.raise_budget("adult", 1.5, 1e-6, reason="less")
     with pytest.raises(ValueError, match="must raise one of them"):
         ledger.raise_budget("adult", 2.0, 1e-6, reason="the same")
-    with pytest.raises(ValueError, match="reason is ''"):
-        ledger.raise_budget("adult", 3.0, 1e-6, reason="")
     with pytest.raises(LedgerError, match="no budget for data set 'wine'"):
         ledger.raise_budget("wine", 3.0, 1e-6, reason="more")
     assert ledger.raise_budget("adult", 3.0, 1e-6, reason="x", delta_x=2e-7).delta_x == 2e-7
@@ -217,12 +203,14 @@ def test_an_unknown_data_set_is_refused_once_there_is_a_budget(ledger: PrivacyLe
 def test_a_ledger_in_memory_records_without_a_limit() -> None:
     assert default_ledger() is default_ledger()
     ledger = PrivacyLedger.in_memory()
+    assert "Nothing was declared or spent yet" in ledger._repr_html_()
     ledger.commit(reserve(ledger, "unlimited", mu=5.0))
     assert ledger.budget("unlimited") is None
     assert ledger.remaining("unlimited") == math.inf
     assert ledger.spent("unlimited").epsilon is None
     assert ledger.spent("unlimited").epsilon_at(1e-6) > 20
     assert ledger.to_dict("unlimited")["datasets"][0]["limit"] == "no limit declared"
+    assert "no limit declared" in ledger._repr_html_()
     with pytest.raises(LedgerError, match="already, while no limit was declared"):
         ledger.create_budget("unlimited", 1.0, 1e-6)
     ledger.create_budget("unlimited", 100.0, 1e-6)
@@ -238,12 +226,9 @@ def test_entries_hold_what_the_audit_needs(ledger: PrivacyLedger) -> None:
     assert (request["epsilon"], request["epsilon_delta"]) == (0.4, 1e-6)
     with ledger._opened().reading() as log:
         user = log.user()
-    assert request["context"] == {
-        "protected": "add_or_remove_one: one row",
-        "user": user,
-        "host": current_host(),
-        "token": request["context"]["token"],
-    }
+    assert request["context"].pop("token")
+    says = {"protected": "add_or_remove_one: one row", "user": user, "host": current_host()}
+    assert request["context"] == says
     assert request["package_version"]
     assert request["time"] == budget["time"] == today()
     assert commit["time"] == ""
@@ -291,14 +276,27 @@ def test_report_and_document(ledger: PrivacyLedger) -> None:
             ask("adlut")
 
 
+def test_a_notebook_shows_a_table_of_budgets(ledger: PrivacyLedger) -> None:
+    ledger.create_budget("<b>ward", 4, 1e-6, expires="2999-12-31")
+    ledger.create_budget("other", 2, 1e-6)
+    ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6, "<b>ward"))
+    page = ledger._repr_html_()
+    assert page.count("<tr>") == 3
+    assert "&lt;b&gt;ward" in page
+    assert "<b>ward" not in page
+    assert "epsilon 4 at delta 1e-06, of which 1e-07 for selections" in page
+    assert ">epsilon 1<" in page
+    assert ">epsilon 3.798; delta 1e-07 left for selections<" in page
+    assert ledger.head in page
+    with days_later(400_000):
+        assert "nothing: expired" in ledger._repr_html_()
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"dataset": ""}, ValueError, "dataset is ''"),
         ({"dataset": " adult"}, ValueError, "spaces at its ends"),
         ({"dataset": "a\nb"}, ValueError, "printable"),
-        ({"dataset": "a" * 201}, ValueError, "at most 200 characters"),
-        ({"dataset": None}, TypeError, "dataset is None"),
         ({"mu": -0.1}, ValueError, "mu is -0.1"),
         ({"mu": math.nan}, ValueError, "mu is nan"),
         ({"delta": -1e-9}, ValueError, "delta is"),
@@ -320,8 +318,11 @@ def test_bad_requests_are_named_and_cost_nothing(
     assert ledger.entries() == []
 
 
-def named(folder: Path, name: str) -> PrivacyLedger:
-    return PrivacyLedger(f"sqlite:///{folder}/{name}.db")
+SERVER = "postgresql://me:secret@host"
+
+
+def begin(url: str) -> object:
+    return PrivacyLedger(url).create_budget("a", 1.0, 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -329,13 +330,18 @@ def named(folder: Path, name: str) -> PrivacyLedger:
     [
         (lambda f: PrivacyLedger("privacy.db"), ValueError, "scheme is 'missing'"),
         (lambda f: PrivacyLedger("mongodb://u:secret@h/d"), ValueError, "knows 'sqlite' and"),
+        (lambda f: PrivacyLedger(f"{SERVER}"), ValueError, "names no database"),
+        (lambda f: PrivacyLedger(f"{SERVER}:port/db"), ValueError, "cannot be read"),
+        (lambda f: PrivacyLedger(f"{SERVER}/db?password=secret"), ValueError, r"\['password'\]"),
+        (lambda f: PrivacyLedger(f"{SERVER}/db?options=-cx"), ValueError, r"\['options'\]"),
+        (lambda f: PrivacyLedger("postgresql+psycopg2://u:secret@h/d"), ValueError, "psycopg"),
         (lambda f: PrivacyLedger("sqlite://"), ValueError, "in_memory"),
         (lambda f: PrivacyLedger("sqlite:///:memory:"), ValueError, "in_memory"),
         (lambda f: PrivacyLedger(f"sqlite:///{f}/p.db?mode=ro"), ValueError, "path alone"),
         (lambda f: PrivacyLedger(f), TypeError, "must be a text"),
         (lambda f: PrivacyLedger(f"sqlite:///{f}/no/p.db"), LedgerError, "does not exist"),
         (lambda f: PrivacyLedger(f"sqlite:///{f}"), LedgerError, "is a folder"),
-        (lambda f: named(f, "a" * 300).create_budget("a", 1, 1e-6), LedgerError, "be opened"),
+        (lambda f: begin(f"sqlite:///{f}/{'a' * 300}.db"), LedgerError, "be opened"),
         (lambda f: PrivacyLedger(f"sqlite:///{f}/p.db", timeout=-1), ValueError, "timeout is -1"),
     ],
 )
@@ -358,10 +364,9 @@ def test_promises_of_different_kinds_do_not_share_an_account(ledger: PrivacyLedg
         reserve(ledger, protected=other)
     assert ledger.spent("adult") == before
     assert ledger.to_dict("adult")["datasets"][0]["protected"] == "add_or_remove_one: one row"
+    # A control: an account of its own holds them.
     ledger.create_budget("people of adult", 1.0, 1e-6)
     ledger.commit(reserve(ledger, "people of adult", protected=other))
-    ledger.commit(reserve(ledger, "people of adult", protected=other))
-    assert ledger.spent("people of adult").n_requests == 2
 
 
 def test_an_owner_says_whom_the_budget_protects(ledger: PrivacyLedger) -> None:
@@ -387,10 +392,3 @@ def test_a_budget_is_not_declared_against_what_was_spent() -> None:
     ledger.commit(reserve(ledger, "ward"))
     with pytest.raises(LedgerError, match="do not add up"):
         ledger.create_budget("ward", 1.0, 1e-6, unit="patient_id")
-
-
-def test_remaining_at_another_delta(ledger: PrivacyLedger) -> None:
-    ledger.create_budget("adult", 2.0, 1e-5)
-    strict = ledger.remaining("adult", delta=1e-8)
-    assert strict > 2.0
-    reserve_epsilon(ledger, strict, 1e-8)

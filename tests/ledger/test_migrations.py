@@ -42,17 +42,10 @@ def test_a_ledger_of_version_1_goes_on_with_its_hashes(old: Path) -> None:
     # What version 1 said of it, to the last digit.
     assert ledger.spent("adult").mu == 0.14248626679124915
     assert ledger.spent("adult").delta == 5e-8
-    assert (ledger.spent("ward").mu, ledger.spent("ward").open_reservations) == (
-        0.03333333333333334,
-        1,
-    )
+    assert ledger.spent("ward").mu == 0.03333333333333334
+    assert ledger.spent("ward").open_reservations == 1
     assert read(old, "SELECT * FROM interpret_dp_ledger ORDER BY 1") == [(1,), (2,)]
-    ledger.commit(reserve(ledger))
-    assert PrivacyLedger(f"sqlite:///{old}").verify(HEAD) == ledger.head != HEAD
-
-
-def test_what_version_1_did_not_know_is_empty_and_can_be_used(old: Path) -> None:
-    ledger = PrivacyLedger(f"sqlite:///{old}")
+    # What version 1 did not know is empty, and can be used.
     budget = ledger.budget("adult")
     assert budget is not None
     assert (budget.epsilon, budget.purpose) == (3.0, "board, 3 May")
@@ -62,8 +55,9 @@ def test_what_version_1_did_not_know_is_empty_and_can_be_used(old: Path) -> None
     assert set(report["user"]) == {""}
     ledger.link("ward since May", to="ward", reason="renamed")
     ledger.renew_budget("adult", reason="x", expires="2099-12-31")
-    assert ledger.verify(HEAD) == ledger.head
+    ledger.commit(reserve(ledger))
     assert ledger.spent("ward since May").n_requests == 1
+    assert PrivacyLedger(f"sqlite:///{old}").verify(HEAD) == ledger.head != HEAD
 
 
 def test_many_may_open_an_old_ledger_at_once(old: Path) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import NullPool, create_engine
-from sqlalchemy.exc import ProgrammingError
 
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.fitting.account import ledger_of
@@ -32,16 +31,8 @@ def database(postgres_server: PostgresServer) -> str:
 
 @pytest.fixture
 def wire(postgres_server: PostgresServer) -> Iterator[CutWire]:
-    with CutWire(postgres_server.port) as wire:
+    with contextlib.closing(CutWire(postgres_server.port)) as wire:
         yield wire
-
-
-@pytest.fixture
-def behind(wire: CutWire, postgres_server: PostgresServer, database: str) -> PrivacyLedger:
-    """Return a ledger behind the wire, with a budget."""
-    ledger = PrivacyLedger(postgres_server.url(database, port=wire.port), timeout=10)
-    ledger.create_budget("adult", 2.0, 1e-6)
-    return ledger
 
 
 def direct(server: PostgresServer, database: str) -> PrivacyLedger:
@@ -53,8 +44,10 @@ def direct(server: PostgresServer, database: str) -> PrivacyLedger:
 
 @pytest.mark.parametrize("cut", ["before", "after"])
 def test_a_lost_commit_is_found_or_made_again(
-    behind: PrivacyLedger, wire: CutWire, postgres_server: PostgresServer, database: str, cut: Cut
+    wire: CutWire, postgres_server: PostgresServer, database: str, cut: Cut
 ) -> None:
+    behind = PrivacyLedger(postgres_server.url(database, port=wire.port), timeout=10)
+    behind.create_budget("adult", 2.0, 1e-6)
     wire.cut = cut
     reservation = reserve(behind)
     wire.cut = cut
@@ -235,33 +228,6 @@ def test_other_tables_do_not_matter_and_half_a_ledger_does(
     assert "holds other tables and no ledger" in refused(postgres_server.url(database))
 
 
-def test_no_new_ledger_takes_the_place_of_one_that_is_gone(
-    postgres_server: PostgresServer, database: str
-) -> None:
-    with pytest.raises(LedgerError, match="is gone"):
-        PrivacyLedger.existing(postgres_server.url(database)).datasets()
-    with pytest.raises(LedgerError, match="There is no ledger"):
-        direct(postgres_server, database).datasets()
-    schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'interpret_dp'"
-    assert postgres_server.execute(schemas, database=database) == [(0,)]
-
-
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("postgresql://me:wrong-secret@host", "names no database"),
-        ("postgresql://me@host/db?password=wrong-secret", r"options \['password'\]"),
-        ("postgresql://me@host/db?options=-csearch_path%3Dmine", r"options \['options'\]"),
-        ("postgresql+psycopg2://me:wrong-secret@host/db", "with the driver psycopg"),
-        ("postgresql://me:wrong-secret@host:port/db", "cannot be read"),
-    ],
-)
-def test_urls_are_checked(url: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message) as raised:
-        PrivacyLedger(url)
-    assert "wrong-secret" not in str(raised.value)
-
-
 def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'interpret-dp\[postgres\]'"):
@@ -287,17 +253,13 @@ def test_analysts_cannot_decide_even_where_the_library_lets_them(
 
 
 def test_nobody_writes_in_anothers_name_or_changes_an_entry(login: Callable[[str], str]) -> None:
-    url = login("ben").replace("postgresql://", "postgresql+psycopg://")
-    engine = create_engine(url, poolclass=NullPool)
-    table = "interpret_dp.interpret_dp_ledger_entries"
+    from psycopg import connect, errors
+
     forged = (
-        f"INSERT INTO {table} SELECT number + 1, time, 'reserve', dataset, reservation, explainer, "
+        f"INSERT INTO {TABLE} SELECT number + 1, time, 'reserve', dataset, reservation, explainer, "
         "purpose, mu, delta, epsilon, epsilon_delta, event, package_version, "
-        """'{"user": "anna"}', previous, hash FROM """ + table
+        """'{"user": "anna"}', previous, hash FROM """ + TABLE
     )
-    for statement in (forged, f"UPDATE {table} SET mu = 9", f"DELETE FROM {table}"):
-        with (
-            pytest.raises(ProgrammingError, match=r"row-level security|permission denied"),
-            engine.begin() as connection,
-        ):
-            connection.exec_driver_sql(statement)
+    for statement in (forged, f"UPDATE {TABLE} SET mu = 9", f"DELETE FROM {TABLE}"):
+        with connect(login("ben")) as connection, pytest.raises(errors.InsufficientPrivilege):
+            connection.execute(statement)

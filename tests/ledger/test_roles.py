@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,9 @@ from tests.ledger.team import acting_as
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> PrivacyLedger:
+def ledger() -> PrivacyLedger:
     """Return a ledger with a budget, an officer anna and nobody else."""
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
+    ledger = PrivacyLedger.in_memory()
     with acting_as("anna"):
         ledger.create_budget("ward", 2.0, 1e-6)
         ledger.appoint("anna", "officer", reason="board, 3 May")
@@ -54,10 +53,7 @@ def test_when_the_last_analyst_leaves_spending_is_not_open_again(ledger: Privacy
 
 def test_the_last_officer_stays(ledger: PrivacyLedger) -> None:
     with acting_as("anna"):
-        for leave in (
-            lambda: ledger.dismiss("anna"),
-            lambda: ledger.appoint("anna", "analyst"),
-        ):
+        for leave in (lambda: ledger.dismiss("anna"), lambda: ledger.appoint("anna", "analyst")):
             with pytest.raises(LedgerError, match="the only officer"):
                 leave()
         ledger.appoint("ben", "officer")

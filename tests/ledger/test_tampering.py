@@ -130,23 +130,24 @@ def test_a_rewritten_tail_is_seen_by_its_old_head(ledger: PrivacyLedger, path: P
 
 
 @pytest.mark.parametrize(
-    ("kind", "message"),
-    [("approve", "answers request for approval"), ("link", "shares an account already")],
+    ("kind", "change", "message"),
+    [
+        ("approve", {}, "answers request for approval"),
+        ("link", {}, "shares an account already"),
+        ("commit", {"reservation": 77}, "closes reservation 77, which is not open"),
+        ("commit", {"kind": "gift"}, "unknown kind 'gift'"),
+    ],
 )
 def test_acts_that_contradict_the_log_admit_nothing(
-    ledger: PrivacyLedger, kind: str, message: str
+    ledger: PrivacyLedger, kind: str, change: dict[str, Any], message: str
 ) -> None:
     """A chain can be forged by anybody; what it then says must still make sense."""
     entry: dict[str, Any] = next(e for e in ledger.entries() if e["kind"] == kind)
+    entry["context"] = json.dumps(entry["context"])
     with ledger._opened().writing() as log:
-        log.append(
-            kind=kind,
-            dataset=entry["dataset"],
-            reservation=entry["reservation"],
-            mu=0.0,
-            delta=0.0,
-            context=json.dumps(entry["context"]),
-        )
+        names = ("kind", "dataset", "reservation", "mu", "delta", "context")
+        log.append(**{name: entry[name] for name in names} | change)
+    assert ledger.verify() == ledger.head
     for ask in (ledger.spent, ledger.remaining, ledger.report):
         with pytest.raises(LedgerError, match=message):
             ask("ward")
