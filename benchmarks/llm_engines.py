@@ -275,7 +275,7 @@ def _given(job: Job, rows: torch.Tensor, projections: torch.Tensor) -> list[torc
     if job.layout == "folded":
         return [rows, squared_norms(rows, projections)]
     if job.projection == "cosine":
-        return [projected_features(rows, projections[0])]
+        return [torch.from_numpy(projected_features(rows.numpy(), projections[0].numpy()))]
     return [projected(rows, projections) if job.is_given else rows]
 
 
