@@ -181,6 +181,7 @@ NO_COUNTS = Schema(FEATURES, target=Continuous(-1, 9))
 ONLY_ZERO = Schema(FEATURES, target=Continuous(0, 0))
 FROM_ZERO = Schema(FEATURES, target=Continuous(0, 9))
 GAMMA = {"objective": "gamma_deviance"}
+RISING = {"monotone_constraints": {"a": 1}}
 ODD_FEATURE = Schema({"weight": Continuous(0, 1)}, target=Categorical([0, 1]))
 
 
@@ -291,6 +292,8 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
             ([0, -1], SchemaError, "levels of 'b' have no order"),
         )
     ),
+    (("multiclass",), RISING, SchemaError, r"are \[0, 1, 2\]; one class'"),
+    (("binary",), {"schema": UNLABELLED} | RISING, SchemaError, "classes are not declared; one"),
     (("maps",), {"n_maps": 0}, ValueError, "n_maps is 0"),
     (("maps",), {"delta": 1e-12}, ValueError, "delta is 1e-12"),
     (("maps",), {"projection_dim": -1}, ValueError, "projection_dim is -1"),
