@@ -12,45 +12,9 @@ import polars as pl
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyLedger,
-    Schema,
-    UndeclaredWarning,
-)
+from interpret_dp import Continuous, ReleaseError, Schema, UndeclaredWarning
 from interpret_dp.fitting import declaring
-
-FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}
-KINDS: dict[str, Any] = {
-    "binary": DPExplainableBoostingClassifier,
-    "multiclass": DPExplainableBoostingClassifier,
-    "regression": DPExplainableBoostingRegressor,
-}
-TARGETS: dict[str, Any] = {
-    "binary": Categorical(["no", "yes"]),
-    "multiclass": Categorical(["high", "low", "mid"]),
-    "regression": Continuous(0, 10),
-}
-
-
-def table(task: str, n_rows: int = 3000) -> tuple[pd.DataFrame, Any]:
-    rng = np.random.default_rng(3)
-    X = pd.DataFrame({"x": rng.uniform(size=n_rows), "g": rng.choice(["a", "b"], n_rows)})
-    score = 2 * X["x"] + (X["g"] == "b") + 0.3 * rng.normal(size=n_rows)
-    if task == "regression":
-        return X, 2 * score + 1
-    if task == "binary":
-        return X, np.where(score > 1.5, "yes", "no")
-    return X, np.select([score < 1, score > 2], ["low", "high"], "mid")
-
-
-def model_of(task: str, **parameters: Any) -> Any:
-    settings: dict[str, Any] = {"epsilon": 50.0, "n_jobs": 1} | parameters
-    schema = settings.pop("schema", Schema(FEATURES, target=TARGETS[task]))
-    return KINDS[task](schema=schema, ledger=PrivacyLedger.in_memory(), dataset="d", **settings)
+from tests.ebm.tasks import TARGETS, model_of, table
 
 
 @pytest.mark.parametrize("task", TARGETS)
@@ -176,8 +140,6 @@ class Sensitive:
 
 
 def test_what_a_model_says_of_a_row_is_withheld() -> None:
-    from interpret_dp import ReleaseError
-
     X, y = table("binary", 50)
     with pytest.raises(ReleaseError, match="Its own message is withheld") as caught:
         model_of("binary").fit(X, y, init_score=Sensitive("fails"))
@@ -198,9 +160,9 @@ def test_one_odd_cell_leaves_other_scores_as_they_are(task: str) -> None:
     X, y = table(task, 300)
     row = [2.0] if task == "binary" else [2.0, 0.0, 0.0]
     good = [list(row) for _ in range(300)]
+    same = model_of(task).fit(X, y, init_score=good)
     for odd in (None, [], [1, 2], "x", 3.0, np.array(2), Unreadable([2])):
         # A row may be an array as well.
         scores = [*map(np.array, good[:-1]), odd]
-        model = model_of(task, random_state=None).fit(X, y, init_score=scores)
-        same = model_of(task).fit(X, y, init_score=good)
+        model = model_of(task).fit(X, y, init_score=scores)
         assert model.intercept_ == pytest.approx(same.intercept_, abs=0.4)

@@ -11,10 +11,8 @@ from interpret.glassbox import ExplainableBoostingRegressor
 from sklearn.metrics import mean_absolute_error, mean_gamma_deviance, mean_poisson_deviance
 
 from interpret_dp import (
-    Categorical,
     Continuous,
     DPExplainableBoostingRegressor,
-    PrivacyLedger,
     Schema,
     load_model,
     private_metrics,
@@ -24,8 +22,9 @@ from interpret_dp.ebm.losses.gamma import GammaDeviance
 from interpret_dp.explanation.plots.prediction import outcome_text, prediction_figure
 from interpret_dp.explanation.plots.term import term_figure
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
+from tests.ebm import tasks
+from tests.ebm.tasks import FEATURES
 
-FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}
 TARGETS = {"poisson_deviance": Continuous(0, 20), "gamma_deviance": Continuous(1, 1000)}
 DEVIANCES = {
     "poisson_deviance": mean_poisson_deviance,
@@ -44,15 +43,8 @@ def table(objective, n_rows=4000, seed=3):
 
 
 def model_of(objective, **parameters):
-    settings = {"epsilon": 20.0, "n_jobs": 1} | parameters
-    schema = settings.pop("schema", Schema(FEATURES, target=TARGETS.get(objective)))
-    return DPExplainableBoostingRegressor(
-        objective=objective,
-        schema=schema,
-        ledger=PrivacyLedger.in_memory(),
-        dataset="d",
-        **settings,
-    )
+    settings = {"schema": Schema(FEATURES, target=TARGETS.get(objective))} | parameters
+    return tasks.model_of("regression", objective=objective, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +151,7 @@ def test_where_noise_drowns_everything_the_mean_is_left(objective):
 # ---------------------------------------------------------------------------------- privacy
 
 
-@pytest.mark.parametrize("last", [0, -1, 20, 1000, 1e300, np.inf, np.nan, None, "seven", True])
+@pytest.mark.parametrize("last", [-1, 1000, 1e300, np.inf, np.nan, "seven"])
 @pytest.mark.parametrize("objective", TARGETS)
 def test_one_row_moves_no_integer_farther_than_declared(objective, last):
     X, y, _ = table(objective, 40)
