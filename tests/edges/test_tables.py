@@ -29,7 +29,6 @@ from tests.contract.explainers.registry import (
 from tests.edges.tables import (
     KINDS,
     PLAIN,
-    REFUSED,
     Drawn,
     declared,
     drawn_tables,
@@ -95,19 +94,6 @@ def test_any_table_is_fitted_or_refused(name: str) -> None:
     assert sum(not isinstance(result, OURS) for result in results) >= len(results) / 4
 
 
-@pytest.mark.parametrize("kind", REFUSED)
-def test_dtypes_that_are_neither_numbers_nor_text_are_named(name: str, kind: str) -> None:
-    cells = KINDS[kind](np.random.default_rng(0), 4)
-    # pandas makes objects of bytes, and each of these then counts as an undeclared level.
-    is_array = kind == "bytes"
-    X = cells.reshape(-1, 1) if is_array else pd.DataFrame({"a": cells})
-    names = {"feature_names": ["a"]} if is_array else {}
-    schema = Schema({"a": Continuous(0, 1)}, target=EXPLAINERS[name].target)
-    error = attempt(name, X, [0, 1, 0, 1], new_ledger(), schema=schema, **names)
-    assert isinstance(error, OURS)
-    assert "'a'" in str(error)
-
-
 @pytest.mark.parametrize(
     ("X", "said"),
     [
@@ -135,23 +121,6 @@ def test_what_is_no_table_is_said(name: str, X: Any, said: str) -> None:
     error = attempt(name, X, [0, 1], new_ledger(), schema=schema)
     assert isinstance(error, OURS)
     assert said in str(error)
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        *(None, 5, "text", {"a": 1}, object(), [], [0], [0, 1, 0], np.zeros((2, 2)), np.array(0)),
-        np.array([1j, 2]),
-        pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"])),
-    ],
-    ids=lambda y: type(y).__name__,
-)
-@pytest.mark.parametrize("name", names("interactive", "background", "surrogate", only=ONE_EACH))
-def test_what_is_no_target_is_said(name: str, y: Any) -> None:
-    schema = Schema({"a": Continuous(0, 1)}, target=EXPLAINERS[name].target)
-    error = attempt(name, pd.DataFrame({"a": [0.0, 1.0]}), y, new_ledger(), schema=schema)
-    assert isinstance(error, OURS)
-    assert "y" in str(error)
 
 
 @pytest.mark.parametrize("name", ["binary", "regression", "metrics"])
