@@ -15,13 +15,24 @@ SQUARED_LOSS = LossScale(curvature=1.0, step=1.0)
 @given(
     mu=st.floats(1e-3, 20),
     n_terms=st.integers(1, 200),
-    rounds=st.integers(0, 500),
+    rounds=st.none() | st.integers(0, 500),
     share=st.floats(0.01, 0.95),
+    n_pairs=st.integers(0, 40),
+    n_chosen=st.integers(0, 40),
 )
-def test_plan_spends_the_whole_budget_and_no_more(mu, n_terms, rounds, share):
-    config = TrainerConfig(mu=mu, n_terms=n_terms, max_bins=32, rounds=rounds, binning_share=share)
-    cost = config.plan().cost.mu
-    assert cost == pytest.approx(mu, rel=1e-9)
+def test_plan_spends_the_whole_budget_and_no_more(mu, n_terms, rounds, share, n_pairs, n_chosen):
+    n_chosen = min(n_chosen, n_pairs)
+    config = TrainerConfig(
+        **{"mu": mu, "n_terms": n_terms, "max_bins": 32, "rounds": rounds, "binning_share": share},
+        **{"n_pairs": n_pairs, "n_chosen_pairs": n_chosen},
+    )
+    plan = config.plan()
+    assert plan.cost.mu == pytest.approx(mu, rel=1e-8)
+    assert plan.cost.delta == 0.0
+    counts = {part.name: part.count for part in plan.releases}
+    assert counts.get("pair bins", 0) == n_pairs
+    assert counts.get("pair selection", 0) == n_chosen
+    assert counts.get("pairs", 0) == n_pairs * config.n_rounds
 
 
 def test_binning_share_is_a_share_of_mu_squared():

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -65,7 +66,7 @@ class Stopping:
                 raise self.error(SECRET)
             self.requests[-1]["begun"] += 1
             if is_here and self.when == "within":
-                with use_broken(session, self.error):
+                with mock.patch.object(session, "_randomness", broken(self.error)):
                     return release(session, *arguments, **keywords)
             found = release(session, *arguments, **keywords)
             if is_here:
@@ -75,26 +76,13 @@ class Stopping:
         return stopped
 
 
-class use_broken:  # noqa: N801
-    """Make the session's noise fail while it is drawn."""
+def broken(error: type[BaseException]) -> SeededRandomness:
+    """Return noise that fails while it is drawn."""
 
-    def __init__(self, session: Any, error: type[BaseException]) -> None:
-        self.session, self.error = session, error
+    def fail(*_: Any) -> Any:
+        raise error(SECRET)
 
-    def __enter__(self) -> None:
-        error = self.error
-
-        class Broken(SeededRandomness):
-            def noise(self, sigma: float, size: int) -> Any:
-                raise error(SECRET)
-
-            def below(self, bound: int) -> int:
-                raise error(SECRET)
-
-        self.kept, self.session._randomness = self.session._randomness, Broken(0)
-
-    def __exit__(self, *_: object) -> None:
-        self.session._randomness = self.kept
+    return type("Broken", (SeededRandomness,), {"noise": fail, "below": fail})(0)
 
 
 def requested(name: str, ledger: PrivacyLedger, **given: Any) -> Any:

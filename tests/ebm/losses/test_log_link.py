@@ -165,13 +165,6 @@ def test_one_row_moves_no_integer_farther_than_declared(objective, last):
         assert report.ok, str(report)
 
 
-@pytest.mark.parametrize("objective", TARGETS)
-def test_the_plan_is_that_of_squared_loss(objective, models):
-    X, y, _ = table(objective, 300)
-    squared = model_of("rmse", schema=Schema(FEATURES, TARGETS[objective])).fit(X, y)
-    assert models[objective].guarantee_.releases == squared.guarantee_.releases
-
-
 # -------------------------------------------------------------- files, tables, SQL, figures
 
 
@@ -179,10 +172,6 @@ def test_the_plan_is_that_of_squared_loss(objective, models):
 def test_files_keep_the_link(objective, models, tmp_path):
     X = table(objective, 100)[0]
     model = models[objective]
-    model.save(tmp_path / "model.json")
-    loaded = load_model(tmp_path / "model.json")
-    assert (loaded.link_, loaded.objective) == ("log", objective)
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     document = model.released_.to_dict() | {"link": "logs"}
     (tmp_path / "model.json").write_text(json.dumps(document))
     with pytest.raises(ValueError, match="link is 'logs'"):

@@ -17,7 +17,7 @@ from interpret_dp import (
     SchemaError,
 )
 from interpret_dp.accounting import mu_of_budget
-from interpret_dp.ebm.config import MOST_LEVELS, BoostingSettings, TrainerConfig
+from interpret_dp.ebm.config import MOST_LEVELS, BoostingSettings
 from interpret_dp.ebm.pairs.boosting import PairUpdates
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, pair_task
 from interpret_dp.ebm.pairs.training import _coarse_bins
@@ -171,21 +171,6 @@ def test_pairs_and_monotone_features_and_log_links(data):
 
 
 # ------------------------------------------------------------------------ what it costs
-
-
-@pytest.mark.parametrize(("n_pairs", "n_chosen"), [(0, 0), (1, 0), (3, 0), (3, 3), (40, 2)])
-@pytest.mark.parametrize("rounds", [None, 0, 3])
-def test_the_plan_costs_what_was_given(n_pairs, n_chosen, rounds):
-    config = TrainerConfig(
-        mu=0.3, n_terms=6, max_bins=32, rounds=rounds, n_pairs=n_pairs, n_chosen_pairs=n_chosen
-    )
-    plan = config.plan()
-    assert plan.cost.mu == pytest.approx(0.3, rel=1e-8)
-    assert plan.cost.delta == 0.0
-    counts = {part.name: part.count for part in plan.releases}
-    assert counts.get("pair bins", 0) == n_pairs
-    assert counts.get("pair selection", 0) == n_chosen
-    assert counts.get("pairs", 0) == n_pairs * config.n_rounds
 
 
 def test_bill_and_guarantee_name_the_pairs(classifier, data):

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from interpret_dp.ebm.trainer import binning
 from interpret_dp.ebm.trainer.binning import (
     Counts,
     merge_bins,
@@ -89,12 +88,3 @@ def test_any_counts_are_smoothed(noisy, noise):
         np.testing.assert_array_equal(own, kept)
         # A mean of neighbours is between them, and a coefficient never grows.
         assert np.abs(one).max() <= len(own) * np.abs(own).max() + 1e-9
-
-
-@given(noisy=histograms)
-def test_wavelets_that_are_kept_add_up_to_the_counts(noisy):
-    for one in noisy:
-        details, widest = binning._transformed(one)
-        whole = [binning._knots()] * len(details)
-        back = binning._summed(details, widest, whole)
-        np.testing.assert_allclose(back[: len(one)], one, rtol=1e-9, atol=1e-9 * np.abs(one).max())
