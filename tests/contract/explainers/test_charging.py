@@ -184,6 +184,7 @@ FROM_ZERO = Schema(FEATURES, target=Continuous(0, 9))
 GAMMA = {"objective": "gamma_deviance"}
 UNFITTED = DPExplainableBoostingClassifier()
 RNG = np.random.default_rng(0)
+PAIR = {"interactions": [("a", "b")]}
 RISING = {"monotone_constraints": {"a": 1}}
 ODD_FEATURE = Schema({"weight": Continuous(0, 1)}, target=Categorical([0, 1]))
 
@@ -228,8 +229,23 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     (ADDITIVE, {"exclude": [0, 1]}, ValueError, "leaves no feature"),
     *(
         (ADDITIVE, {"interactions": value}, (TypeError, ValueError), "interactions is ")
-        for value in (10**400, -(10**400), np.array(2))
+        for value in (10**400, -1, 1.5, "3", "manyx", True, {"a": "b"}, np.array(2))
     ),
+    *(
+        (("binary", "regression"), {"interactions": pairs}, (TypeError, ValueError), message)
+        for pairs, message in (
+            ([("a", "b", "a")], "names 3 features; it must name two"),
+            ([("a", "a")], "one feature twice"),
+            ([("a", "weight")], "the feature 'weight'"),
+            ([("a", 2)], "the feature 2"),
+            (["a"], "must be a pair"),
+        )
+    ),
+    (("binary",), PAIR | {"exclude": ["a"]}, SchemaError, "no term of its own"),
+    (("binary",), PAIR | RISING, SchemaError, "'a', which monotone_constraints keeps monotone"),
+    (("binary",), {"interactions": 1, "schema": UNLABELLED}, SchemaError, "declared class labels"),
+    (("multiclass",), PAIR, ValueError, "has 3 classes"),
+    (("counts",), PAIR, ValueError, "under a log link pairs are not offered"),
     (ADDITIVE, {"monotone_constraints": np.array(1)}, TypeError, "monotone_constraints is "),
     *((ADDITIVE, {"verbose": value}, TypeError, "verbose is ") for value in (pd.NA, "no", [])),
     (ADDITIVE, {"sample_weight": np.ones(4)}, SchemaError, "X and sample_weight must have"),
