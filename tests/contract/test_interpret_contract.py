@@ -81,21 +81,14 @@ def check_explanation(explanation: Any) -> None:
 # ---------------------------------------------------------------------- fits and explains
 
 
-@pytest.mark.parametrize(
-    "bounds",
-    [
-        dict.fromkeys(range(4), (-3, 3)),
-        dict.fromkeys("ABCD", (-3, 3)),
-        np.array([[-3.0, 3.0]] * 4),
-    ],
-)
-def test_bounds_from_outside_are_taken_without_a_warning(bounds):
+def test_bounds_from_outside_are_taken_without_a_warning():
+    """Other forms: tests/schema/test_arguments.py."""
     rng = np.random.default_rng(7)
     X, y = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("ABCD")), rng.normal(size=400)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = DPExplainableBoostingRegressor(
-            **{"privacy_bounds": bounds, "max_bins": np.int64(16)},
+            **{"privacy_bounds": np.array([[-3.0, 3.0]] * 4), "max_bins": np.int64(16)},
             **{"privacy_target_min": np.float64(-3), "privacy_target_max": np.int64(3)},
         ).fit(X, y)
     check_fitted(model, X)

@@ -26,14 +26,7 @@ from tests.contract.explainers.registry import (
     names,
     new_ledger,
 )
-from tests.edges.tables import (
-    KINDS,
-    PLAIN,
-    Drawn,
-    declared,
-    drawn_tables,
-    specs,
-)
+from tests.edges.tables import KINDS, PLAIN, Drawn, declared, drawn_tables, specs
 
 # What a user is told about preprocessing, undeclared columns and shapes.
 pytestmark = pytest.mark.filterwarnings("ignore")

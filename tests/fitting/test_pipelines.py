@@ -283,10 +283,7 @@ def test_a_warning_turned_into_an_error_spends_nothing(rows: Any) -> None:
 
 def test_the_warning_points_at_the_users_line(rows: Any) -> None:
     pipe = make_pipeline(StandardScaler(), model())
-    for call in (
-        lambda: pipe.fit(*rows),
-        lambda: cross_val_score(pipe, *rows, cv=2),
-    ):
+    for call in (lambda: pipe.fit(*rows), lambda: cross_val_score(pipe, *rows, cv=2)):
         with pytest.warns(PrivacyWarning) as caught:
             call()
         assert {one.filename for one in caught if one.category is PrivacyWarning} == {__file__}
