@@ -128,17 +128,8 @@ class Undeclared(TransformerMixin, BaseEstimator):
         return X
 
 
-class WithoutTags:
+class WithoutTags(Undeclared):
     """A step that scikit-learn accepts and whose tags cannot be read."""
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {}
-
-    def fit(self, X: Any, y: Any = None) -> WithoutTags:
-        return self
-
-    def transform(self, X: Any) -> Any:
-        return X
 
     def __sklearn_tags__(self) -> Any:
         raise NotImplementedError
