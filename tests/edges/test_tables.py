@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -80,35 +79,6 @@ def test_any_table_is_fitted_or_refused(name: str) -> None:
     check()
     # The control: the strategies must not draw refusals alone.
     assert sum(not isinstance(result, OURS) for result in results) >= len(results) / 4
-
-
-@pytest.mark.parametrize(
-    ("X", "said"),
-    [
-        (None, "NoneType"),
-        (5, "int"),
-        ("text", "str"),
-        (b"bytes", "bytes"),
-        ({"a": [1]}, "dict"),
-        (object(), "object"),
-        (np.zeros(3), "1D"),
-        (np.zeros(()), "0D"),
-        (np.zeros((2, 0)), "0 feature"),
-        ([], "0 feature"),
-        ([[1], [1, 2]], "length"),
-        ([1, 2], "1D"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a'"),
-        (pd.Series([1.0]), "1D"),
-        ((row for row in [[1]]), "generator"),
-        (pl.DataFrame({"a": [0.0, 1.0]}).lazy(), "Run its query first"),
-    ],
-    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value[:8],
-)
-def test_what_is_no_table_is_said(name: str, X: Any, said: str) -> None:
-    schema = Schema({"a": Continuous(0, 1)}, target=EXPLAINERS[name].target)
-    error = attempt(name, X, [0, 1], new_ledger(), schema=schema)
-    assert isinstance(error, OURS)
-    assert said in str(error)
 
 
 @pytest.mark.parametrize("name", ["binary", "regression", "metrics"])

@@ -45,7 +45,7 @@ def fitted(name: str, X: Any, y: Any = TARGET, *, seed: int | None = 1, **given:
     settings = {"schema": schema_of(name), "epsilon": 100.0}
     if isinstance(explainer, Lime):
         settings["per_query"] = 20.0
-    if not hasattr(X, "columns") and not hasattr(X, "column_names"):
+    if not hasattr(type(X), "columns") and not hasattr(X, "column_names"):
         settings["feature_names"] = list(COLUMNS)
     with use_randomness(SeededRandomness(seed)) if seed is not None else nullcontext():
         return explainer.fit(X, y, **settings | given)

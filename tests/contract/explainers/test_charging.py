@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
@@ -358,12 +359,29 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     (("lime",), {"per_query": 0.1}, TypeError, "has no parameter per_query: it is charged once"),
     (("lime",), {"colour": 1}, TypeError, r"has no parameter colour\. It takes .*, background"),
     (BLACK_BOXES, {"trained_on_same_people": "no"}, TypeError, "trained_on_same_people is 'no'"),
-    (BLACK_BOXES, {"X": {"a": [1]}}, TypeError, "X is"),
     (("metrics",), {"models": {}}, TypeError, "must be a mapping from names"),
     (("metrics",), {"models": {"a": 3}}, TypeError, r"models\['a'\] is of type int; it must be"),
     (("metrics",), {"models": {"a": UNFITTED}}, TypeError, "must be a fitted"),
     (("metrics",), {"X": pd.DataFrame({"a": [1.0] * N_ROWS})}, SchemaError, "lacks column 'b'"),
     (ONE_EACH, {"X": frame().assign(b=1)}, SchemaError, "'b' has a dtype of integers"),
+    *(
+        (ONE_EACH, {"X": X, "feature_names": None}, TypeError, type(X).__name__)
+        for X in (None, 5, "text", b"bytes", {"a": [1]}, object(), (row for row in [[1]]))
+    ),
+    *(
+        (ONE_EACH, {"X": X, "feature_names": None}, (TypeError, ValueError), said)
+        for X, said in (
+            (np.zeros(()), "0D"),
+            (np.zeros(3), "1D"),
+            ([1, 2], "1D"),
+            (pd.Series([1.0]), "1D"),
+            (np.zeros((2, 0)), "0 feature"),
+            ([], "0 feature"),
+            ([[1], [1, 2]], "length"),
+            (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a'"),
+            (pl.DataFrame({"a": [0.0, 1.0]}).lazy(), "Run its query first"),
+        )
+    ),
     *(
         (ONE_EACH, {"X": frame().assign(a=KINDS[kind](RNG, N_ROWS))}, OURS, "'a'")
         for kind in REFUSED
