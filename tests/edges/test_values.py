@@ -153,18 +153,14 @@ def test_targets_of_explained_rows_must_be_numbers(y: list[Any]) -> None:
 WIDE, LEVELS = 300, 300
 
 
-def _wide(n_columns: int = WIDE) -> pd.DataFrame:
-    cells = np.random.default_rng(0).uniform(size=(40, n_columns))
-    return pd.DataFrame(cells, columns=[f"c{at}" for at in range(n_columns)])
-
-
 ACROSS = Schema(default=Continuous(0, 1), target=Categorical([0, 1]))
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", names(only=("binary", "interactive", "maps")))
 def test_wide_tables_are_fitted_explained_and_copied(name: str) -> None:
-    X = _wide()
+    cells = np.random.default_rng(0).uniform(size=(40, WIDE))
+    X = pd.DataFrame(cells, columns=[f"c{at}" for at in range(WIDE)])
     given = {"feature_names": None} if name in ("interactive") else {}
     y = (X["c0"] > 0.5).astype(int)
     result = attempt(name, X, y, new_ledger(), schema=ACROSS, **given)
@@ -187,8 +183,6 @@ def test_a_category_of_300_levels_and_a_target_of_100(name: str) -> None:
 # -------------------------------------------------------------------- any value for any parameter
 
 
-TABLE = pd.DataFrame({"a": np.linspace(0, 1, 8), "b": ["x", "y"] * 4})
-Y = [0, 1] * 4
 ODD = st.sampled_from(
     [
         *(None, True, False, 0, -1, 1, 2, 0.5, 1e-320, 1e308, 10**400, -(10**400)),
@@ -201,13 +195,6 @@ ODD = st.sampled_from(
 # What a request is about, and counts whose large values are only slow: 10**6 rounds are allowed.
 _FIXED = {"self", "X", "y", "models", "model", "data", "ledger", "dataset", "schema"}
 _SLOW = {"max_rounds", "steps", "epochs", "n_maps", "sampling_rate", "batch_size", "n_jobs"}
-
-
-def _schema(name: str) -> Schema:
-    kinds: dict[str, Any] = {"a": Continuous(0, 1), "b": Categorical(["x", "y"])}
-    if name == "metrics":
-        kinds["b"] = Categorical([0, 1, "x"])
-    return Schema(kinds, target=EXPLAINERS[name].target)
 
 
 def _parameters(name: str) -> list[str]:
@@ -230,7 +217,9 @@ def test_any_value_of_a_parameter_is_taken_or_refused(name: str) -> None:
     @settings(max_examples=15 if name == "maps" else 30)
     @given(st.sampled_from(_parameters(name)), ODD)
     def check(parameter: str, value: Any) -> None:
+        given = {"schema": Schema(SCHEMA, target=EXPLAINERS[name].target), parameter: value}
         if not _is_slow(parameter, value):
-            attempt(name, TABLE, Y, new_ledger(), **{"schema": _schema(name), parameter: value})
+            X = _frame([at / 7 for at in range(8)], 8).astype({"a": float})
+            attempt(name, X, [0, 1] * 4, new_ledger(), **given)
 
     check()

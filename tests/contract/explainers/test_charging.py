@@ -37,7 +37,7 @@ from tests.contract.explainers.registry import (
     names,
     new_ledger,
 )
-from tests.contract.explainers.tables import FEATURES, N_ROWS, TARGET, fitted, frame
+from tests.contract.explainers.tables import FEATURES, N_ROWS, TARGET, frame, requested
 from tests.edges.tables import KINDS, REFUSED
 
 
@@ -47,13 +47,6 @@ def charged(ledger: PrivacyLedger) -> GdpPair:
     assert spent.open_reservations == 0
     assert ledger.verify() == ledger.head
     return GdpPair(spent.mu, spent.delta)
-
-
-def requested(name: str, account: PrivacyLedger | str | None, /, **given: Any) -> Any:
-    """Make a request of the registry's small budget, with the system's noise."""
-    charges = {"ledger": account, "dataset": DATASET} if account is not None else {}
-    settings = EXPLAINERS[name].parameters | charges | given
-    return fitted(name, settings.pop("X", frame()), seed=None, **settings)
 
 
 def stated(name: str, result: Any) -> GdpPair:

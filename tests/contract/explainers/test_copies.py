@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from interpret_dp import PrivacyLedger
 from tests.contract.explainers.registry import DATASET, EXPLAINERS, Lime, names
-from tests.contract.explainers.tables import TARGET, fitted, frame
+from tests.contract.explainers.tables import TARGET, frame, requested
 from tests.explanation.influences import (
     adult_explanation,
     explanation_of,
@@ -50,8 +50,7 @@ def results(account: PrivacyLedger) -> Any:
 
     def result(name: str) -> Any:
         if name not in found:
-            given = EXPLAINERS[name].parameters | {"ledger": account, "dataset": DATASET}
-            found[name] = fitted(name, frame(), seed=None, **given)
+            found[name] = requested(name, account)
         return found[name]
 
     return result

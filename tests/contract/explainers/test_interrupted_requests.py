@@ -20,8 +20,8 @@ from interpret_dp import PrivacyLedger, ReleaseError
 from interpret_dp.ebm import config
 from interpret_dp.mechanisms import SeededRandomness
 from interpret_dp.release import ReleaseSession
-from tests.contract.explainers.registry import DATASET, EXPLAINERS, names
-from tests.contract.explainers.tables import fitted, frame
+from tests.contract.explainers.registry import DATASET, names
+from tests.contract.explainers.tables import requested
 
 # Of 24 rows nothing that is undeclared is found.
 pytestmark = pytest.mark.filterwarnings("ignore::interpret_dp.DeclarationWarning")
@@ -85,12 +85,6 @@ def broken(error: type[BaseException]) -> SeededRandomness:
     return type("Broken", (SeededRandomness,), {"noise": fail, "below": fail})(0)
 
 
-def requested(name: str, ledger: PrivacyLedger, **given: Any) -> Any:
-    """Make a request of the registry, with frozen noise."""
-    settings = EXPLAINERS[name].parameters | {"ledger": ledger, "dataset": DATASET} | given
-    return fitted(name, frame(), seed=3, **settings)
-
-
 # Counts are released as numbers are, and a background for SHAP values as one for LIME. A training
 # of maps that is stopped is charged by a rule of its own, below.
 REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -119,7 +113,7 @@ def attempt(
     ledger = PrivacyLedger.in_memory()
     stopping.calls, stopping.at, stopping.requests = 0, at, []
     try:
-        requested(name, ledger, **given)
+        requested(name, ledger, seed=3, **given)
     except (ReleaseError, KeyboardInterrupt) as error:
         return ledger, error
     return ledger, None
@@ -185,7 +179,7 @@ def test_stopped_at_every_release(
             check_the_rule(ledger, stopping, failure)
     # What follows on the same ledger is charged as if nothing had happened.
     before, stopping.at = ledger.spent(DATASET).mu, None
-    requested(name, ledger, **given)
+    requested(name, ledger, seed=3, **given)
     both = math.hypot(before, whole.spent(DATASET).mu)
     assert ledger.spent(DATASET).mu == pytest.approx(both, rel=0.02)
 

@@ -44,13 +44,6 @@ def test_merging_keeps_order_and_weight(counts, target, total, lightest):
         assert (inner <= index).sum() == cut
 
 
-def test_levels_of_a_categorical_feature_stay_apart():
-    bins = merge_bins(np.array([1.0, 5.0, 0.0, 9.0, 2.0]), None, 1, 17.0)
-    np.testing.assert_array_equal(bins.code_map, np.arange(5))
-    np.testing.assert_allclose(bins.weights, [1.0, 5.0, 0.0, 9.0, 2.0], atol=1e-6)
-    assert bins.cuts is None
-
-
 def test_public_bins_end_where_fine_bins_do():
     bins = public_bins(6, np.array([1.0, 2.0, 4.0, 4.5, 9.0]), np.array([2.0, 4.2]))
     np.testing.assert_array_equal(bins.code_map, [0, 1, 1, 2, 2, 3, 3, 4])
