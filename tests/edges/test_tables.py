@@ -30,11 +30,6 @@ from tests.edges.tables import KINDS, PLAIN, Drawn, declared, drawn_tables, spec
 # What a user is told about preprocessing, undeclared columns and shapes.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-EXAMPLES = {
-    **{"binary": 15, "regression": 12, "interactive": 8, "surrogate": 8, "background": 15},
-    **{"maps": 8, "metrics": 8},
-}
-
 
 @pytest.fixture(params=names(only=ONE_EACH))
 def name(request: pytest.FixtureRequest) -> str:
@@ -59,7 +54,7 @@ def _named(drawn: Drawn, X: Any) -> dict[str, Any]:
 def test_any_table_is_fitted_or_refused(name: str) -> None:
     results: list[Any] = []
 
-    @settings(max_examples=EXAMPLES[name])
+    @settings(max_examples=15 if name in ("binary", "regression", "background") else 8)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         kinds = data.draw(st.sampled_from([PLAIN, PLAIN, None]))

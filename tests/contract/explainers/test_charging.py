@@ -252,12 +252,7 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     ),
     (("binary",), {"init_score": TEXTS}, SchemaError, "init_score has a dtype"),
     (("binary",), {"init_score": np.ones(4)}, SchemaError, "or not as many rows as X; it must"),
-    (
-        ("binary",),
-        {"init_score": np.ones((N_ROWS, 2))},
-        SchemaError,
-        "another number of columns.*1 columns: the logit",
-    ),
+    (("binary",), {"init_score": np.ones((N_ROWS, 2))}, SchemaError, "columns.*1 columns: the l"),
     (("multiclass",), {"init_score": np.ones(N_ROWS)}, SchemaError, "3 columns: one score a class"),
     (("regression",), {"init_score": 3}, TypeError, "init_score"),
     (("regression",), {"init_score": 1j * START}, SchemaError, "init_score has dtype complex"),
@@ -275,11 +270,12 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
     *(
         (
             ("regression",),
-            {"schema": UNLABELLED, "privacy_target_min": lower, "privacy_target_max": upper},
+            {"schema": UNLABELLED} | ends,
             SchemaError,
             "Change the unit of the target",
         )
-        for lower, upper in ((0.0, 5e-324), (0.0, 1e200), (None, 5e-324), (-1.7e308, None))
+        for low, high in ((0.0, 5e-324), (0.0, 1e200), (None, 5e-324), (-1.7e308, None))
+        for ends in [{"privacy_target_min": low, "privacy_target_max": high}]
     ),
     *(
         (ADDITIVE, {"monotone_constraints": given}, error, message)
