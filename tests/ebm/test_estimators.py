@@ -20,20 +20,6 @@ def classifier(cohort):
     )
 
 
-# ---------------------------------------------------------------- what a fit promises
-
-
-def test_classic_composition_costs_accuracy_not_privacy(cohort):
-    fits = {
-        name: DPExplainableBoostingClassifier(schema=cohort.schema, composition=name).fit(
-            cohort.X, cohort.y
-        )
-        for name in ("gdp", "classic")
-    }
-    assert fits["classic"].guarantee_.mu < fits["gdp"].guarantee_.mu
-    assert fits["classic"].noise_scale_binning_ > fits["gdp"].noise_scale_binning_
-
-
 def test_excluded_features_have_no_term_and_cost_nothing(cohort, classifier):
     model = DPExplainableBoostingClassifier(
         epsilon=2.0, delta=1e-6, schema=cohort.schema, exclude=["age", ["bmi"], -1]

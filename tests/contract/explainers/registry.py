@@ -87,12 +87,6 @@ class Explainer:
         assert np.array_equal(again.predict(X), result.predict(X))
         assert repr(result)
 
-    def request(self, X: Any, y: Any, **given: Any) -> Any:
-        """Fit and use it as a user would."""
-        result = self.fit(X, y, **given)
-        self.use(result, X, y)
-        return result
-
     def published(self, result: Any) -> Any:
         """Return all that was released, but for the ledger's head; equal if bit for bit equal."""
         document = result.to_released().to_dict()
@@ -368,7 +362,8 @@ def attempt(name: str, X: Any, y: Any, ledger: PrivacyLedger, **parameters: Any)
     before = ledger.entries()
     given = EXPLAINERS[name].parameters | {"ledger": ledger, "dataset": DATASET} | parameters
     try:
-        result = EXPLAINERS[name].request(X, y, **given)
+        result = EXPLAINERS[name].fit(X, y, **given)
+        EXPLAINERS[name].use(result, X, y)
     except OURS as error:
         check_error(error)
         # What was released before the error is charged; the request that failed is not.
