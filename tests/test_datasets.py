@@ -1,4 +1,5 @@
 from types import SimpleNamespace
+from unittest.mock import Mock
 from urllib.error import URLError
 
 import numpy as np
@@ -114,28 +115,20 @@ def test_benchmark_comes_from_the_folder(tmp_path, monkeypatch):
     ],
 )
 def test_benchmark_falls_back_to_openml(name, openml_name, raw, expected, tmp_path, monkeypatch):
-    asked = []
-
-    def fetch_openml(**arguments):
-        asked.append(arguments["name"])
-        return SimpleNamespace(
-            data=pd.DataFrame({"a": [1, 2]}), target=pd.Series(raw, name="class")
-        )
-
+    found = SimpleNamespace(data=pd.DataFrame({"a": [1, 2]}), target=pd.Series(raw, name="class"))
+    fetch_openml = Mock(return_value=found)
     monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch_openml)
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
     X, y = load_benchmark(name)
-    assert asked == [openml_name]
+    assert fetch_openml.call_args.kwargs["name"] == openml_name
     assert list(X.columns) == ["a"]
     assert y.name == "target"
     assert y.tolist() == expected
 
 
 def test_missing_benchmark_says_how_to_get_it(monkeypatch):
-    def fetch_openml(**arguments):
-        raise URLError("unreachable")
-
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch_openml)
+    unreachable = Mock(side_effect=URLError("unreachable"))
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", unreachable)
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     with pytest.raises(FileNotFoundError, match=f"Set {DATA_VARIABLE} to a folder"):
         load_benchmark("elevators")

@@ -5,6 +5,7 @@ import math
 import traceback
 import weakref
 from types import TracebackType
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -77,16 +78,12 @@ def spent_mu(ledger, dataset="people"):
 
 def test_an_unused_part_of_the_plan_is_charged_too(monkeypatch):
     """It cannot be returned: whether it was used may depend on the rows. So if the ledger fails."""
-
-    def locked(*arguments):
-        raise LedgerError("The ledger is locked.")
-
     ledger = PrivacyLedger.in_memory()
     with open_session(ledger) as session:
         release(session)
     assert spent_mu(ledger) == PLAN.cost.mu
     ledger = PrivacyLedger.in_memory()
-    monkeypatch.setattr(ledger, "commit", locked)
+    monkeypatch.setattr(ledger, "commit", Mock(side_effect=LedgerError("The ledger is locked.")))
     with pytest.raises(LedgerError), open_session(ledger) as session:
         release(session)
     assert spent_mu(ledger) == PLAN.cost.mu
@@ -454,11 +451,8 @@ def test_a_ledger_that_fails_while_a_failure_is_charged(release_first, monkeypat
 def test_the_error_does_not_keep_itself_alive():
     """A cycle from error to frame to error would keep the rows until the next collection."""
 
-    class Rows:
-        pass
-
     def attempt_with_rows():
-        rows = Rows()
+        rows = np.ones(3)
         watched = weakref.ref(rows)
         try:
             with open_session(PrivacyLedger.in_memory()):

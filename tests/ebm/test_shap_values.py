@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -96,12 +97,8 @@ def test_shaps_plots_take_them() -> None:
 
 def test_without_shap_a_plain_object_has_the_same_figures(monkeypatch: Any) -> None:
     model = fitted("pairs")
-
-    def missing() -> None:
-        raise ModuleNotFoundError("shap")
-
     expected = model.shap_values(ROWS)
-    monkeypatch.setattr(module, "load_shap", missing)
+    monkeypatch.setattr(module, "load_shap", Mock(side_effect=ModuleNotFoundError("shap")))
     plain = model.shap_values(ROWS)
     assert isinstance(plain, AdditiveShapValues)
     np.testing.assert_array_equal(plain.values, expected.values)
