@@ -197,10 +197,6 @@ _FIXED = {"self", "X", "y", "models", "model", "data", "ledger", "dataset", "sch
 _SLOW = {"max_rounds", "steps", "epochs", "n_maps", "sampling_rate", "batch_size", "n_jobs"}
 
 
-def _parameters(name: str) -> list[str]:
-    return [p for p in inspect.signature(EXPLAINERS[name].kind).parameters if p not in _FIXED]
-
-
 def _is_slow(parameter: str, value: Any) -> bool:
     if parameter not in _SLOW:
         return False
@@ -214,8 +210,10 @@ def _is_slow(parameter: str, value: Any) -> bool:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", names(only=ONE_EACH))
 def test_any_value_of_a_parameter_is_taken_or_refused(name: str) -> None:
+    parameters = [p for p in inspect.signature(EXPLAINERS[name].kind).parameters if p not in _FIXED]
+
     @settings(max_examples=15 if name == "maps" else 30)
-    @given(st.sampled_from(_parameters(name)), ODD)
+    @given(st.sampled_from(parameters), ODD)
     def check(parameter: str, value: Any) -> None:
         given = {"schema": Schema(SCHEMA, target=EXPLAINERS[name].target), parameter: value}
         if not _is_slow(parameter, value):

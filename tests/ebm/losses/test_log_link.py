@@ -11,7 +11,6 @@ from sklearn.metrics import mean_absolute_error, mean_gamma_deviance, mean_poiss
 
 from interpret_dp import Continuous, Schema, private_metrics
 from interpret_dp.audit import replay
-from interpret_dp.ebm.losses.gamma import GammaDeviance
 from interpret_dp.explanation.plots.prediction import outcome_text, prediction_figure
 from interpret_dp.explanation.plots.term import term_figure
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
@@ -205,10 +204,3 @@ def test_figures_and_the_editor_speak_of_the_logarithm(models):
     rows = (X["g"] == "a").to_numpy()
     np.testing.assert_allclose(edited.predict(X)[rows], np.exp(0.5) * model.predict(X)[rows])
     assert edited.to_released().link == "log"
-
-
-# ------------------------------------------------------------------------ public arithmetic
-
-
-def test_bounds_are_far_out_under_a_log_link():
-    assert GammaDeviance(1.0, 9.0, clip=2.0, spread=3.0).mean_slope(0.0) == 1.0

@@ -35,23 +35,16 @@ def data():
     return problem(12_000)
 
 
-@pytest.fixture(scope="module")
-def classifier(data):
-    return DPExplainableBoostingClassifier(
-        schema=LABELS, epsilon=2.0, delta=1e-6, interactions=NAMED
-    ).fit(data.X, data.labels)
+@pytest.fixture(scope="module", params=[LABELS, COSTS])
+def model(request, data):
+    is_numeric = isinstance(request.param.target, Continuous)
+    kind = DPExplainableBoostingRegressor if is_numeric else DPExplainableBoostingClassifier
+    model = kind(schema=request.param, epsilon=2.0, delta=1e-6, interactions=NAMED)
+    return model.fit(data.X, target_of(model, data))
 
 
-@pytest.fixture(scope="module")
-def regressor(data):
-    return DPExplainableBoostingRegressor(
-        schema=COSTS, epsilon=2.0, delta=1e-6, interactions=NAMED
-    ).fit(data.X, data.costs)
-
-
-@pytest.fixture(params=["classifier", "regressor"])
-def model(request):
-    return request.getfixturevalue(request.param)
+def target_of(model, data):
+    return data.costs if model.schema is COSTS else data.labels
 
 
 # --------------------------------------------------------------------- what may be asked for
@@ -131,14 +124,15 @@ def test_a_monotone_feature_is_not_chosen(data):
 # ------------------------------------------------------------------------ what it costs
 
 
-def test_bill_and_guarantee_name_the_pairs(classifier, data):
-    guarantee = classifier.guarantee_
+def test_bill_and_guarantee_name_the_pairs(model, data):
+    guarantee = model.guarantee_
     assert guarantee.mu == pytest.approx(mu_of_budget(2.0, 1e-6), rel=1e-8)
     names = [share.name for share in guarantee.releases]
     assert names == [
         *("target", "bins", "weights", "pair bins", "boosting", "correlations", "pairs")
     ]
-    chosen = clone(classifier).set_params(interactions=1, max_rounds=1).fit(data.X, data.labels)
+    chosen = clone(model).set_params(interactions=1, max_rounds=1)
+    chosen.fit(data.X, target_of(model, data))
     shares = {share.name: share for share in chosen.guarantee_.releases}
     assert shares["pair selection"].count == 1
     assert "exponential mechanism" in chosen.guarantee_.mechanism
@@ -161,9 +155,7 @@ def test_the_interaction_is_learned(model, data):
     effect = model.eval_terms(data.X)[:, 5]
     true = interaction(data.X["age"], data.X["bmi"])
     assert np.corrcoef(effect, true)[0, 1] > 0.9
-    plain = clone(model).set_params(interactions=0)
-    target = data.labels if hasattr(model, "classes_") else data.costs
-    plain.fit(data.X, target)
+    plain = clone(model).set_params(interactions=0).fit(data.X, target_of(model, data))
 
     def fit_of(estimator):
         return np.corrcoef(estimator._predict_score(estimator._readable(data.X)), data.scores)[0, 1]
