@@ -193,6 +193,9 @@ def test_plans_are_checked():
         PlannedRelease("a", 0.1, 0)
     with pytest.raises(ValueError, match="each needs its own name"):
         ReleasePlan((PlannedRelease("a", 0.1, 1), PlannedRelease("a", 0.2, 1)))
+    for delta in (0.0, 1.0, -1e-9, math.nan):
+        with pytest.raises(ValueError, match="delta of each release 'levels' is"):
+            PlannedSelection("levels", 0.1, 1, delta)
 
 
 # ------------------------------------------------------------------------------- three kinds
@@ -272,12 +275,6 @@ def test_a_choice_gets_the_epsilon_of_its_plan_and_the_sensitivity_of_the_promis
         assert (name, scores, sensitivity) == ("start", [300, 100, 200], 7 * factor)
         assert mu_of_range(epsilon) == pytest.approx(0.3, rel=1e-9)
         assert mu_of_range(epsilon) <= 0.3
-
-
-@pytest.mark.parametrize("delta", [0.0, 1.0, -1e-9, math.nan])
-def test_a_selection_needs_a_delta(delta):
-    with pytest.raises(ValueError, match="delta of each release 'levels' is"):
-        PlannedSelection("levels", 0.1, 1, delta)
 
 
 # ---------------------------------------------------------------------------- charges of use
