@@ -18,22 +18,15 @@ from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema
 from tests.contract.explainers.registry import (
     EXPLAINERS,
     OF_ROWS,
-    ONE_EACH,
     OURS,
     attempt,
     check_error,
-    names,
     new_ledger,
 )
 from tests.edges.tables import KINDS, PLAIN, Drawn, declared, drawn_tables, specs
 
 # What a user is told about preprocessing, undeclared columns and shapes.
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture(params=names(only=ONE_EACH))
-def name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 def _table(drawn: Drawn) -> Any:

@@ -55,11 +55,6 @@ VALUES: dict[str, list[Any]] = {
 SCHEMA = {"a": Continuous(0, 1), "b": Categorical([0, 1, "x"])}
 
 
-@pytest.fixture(params=names(only=ONE_EACH))
-def name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 def _frame(cells: list[Any], n_rows: int) -> pd.DataFrame:
     b = pd.Series([0, 1] * n_rows, dtype=object)[:n_rows]
     return pd.DataFrame({"a": _repeated(cells, n_rows), "b": b})
@@ -110,7 +105,7 @@ def test_zero_rows_and_one_row(name: str, n_rows: int) -> None:
 
 
 def test_one_class_that_is_found_is_a_constant_model() -> None:
-    """Declaring one class alone is refused: tests/ebm/test_estimators.py."""
+    """Declaring one class alone is refused: tests/contract/explainers/test_charging.py."""
     model = DPExplainableBoostingClassifier(
         schema=Schema(SCHEMA), ledger=PrivacyLedger.in_memory(), dataset="d", epsilon=20.0
     ).fit(_frame([0.5], 400), ["only"] * 400)
