@@ -31,9 +31,7 @@ def refusal(largest):
 def test_the_advice_is_never_above_what_fits(largest):
     advised = float(re.search(r"epsilon <= ([\d.e-]+)", str(refusal(largest))).group(1))
     assert 0.999 * largest < advised <= largest
-
-
-def test_without_anything_left_only_a_raise_is_advised():
+    # Without anything left only a raise is advised.
     assert "Nothing was spent. Have the owner of the data raise" in str(refusal(0.0))
 
 

@@ -10,9 +10,10 @@ from interpret_dp._figures import ceil_text, floor_text
 
 
 @given(st.floats(1e-30, 1e6), st.integers(1, 8))
-def test_printed_figure_is_never_below_the_true_one(value, digits):
-    printed = float(ceil_text(value, digits))
-    assert value <= printed <= value * (1 + 10.0 ** (1 - digits)) * (1 + 1e-12)
+def test_a_cost_is_never_printed_below_the_true_one_nor_what_is_left_above(value, digits):
+    unit = 10.0 ** (1 - digits) * (1 + 1e-12)
+    assert value <= float(ceil_text(value, digits)) <= value * (1 + unit) * (1 + 1e-12)
+    assert value * (1 - unit) * (1 - 1e-12) <= float(floor_text(value, digits)) <= value
 
 
 @pytest.mark.parametrize(
@@ -20,9 +21,3 @@ def test_printed_figure_is_never_below_the_true_one(value, digits):
 )
 def test_printed_examples(value, text):
     assert ceil_text(value) == text
-
-
-@given(st.floats(1e-30, 1e6), st.integers(1, 8))
-def test_what_is_left_is_never_above_the_true_figure(value, digits):
-    printed = float(floor_text(value, digits))
-    assert value * (1 - 10.0 ** (1 - digits)) * (1 - 1e-12) <= printed <= value

@@ -35,19 +35,13 @@ def test_the_first_form_lists_parts_in_a_frame(monkeypatch):
 
 
 @pytest.mark.usefixtures("later")
-def test_the_later_form_lists_parts_in_a_mapping():
+def test_the_later_form_lists_parts_in_a_mapping_and_has_its_classes_elsewhere():
+    assert _interpret.explainer_base().__name__ == "LocalExplainer"
+    templates = sys.modules["interpret.core.templates"]
+    assert _interpret.explanation_base() is templates.FeatureValueExplanation
     listed = _interpret.selector_of(PARTS)
     assert listed == {
         "columns": ["Name", "Bins"],
         "data": [{"Name": "age", "Bins": 9}, {"Name": "sex", "Bins": 2}],
     }
     assert _interpret.part_count(listed) == 2
-
-
-@pytest.mark.usefixtures("later")
-def test_the_later_form_has_its_classes_elsewhere():
-    assert _interpret.explainer_base().__name__ == "LocalExplainer"
-    assert (
-        _interpret.explanation_base()
-        is sys.modules["interpret.core.templates"].FeatureValueExplanation
-    )

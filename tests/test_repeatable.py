@@ -16,14 +16,13 @@ def drawn(name):
         )
 
 
-def test_a_name_has_its_draws():
-    assert np.array_equal(drawn("a"), drawn("a"))
-
-
-def test_another_name_and_another_source_have_others():
-    first, second = drawn("a"), drawn("b")
-    assert not np.intersect1d(first, second).size
+def test_names_sources_and_seeds_have_their_own_draws(monkeypatch):
+    first = drawn("a")
+    assert np.array_equal(drawn("a"), first)
+    assert not np.intersect1d(first, drawn("b")).size
     assert not np.intersect1d(*first).size
+    monkeypatch.setattr("tests.repeatable._SEED", "7")
+    assert not np.intersect1d(first, drawn("a")).size
 
 
 def test_inner_names_leave_the_outer_draws_where_they_were():
@@ -45,26 +44,12 @@ def test_what_inherits_draws_alike_and_the_system_is_back_afterwards():
     assert SystemRandomness.noise is before
 
 
-@pytest.fixture
-def of_a_fixture():
-    return SystemRandomness().noise(2**12, 3)
-
-
-def test_a_fixture_has_draws_of_its_own(of_a_fixture):
-    assert not np.array_equal(SystemRandomness().noise(2**12, 3), of_a_fixture)
-
-
 @pytest.fixture(scope="session")
 def of_the_session():
     return SystemRandomness().noise(2**12, 3)
 
 
 def test_a_fixture_of_the_session_draws_by_its_name_alone(of_the_session):
+    assert not np.array_equal(SystemRandomness().noise(2**12, 3), of_the_session)
     with named_after(" of_the_session 0"):
         assert np.array_equal(SystemRandomness().noise(2**12, 3), of_the_session)
-
-
-def test_another_seed_has_other_draws(monkeypatch):
-    first = drawn("a")
-    monkeypatch.setattr("tests.repeatable._SEED", "7")
-    assert not np.intersect1d(first, drawn("a")).size

@@ -46,6 +46,10 @@ class SimplestRows:
     def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
         raise NotImplementedError
 
+    def target_sums(self) -> list[int]:
+        labels = range(max(self.n_scores, 2))
+        return [sum(w for _, target, w, _ in self.rows if int(target) == k) for k in labels]
+
     def bin_counts(self, n_bins: Sequence[int]) -> list[list[int]]:
         counts = [[0] * width for width in n_bins]
         for row, _, weight, _ in self.rows:
@@ -135,9 +139,6 @@ class SimplestBinaryRows(SimplestRows):
         entry = min(max(scores[0] // 2**12 + 4096, 0), 8191)
         return [int(target) * LATTICE - int(self.table[entry])]
 
-    def target_sums(self) -> list[int]:
-        return [sum(w for _, target, w, _ in self.rows if int(target) == k) for k in (0, 1)]
-
 
 class SimplestMulticlassRows(SimplestRows):
     """Labels from 0; exp(score - highest score) is tabulated in steps of 1/256."""
@@ -157,12 +158,6 @@ class SimplestMulticlassRows(SimplestRows):
         return [
             (k == int(target)) * LATTICE - weight * LATTICE // sum(weights)
             for k, weight in enumerate(weights)
-        ]
-
-    def target_sums(self) -> list[int]:
-        return [
-            sum(w for _, target, w, _ in self.rows if int(target) == k)
-            for k in range(self.n_scores)
         ]
 
 

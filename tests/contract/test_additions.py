@@ -88,12 +88,6 @@ def test_an_added_loss_is_fitted_by_its_name(model: Any, tmp_path: Path) -> None
     assert np.array_equal(load_model(tmp_path / "model.json").predict(X), model.predict(X))
 
 
-def test_control_a_loss_that_is_not_registered_has_no_name() -> None:
-    estimator = DPExplainableBoostingRegressor(objective="huber", privacy_bounds={"x": (0, 1)})
-    with pytest.raises(ValueError, match="objective is 'huber'"):
-        estimator.fit(pd.DataFrame({"x": [0.0, 1.0]}), [0.0, 1.0])
-
-
 def test_an_added_figure_is_drawn_with_its_cost(model: Any) -> None:
     explanation = model.explain_global("Doses")
     figure = explanation.draw("effect dots")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,13 @@ def small_fit(X: Any, y: Any, schema: Schema, estimator: Any = Regressor, rounds
     return None if refusal else model
 
 
+@cache
+def fit_of_plain_cells(declared: str) -> Any:
+    spec = FEATURES[declared]
+    schema = Schema({} if spec is None else {"a": spec}, target=Continuous(0, 3))
+    return small_fit(frame_of(TEXTS if "text" in declared else ONES), np.array(ONES), schema)
+
+
 def as_feature(dtype: str, declared: str) -> str:
     """Return what becomes of a feature of the dtype, and check what is predicted from it."""
     X, spec = frame_of(DTYPES[dtype]()), FEATURES[declared]
@@ -139,11 +147,10 @@ def as_feature(dtype: str, declared: str) -> str:
     model = small_fit(X, np.array(ONES), schema)
     if model is None:
         # Rows to predict are nobody's budget: what can be read is read, with a warning.
-        plain = small_fit(frame_of(TEXTS if "text" in declared else ONES), np.array(ONES), schema)
         with warnings.catch_warnings():
             warnings.simplefilter("error", DeclarationWarning)
             with pytest.raises((DeclarationWarning, SchemaError)):
-                plain.predict(X)
+                fit_of_plain_cells(declared).predict(X)
         return "refused"
     shares = model.bin_weights_[0] / sum(model.bin_weights_[0])
     if shares[-1] > 0.9:

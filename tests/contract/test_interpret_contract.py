@@ -10,10 +10,8 @@ import importlib.metadata
 import inspect
 import io
 import json
-import re
-import subprocess
-import sys
 import warnings
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,46 +19,31 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 from interpret.blackbox import LimeTabular, ShapKernel
+from interpret.ext import extension
+from interpret.ext.extension_utils import load_class_extensions
 from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 from interpret.privacy import DPExplainableBoostingClassifier as InterpretClassifier
 from interpret.privacy import DPExplainableBoostingRegressor as InterpretRegressor
 from sklearn.base import is_classifier
 
 from interpret_dp import (
-    Categorical,
-    Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
     DPLimeTabular,
     DPShapTabular,
-    Schema,
+    load_model,
 )
+from tests.golden.kinds import FEATURES, FILES, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:JSON formats are in beta")
 
-COLUMNS = list("ABCD")
-BOUNDS = {column: Continuous(-3, 3) for column in COLUMNS}
+COLUMNS = list(FEATURES)
+X = rows(60)
 
 
-def normal_table(seed: int, n_rows: int = 400) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame(rng.normal(size=(n_rows, 4)), columns=COLUMNS)
-
-
-def check_fitted(model: Any, X: pd.DataFrame) -> None:
-    assert model.term_features_[0] == (0,)
-    assert all(np.isfinite(scores).all() for scores in model.term_scores_)
-    predictions = model.predict(X)
-    assert isinstance(predictions, np.ndarray)
-    assert predictions.shape == (len(X),)
-    if is_classifier(model):
-        shares = model.predict_proba(X)
-        assert shares.shape == (len(X), len(model.classes_))
-        np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-        assert shares.min() >= 0
-        assert set(predictions) <= set(model.classes_)
-    else:
-        assert np.isfinite(predictions).all()
+@pytest.fixture(params=["classification", "regression"])
+def model(request: pytest.FixtureRequest) -> Any:
+    return load_model(FILES / f"{request.param}.json")
 
 
 def check_explanation(explanation: Any) -> None:
@@ -79,47 +62,20 @@ def check_explanation(explanation: Any) -> None:
         assert isinstance(explanation.visualize(key), go.Figure)
 
 
-@pytest.fixture(scope="module")
-def classifier() -> Any:
-    X = normal_table(1, n_rows=3_000)
-    X["A"] = pd.cut(X["A"], [-9, -0.5, 0.5, 9], labels=["low", "it's", "0"]).astype(object)
-    y = (X["B"] + np.random.default_rng(2).normal(size=len(X)) > 0).astype(int)
-    features = BOUNDS | {"A": Categorical(["low", "it's", "0"])}
-    schema = Schema(features, target=Categorical([0, 1]))
-    X.iloc[::9, :] = None
-    return DPExplainableBoostingClassifier(schema=schema, epsilon=2.0).fit(X, y), X, y
-
-
-@pytest.fixture(scope="module")
-def regressor() -> Any:
-    X = normal_table(3, n_rows=3_000)
-    y = X["B"].clip(-2, 2)
-    X["A"] = (X["A"] > 0).map({True: "x", False: "y"})
-    schema = Schema(BOUNDS | {"A": Categorical(["x", "y"], ordered=True)}, Continuous(-3, 3))
-    return DPExplainableBoostingRegressor(schema=schema, epsilon=2.0).fit(X, y), X, y
-
-
 # ---------------------------------------------------------------------- fits and explains
 
 
-@pytest.mark.parametrize(
-    "bounds",
-    [
-        dict.fromkeys(range(4), (-3, 3)),
-        dict.fromkeys(COLUMNS, (-3, 3)),
-        np.array([[-3.0, 3.0]] * 4),
-    ],
-)
-def test_bounds_from_outside_are_taken_without_a_warning(bounds):
-    X = normal_table(7)
-    y = np.random.default_rng(8).normal(size=len(X))
+def test_bounds_from_outside_are_taken_without_a_warning():
+    """Other forms: tests/schema/test_arguments.py."""
+    rng = np.random.default_rng(7)
+    X, y = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("ABCD")), rng.normal(size=400)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = DPExplainableBoostingRegressor(
-            **{"privacy_bounds": bounds, "max_bins": np.int64(16)},
+            **{"privacy_bounds": np.array([[-3.0, 3.0]] * 4), "max_bins": np.int64(16)},
             **{"privacy_target_min": np.float64(-3), "privacy_target_max": np.int64(3)},
         ).fit(X, y)
-    check_fitted(model, X)
+    assert np.isfinite(model.predict(X)).all()
     # Parameters that are arrays go into interpret's JSON.
     with warnings.catch_warnings(action="ignore"):
         again = read_back(model, InterpretRegressor)
@@ -128,12 +84,9 @@ def test_bounds_from_outside_are_taken_without_a_warning(bounds):
     assert (model.min_target_, model.max_target_) == (-3.0, 3.0)
 
 
-@pytest.mark.parametrize("kind", ["classifier", "regressor"])
-def test_explanations_are_what_the_host_expects(kind, request):
-    model, X, y = request.getfixturevalue(kind)
-    check_fitted(model, X)
+def test_explanations_are_what_the_host_expects(model):
     check_explanation(model.explain_global("a name"))
-    check_explanation(model.explain_local(X.head(3), y.head(3)))
+    check_explanation(model.explain_local(X.head(3), model.predict(X.head(3))))
     check_explanation(model.explain_local(X.head(3)))
     assert model.explain_global("a name").name == "a name"
 
@@ -141,59 +94,37 @@ def test_explanations_are_what_the_host_expects(kind, request):
 # ------------------------------------------------------------------------------- extension
 
 
-def test_entry_points_have_names_that_interpret_accepts():
-    points = {
-        point.name: point.load()
-        for point in importlib.metadata.entry_points(group="interpret_ext_glassbox")
-        if point.value.startswith("interpret_dp.")
-    }
-    if not points:
-        pytest.skip("the package is on the path but not installed: it has no entry points")
-    assert points["DPExplainableBoostingClassifier"] is DPExplainableBoostingClassifier
-    assert points["DPExplainableBoostingRegressor"] is DPExplainableBoostingRegressor
-    assert all(re.fullmatch(r"[A-Za-z_]\w+", name) for name in points)
-
-
 @pytest.mark.parametrize(
-    ("kind", "glass"),
+    ("key", "is_valid", "explainers"),
     [
-        (DPExplainableBoostingClassifier, True),
-        (DPExplainableBoostingRegressor, True),
-        (DPLimeTabular, False),
-        (DPShapTabular, False),
+        (
+            extension.GLASSBOX_EXTENSION_KEY,
+            extension._is_valid_glassbox_explainer,
+            [DPExplainableBoostingClassifier, DPExplainableBoostingRegressor],
+        ),
+        (
+            extension.BLACKBOX_EXTENSION_KEY,
+            extension._is_valid_blackbox_explainer,
+            [DPLimeTabular, DPShapTabular],
+        ),
     ],
 )
-def test_interprets_own_validator_accepts_the_classes(kind, glass):
-    from interpret.ext import extension
-    from interpret.ext.extension_utils import _validate_class_name
+def test_interpret_finds_the_explainers_and_warns_of_nothing(key, is_valid, explainers):
+    """It warns where one fails or is not valid; in a process of its own: tests/packaging."""
+    if "DPLimeTabular" not in importlib.metadata.entry_points().names:
+        pytest.skip("the package is on the path but not installed: it has no entry points")
+    found = ModuleType("extensions")
+    load_class_extensions(found, key, is_valid)
+    assert all(getattr(found, kind.__name__) is kind for kind in explainers)
 
-    _validate_class_name(kind.__name__)
-    is_valid = (
-        extension._is_valid_glassbox_explainer
-        if glass
-        else (extension._is_valid_blackbox_explainer)
-    )
-    assert is_valid(kind)
-    assert kind.explainer_type == ("model" if glass else LimeTabular.explainer_type)
-    assert all(hasattr(kind, f"explain_{name}") for name in kind.available_explanations)
-    if not glass:
-        assert set(LimeTabular.available_explanations) <= set(kind.available_explanations)
+
+def test_what_lime_tabular_explains_is_explained():
+    theirs = set(LimeTabular.available_explanations)
+    assert theirs <= set(DPLimeTabular.available_explanations)
+    assert theirs <= set(DPShapTabular.available_explanations)
 
 
 # ------------------------------------------------------------------- explainers of black boxes
-
-
-@pytest.mark.thorough
-def test_interpret_finds_the_explainer_and_warns_of_nothing():
-    """In a process of its own: interpret loads its extensions once, and warns where one fails."""
-    points = importlib.metadata.entry_points(group="interpret_ext_blackbox")
-    if "DPLimeTabular" not in points.names:
-        pytest.skip("the package is on the path but not installed: it has no entry points")
-    probe = "from interpret.ext.blackbox import DPLimeTabular as found; print(found.__module__)"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", probe], capture_output=True, text=True, check=False
-    )
-    assert (done.stdout.strip(), done.stderr) == (DPLimeTabular.__module__, "")
 
 
 @pytest.mark.parametrize("method", ["__init__", "explain_local"])
@@ -209,12 +140,13 @@ def test_the_explainers_take_arguments_where_those_of_interpret_take_them(own, t
 
 
 @pytest.fixture(scope="module")
-def explained(classifier):
-    model, X, y = classifier
+def explained():
+    model = load_model(FILES / "classification.json")
     explainer = DPLimeTabular(
-        model, X, COLUMNS, schema=model.schema, trained_on_same_people=True, epsilon=2.0
+        model, X, COLUMNS, schema=model.schema_, trained_on_same_people=True, epsilon=2.0
     )
-    return explainer.explain_local(X.head(3), y.head(3), "a name"), explainer.explain_global()
+    y = model.predict(X.head(3))
+    return explainer.explain_local(X.head(3), y, "a name"), explainer.explain_global()
 
 
 def test_explanations_of_a_black_box_are_what_the_host_expects(explained):
@@ -244,29 +176,26 @@ def read_back(model: Any, reader: type[Any]) -> Any:
     return reader()._from_json(io.StringIO(file.getvalue()))
 
 
-@pytest.mark.parametrize(
-    ("kind", "reader"),
-    [
-        ("classifier", InterpretClassifier),
-        ("classifier", ExplainableBoostingClassifier),
-        ("regressor", InterpretRegressor),
-        ("regressor", ExplainableBoostingRegressor),
-    ],
-)
 @pytest.mark.parametrize("edited", [False, True])
-def test_interprets_reader_reads_our_json(kind, reader, edited, request):
-    model, X, _ = request.getfixturevalue(kind)
+def test_interprets_readers_read_our_json(model, edited):
     if edited:
-        model = model.copy().monotonize("B", increasing=True).remove_terms(["C"])
-    again = read_back(model, reader)
-    np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-12)
-    if kind == "classifier":
-        np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), rtol=1e-12)
-    check_explanation(again.explain_global())
+        model.monotonize("age", increasing=True).remove_terms(["stage"])
+    readers = (
+        (InterpretClassifier, ExplainableBoostingClassifier)
+        if is_classifier(model)
+        else (InterpretRegressor, ExplainableBoostingRegressor)
+    )
+    for reader in readers:
+        again = read_back(model, reader)
+        if is_classifier(model):
+            assert again.predict(X).tolist() == model.predict(X).tolist()
+            np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), rtol=1e-12)
+        else:
+            np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-12)
+        check_explanation(again.explain_global())
 
 
-def test_added_histograms_keep_the_released_weights(regressor):
-    model, *_ = regressor
+def test_added_histograms_keep_the_released_weights(model):
     for entry, weights in zip(
         model.to_jsonable()["ebm"]["features"], model.bin_weights_, strict=True
     ):
@@ -280,14 +209,14 @@ def test_added_histograms_keep_the_released_weights(regressor):
 
 @pytest.mark.parametrize("detail", ["minimal", "interpretable", "mergeable", "all"])
 @pytest.mark.parametrize("edited", [False, True])
-def test_every_detail_is_valid_json(detail, edited, classifier, tmp_path):
-    model = classifier[0].copy()
+def test_every_detail_is_valid_json(detail, edited, tmp_path):
+    model = load_model(FILES / "classification.json")
     if edited:
-        model.monotonize("B").scale("C", 0.5)
+        model.monotonize("age").scale("stage", 0.5)
         model.term_scores_[3][1] = np.nan
     model.to_json(tmp_path / "model.json", detail=detail)
     inner = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))["ebm"]
     assert [entry["name"] for entry in inner["features"]] == COLUMNS
-    assert inner["outputs"][0]["classes"] == [0, 1]
-    assert ("histogram_weights" in inner["features"][1]) == (detail != "minimal")
+    assert inner["outputs"][0]["classes"] == ["no", "yes"]
+    assert ("histogram_weights" in inner["features"][0]) == (detail != "minimal")
     assert ("bagged_scores" in inner["terms"][1]) == (detail in ("mergeable", "all"))

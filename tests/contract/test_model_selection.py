@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -25,7 +24,6 @@ from interpret_dp import (
     Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
-    LedgerError,
     PrivacyLedger,
     PrivacyUnit,
     PrivacyWarning,
@@ -110,31 +108,20 @@ def test_a_search_charges_every_candidate_and_the_last_fit(rows: Any, ledger_for
 def test_a_search_whose_last_fit_is_not_covered_has_no_model(rows: Any, ledger_for: Any) -> None:
     ledger = ledger_for(4)
     search = GridSearchCV(model(ledger), {"max_bins": [4, 8]}, cv=2)
-    with pytest.warns(PrivacyWarning), pytest.raises(BudgetExceededError) as caught:
+    with pytest.warns(PrivacyWarning), pytest.raises(BudgetExceededError, match="'survey'"):
         search.fit(*rows)
-    assert caught.value.dataset == "survey"
-    assert ledger.remaining("survey", delta=DELTA) < 0.01
     with pytest.raises(NotFittedError):
         search.predict(rows[0])
     check_charged(ledger, 4)
 
 
-def test_a_search_over_epsilon_charges_what_each_asks_for(rows: Any, ledger_for: Any) -> None:
-    ledger = ledger_for(100)
+def test_a_search_over_epsilon_charges_what_each_asks_for(rows: Any) -> None:
+    ledger = PrivacyLedger.in_memory()
     GridSearchCV(model(ledger), {"epsilon": [0.25, 0.75]}, cv=2, refit=False).fit(*rows)
     charged = ledger.report("survey")["asked_epsilon"].tolist()
     assert charged == [0.25, 0.25, 0.75, 0.75]
     squares = 2 * mu_of_budget(0.25, DELTA) ** 2 + 2 * mu_of_budget(0.75, DELTA) ** 2
     assert ledger.spent("survey").mu == pytest.approx(np.sqrt(squares), rel=1e-6)
-
-
-def test_a_ledger_in_memory_refuses_other_processes(rows: Any) -> None:
-    ledger = PrivacyLedger.in_memory()
-    with pytest.raises(LedgerError, match="belongs to another process"):
-        cross_val_score(model(ledger), *rows, cv=2, n_jobs=2, error_score="raise")
-    assert ledger.datasets() == []
-    cross_val_score(model(ledger), *rows, cv=2, error_score="raise")
-    assert len(ledger.report("survey")) == 2
 
 
 # ------------------------------------------------------------------- routing of weights and units
@@ -233,65 +220,29 @@ def test_what_nobody_asked_for_is_refused_before_anything_is_spent(visits: Any) 
 # ------------------------------------------------------------------ tags, and diagrams of pipelines
 
 
-KINDS = (DPExplainableBoostingClassifier, DPExplainableBoostingRegressor)
-EITHER = pytest.mark.parametrize("kind", KINDS)
-SCHEMAS = {
-    DPExplainableBoostingClassifier: Schema(
-        default=Continuous(-3, 3), target=Categorical(["no", "yes"])
-    ),
-    DPExplainableBoostingRegressor: Schema(default=Continuous(-3, 3), target=Continuous(-3, 3)),
-}
-
-
-def table(kind: Any) -> tuple[pd.DataFrame, pd.Series]:
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(120, 3)), columns=["age", "dose", "weight"])
-    y = X["age"]
-    return X, y.gt(0).map({True: "yes", False: "no"}) if kind is KINDS[0] else y
-
-
-def small(kind: Any, **parameters: Any) -> Any:
-    return kind(schema=SCHEMAS[kind], max_rounds=2, **parameters)
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> PrivacyLedger:
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
-    ledger.create_budget("survey", epsilon=5.0, delta=1e-4)
-    return ledger
-
-
-@EITHER
+@pytest.mark.parametrize("kind", [DPExplainableBoostingClassifier, DPExplainableBoostingRegressor])
 def test_tags_say_what_the_model_can_read(kind: Any) -> None:
-    tags = get_tags(small(kind))
-    assert tags.estimator_type == ("classifier" if kind is KINDS[0] else "regressor")
+    tags = get_tags(kind())
+    assert f"DPExplainableBoosting{tags.estimator_type.title()}" == kind.__name__
     inputs = tags.input_tags
     assert (inputs.allow_nan, inputs.categorical, inputs.string) == (True, True, True)
     assert (inputs.sparse, inputs.dict, tags.array_api_support) == (False, False, False)
     assert tags.target_tags.required
-    X, y = table(kind)
-    X["dose"] = np.nan
-    small(kind).fit(X, y).predict(X)
 
 
-# ------------------------------------------------------------------- pipelines and diagrams
-
-
-@EITHER
 @pytest.mark.parametrize("gone", [False, True], ids=["ledger there", "ledger gone"])
 def test_diagrams_of_pipelines_show_the_model(
-    kind: Any, gone: bool, ledger: Any, tmp_path: Path
+    gone: bool, rows: Any, ledger_for: Any, tmp_path: Path
 ) -> None:
     """scikit-learn's diagram reads every fitted attribute, those that read the ledger included.
 
     Where the ledger is gone, a new file would say that nothing was spent: none is written.
     """
-    pipe = make_pipeline(FunctionTransformer(), small(kind, ledger=ledger, dataset="survey"))
-    assert kind.__name__ in pipe._repr_html_()
-    pipe = pickle.loads(pickle.dumps(pipe.fit(*table(kind))))
+    pipe = make_pipeline(FunctionTransformer(), model(ledger_for(1)))
+    assert "DPExplainableBoostingClassifier" in pipe._repr_html_()
+    pipe = pickle.loads(pickle.dumps(pipe.fit(*rows)))
     if gone:
         (tmp_path / "privacy.db").rename(tmp_path / "elsewhere.db")
-    assert kind.__name__ in pipe._repr_html_()
     card = pipe[-1]._repr_html_()
     assert card.count('class="interpret-dp-guarantee"') == 1
     assert pipe[-1].guarantee_.sentence in card

@@ -1,27 +1,35 @@
 """The rule that picks every setting, and the plan that bounds what a fit may spend."""
 
-import math
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp.ebm.config import LossScale, TrainerConfig
-
-SQUARED_LOSS = LossScale(curvature=1.0, step=1.0)
+from interpret_dp.ebm.config import TrainerConfig
 
 
 @given(
     mu=st.floats(1e-3, 20),
     n_terms=st.integers(1, 200),
-    rounds=st.integers(0, 500),
+    rounds=st.none() | st.integers(0, 500),
     share=st.floats(0.01, 0.95),
+    n_pairs=st.integers(0, 40),
+    n_chosen=st.integers(0, 40),
 )
-def test_plan_spends_the_whole_budget_and_no_more(mu, n_terms, rounds, share):
-    config = TrainerConfig(mu=mu, n_terms=n_terms, max_bins=32, rounds=rounds, binning_share=share)
-    cost = config.plan().cost.mu
-    assert cost == pytest.approx(mu, rel=1e-9)
+def test_plan_spends_the_whole_budget_and_no_more(mu, n_terms, rounds, share, n_pairs, n_chosen):
+    n_chosen = min(n_chosen, n_pairs)
+    config = TrainerConfig(
+        **{"mu": mu, "n_terms": n_terms, "max_bins": 32, "rounds": rounds, "binning_share": share},
+        **{"n_pairs": n_pairs, "n_chosen_pairs": n_chosen},
+    )
+    plan = config.plan()
+    assert plan.cost.mu == pytest.approx(mu, rel=1e-8)
+    assert plan.cost.delta == 0.0
+    counts = {part.name: part.count for part in plan.releases}
+    assert counts.get("pair bins", 0) == n_pairs
+    assert counts.get("pair selection", 0) == n_chosen
+    assert counts.get("pairs", 0) == n_pairs * config.n_rounds
 
 
 def test_binning_share_is_a_share_of_mu_squared():
@@ -29,12 +37,6 @@ def test_binning_share_is_a_share_of_mu_squared():
     shares = {share.name: share.mu**2 / 4.0 for share in plan.shares}
     assert shares["bins"] + shares["weights"] == pytest.approx(0.3)
     assert sum(shares.values()) == pytest.approx(1.0)
-
-
-def test_no_rounds_spends_on_bins_and_target_only():
-    config = TrainerConfig(mu=0.5, n_terms=3, max_bins=8, rounds=0)
-    assert {part.name for part in config.plan().releases} == {"bins", "target", "weights"}
-    assert math.isinf(config.boosting(100.0, SQUARED_LOSS).noise_level)
 
 
 @given(n_terms=st.integers(1, 200), movable=st.integers(1, 200))

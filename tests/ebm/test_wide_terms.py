@@ -27,15 +27,16 @@ def fit(kind, schema, X, y, **parameters):
         return kind(schema=schema, epsilon=1000.0, delta=1e-6, **parameters).fit(X, y)
 
 
-@pytest.fixture(scope="module", params=[2, 3], ids=["two classes", "three classes"])
-def many_levels(request):
-    """Return a fit on a nominal feature of 20,000 levels, its rows, and its peak of memory."""
+@pytest.mark.thorough
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_many_levels_fit_into_memory(n_classes):
+    """One matrix of all levels would take 3.2 GB."""
     rng = np.random.default_rng(1)
     levels = [f"level {number}" for number in range(N_LEVELS)]
-    classes = ["a", "b", "c"][: request.param]
+    classes = ["a", "b", "c"][:n_classes]
     drawn = rng.integers(0, N_LEVELS, ROWS)
     X = pd.DataFrame({"x": rng.uniform(0, 1, ROWS), "level": np.array(levels, dtype=object)[drawn]})
-    y = np.array(classes, dtype=object)[(drawn + rng.integers(0, 2, ROWS)) % request.param]
+    y = np.array(classes, dtype=object)[(drawn + rng.integers(0, 2, ROWS)) % n_classes]
     schema = Schema(
         {"x": Continuous(0, 1), "level": Categorical(levels)}, target=Categorical(classes)
     )
@@ -45,13 +46,6 @@ def many_levels(request):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    return model, X, peak
-
-
-@pytest.mark.thorough
-def test_many_levels_fit_into_memory(many_levels):
-    """One matrix of all levels would take 3.2 GB."""
-    model, _, peak = many_levels
     narrow, wide = model.released_.terms
     assert len(wide.scores) == N_LEVELS + 2
     assert narrow.covariance is not None
@@ -60,32 +54,18 @@ def test_many_levels_fit_into_memory(many_levels):
     assert wide.variances.shape == wide.scores.shape
     assert (wide.standard_deviations[1:-1] > 0).mean() > 0.1
     assert peak < 300e6
+    # Changed scores have unknown noise.
+    model.term_scores_[1] = model.term_scores_[1] / 2
+    assert model.to_released().terms[1].standard_deviations is None
 
 
-def test_changed_scores_of_a_wide_term_have_unknown_noise(many_levels):
-    model, _, _ = many_levels
-    assert model.to_released().terms[1].variances is not None
-    fitted = model.term_scores_[1]
-    try:
-        model.term_scores_[1] = fitted / 2
-        assert model.to_released().terms[1].standard_deviations is None
-    finally:
-        model.term_scores_[1] = fitted
-
-
-@pytest.fixture(scope="module")
-def many_bins():
-    """Return a regression with the most bins that may be asked for, and its rows."""
+@pytest.mark.thorough
+def test_the_most_bins(tmp_path):
     rng = np.random.default_rng(2)
     X = pd.DataFrame({"x": rng.uniform(0, 1, 200_000)})
     y = np.sin(6 * X["x"].to_numpy()) + rng.normal(scale=0.1, size=len(X))
     schema = Schema({"x": Continuous(0, 1)}, target=Continuous(-2, 2))
-    return fit(DPExplainableBoostingRegressor, schema, X, y, max_bins=65_535), X
-
-
-@pytest.mark.thorough
-def test_the_most_bins(many_bins, tmp_path):
-    model, X = many_bins
+    model = fit(DPExplainableBoostingRegressor, schema, X, y, max_bins=65_535)
     (term,) = model.released_.terms
     assert len(term.scores) > 30_000
     assert term.variances is not None

@@ -15,7 +15,6 @@ from interpret_dp import (
     Continuous,
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
-    DPLocallyLinearClassifier,
     EditSession,
     LedgerError,
     PrivacyLedger,
@@ -31,7 +30,7 @@ from interpret_dp.explanation.pages.model import render_html
 from interpret_dp.ledger import verify_archive
 from interpret_dp.ledger.core.chain import read_archive
 from tests.editor.models import Holder, build_model
-from tests.explanation.maps_models import table_model
+from tests.golden.kinds import FILES
 from tests.ledger.requests import reserve
 
 HOSTILE = 'caf\u00e9, "quoted"; =1+1 \U0001f600'
@@ -91,13 +90,7 @@ def _write_regression(path: Path) -> None:
 
 
 def _write_maps(path: Path) -> None:
-    settings = {
-        **{"n_maps": 4, "projection_dim": None, "projection": "orthonormal", "smoothing": 0.0},
-        **{"centring": 0.01, "n_columns": 4, "feature_length": 2.0, "inverse_temperature": 1.0},
-        **{"sampling_rate": 0.1, "epochs": 2.0, "learning_rate": 0.1, "clip_norm": 1.0},
-        **{"averaging": 0.0},
-    }
-    DPLocallyLinearClassifier.from_released(table_model(settings=settings)).save(path)
+    load_model(FILES / "maps_table.json").save(path)
 
 
 def _write_unsealed(path: Path) -> None:

@@ -161,11 +161,8 @@ def _same_dtype(names: list[str], columns: list[Any]) -> Any:
 
 
 def _polars(names: list[str], columns: list[Any]) -> Any:
-    return pl.DataFrame([_for_polars(n, c) for n, c in zip(names, columns, strict=True)])
-
-
-def _for_polars(name: str, column: Any) -> Any:
-    return pl.Series(name, list(column), strict=False)
+    named = zip(names, columns, strict=True)
+    return pl.DataFrame([pl.Series(name, list(cells), strict=False) for name, cells in named])
 
 
 def _arrow(names: list[str], columns: list[Any]) -> Any:

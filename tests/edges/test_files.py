@@ -55,17 +55,12 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return Written(FORMATS[request.param], tmp_path_factory.mktemp("edges"))
 
 
-def test_a_file_says_the_same_at_every_reading(written: Written) -> None:
-    assert not written.is_refused(written.whole)
-    assert written.kind.read(written.copy) == written.says
-
-
 @pytest.mark.thorough
 def test_a_changed_byte_is_an_error_or_changes_nothing(written: Written) -> None:
-    """At every place of a file, or 1,500 of them; the ledger's pages have a test of their own."""
+    """At every place of a file, or 500 of them; the ledger's pages have a test of their own."""
     if written.kind.file.endswith(".db"):
         pytest.skip("a file of pages, most of them empty: see the next test")
-    step = 1 + len(written.whole) // 1500
+    step = 1 + len(written.whole) // 500
     refused = tried = 0
     for place in range(0, len(written.whole), step):
         changed = bytearray(written.whole)
@@ -83,7 +78,7 @@ def ledger_file(tmp_path_factory: pytest.TempPathFactory) -> Written:
 
 
 @pytest.mark.thorough
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_changed_byte_of_a_ledger_is_an_error_or_changes_nothing(
     ledger_file: Written, data: st.DataObject
@@ -126,15 +121,10 @@ AWKWARD = {
     "empty": lambda whole: b"",
     "one blank": lambda whole: b" ",
     "a number": lambda whole: b"1",
-    "an empty object": lambda whole: b"{}",
     "a list": lambda whole: b"[[]]",
-    "doubled": lambda whole: whole + whole,
     "half": lambda whole: whole[: len(whole) // 2],
-    "without its end": lambda whole: whole[:-3],
-    "without its beginning": lambda whole: whole[1:],
     "UTF-16": lambda whole: whole.decode("latin-1").encode("utf-16"),
     "no text": lambda whole: b"\xff\xfe\x00" + whole,
-    "NUL": lambda whole: b"\x00" * 64,
     "nested objects": lambda whole: NESTED["json"],
     "nested lists": lambda whole: b"[" * 100_000,
     "nested lists of TOML": lambda whole: NESTED["toml"],
@@ -143,9 +133,8 @@ AWKWARD = {
 
 @pytest.mark.parametrize("how", AWKWARD)
 def test_awkward_files_are_refused(written: Written, how: str) -> None:
-    # SQLite does not look behind the last page of a database.
-    is_the_same = how == "doubled" and written.kind is FORMATS["ledger"]
-    assert written.is_refused(AWKWARD[how](written.whole)) is not is_the_same
+    assert written.is_refused(AWKWARD[how](written.whole))
+    assert not written.is_refused(written.whole)
 
 
 def test_a_folder_and_no_file_are_said(written: Written, tmp_path: Path) -> None:
@@ -225,47 +214,36 @@ def _rewrite(path: Path, content: dict[str, Any]) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
-def test_another_layout_of_the_same_document_is_the_same(document: Any) -> None:
+def test_layout_and_a_seal_that_is_not_there_change_nothing(document: Any) -> None:
+    """Older files have no seal."""
     kind, path, content = document
     says = kind.read(path)
-    _rewrite(path, dict(sorted(content.items(), reverse=True)))
-    assert kind.read(path) == says
-    path.write_text(json.dumps(content, indent=7, ensure_ascii=False), encoding="utf-8")
-    assert kind.read(path) == says
+    for same in (
+        json.dumps(dict(sorted(content.items(), reverse=True))),
+        json.dumps(content, indent=7, ensure_ascii=False),
+        json.dumps({key: value for key, value in content.items() if key != SEAL}),
+    ):
+        path.write_text(same, encoding="utf-8")
+        assert kind.read(path) == says
 
 
-def test_older_files_have_no_seal_and_load(document: Any) -> None:
+def test_other_seals_versions_and_keys_are_refused(document: Any) -> None:
+    """Unknown keys too, or a seal whose own name was changed would not be missed."""
     kind, path, content = document
-    says = kind.read(path)
-    del content[SEAL]
-    _rewrite(path, content)
-    assert kind.read(path) == says
-
-
-@pytest.mark.parametrize("seal", [None, "", 5, "0" * 64, ["a"], {}])
-def test_another_seal_is_refused(document: Any, seal: Any) -> None:
-    kind, path, content = document
-    _rewrite(path, content | {SEAL: seal})
-    with pytest.raises(ValueError, match=r"was changed after it was written.*Restore"):
-        kind.read(path)
-
-
-def test_unknown_keys_are_refused_whether_sealed_or_not(document: Any) -> None:
-    """Otherwise a seal whose own name was changed would not be missed."""
-    kind, path, content = document
-    del content[SEAL]
-    for changed in (content | {"sha257": "0" * 64}, sealed(content | {"later": 1})):
-        _rewrite(path, changed)
-        with pytest.raises(ValueError, match=r"unknown keys: '(sha257|later)'"):
+    plain = {key: value for key, value in content.items() if key != SEAL}
+    versions = () if kind is FORMATS["audit"] else (3, 0, "1", 1.0, True, None)
+    newer = r"reads 1( and 2)?\. A newer file needs a newer interpret_dp"
+    changed = r"was changed after it was written.*Restore"
+    for text, message in (
+        *((json.dumps(content | {SEAL: seal}), changed) for seal in (None, "", 5, "0" * 64, {})),
+        *((json.dumps(sealed(plain | {"version": one})), newer) for one in versions),
+        (json.dumps(plain | {"sha257": "0" * 64}), "unknown keys: 'sha257'"),
+        (json.dumps(sealed(plain | {"later": 1})), "unknown keys: 'later'"),
+        (json.dumps(content)[:-1] + f', "{SEAL}": "0"}}', f"repeats keys: '{SEAL}'"),
+    ):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=message):
             kind.read(path)
-
-
-def test_a_key_twice_is_refused(document: Any) -> None:
-    kind, path, _ = document
-    text = path.read_text(encoding="utf-8").rstrip()
-    path.write_text(text[:-1] + f', "{SEAL}": "0"}}', encoding="utf-8")
-    with pytest.raises(ValueError, match=f"repeats keys: '{SEAL}'"):
-        kind.read(path)
 
 
 def test_a_seal_is_no_signature(document: Any) -> None:
@@ -284,23 +262,6 @@ def test_a_seal_is_no_signature(document: Any) -> None:
         kind.read(path)
     _rewrite(path, sealed(content))
     assert kind.read(path) != says
-
-
-@pytest.mark.parametrize("name", ["additive model", "locally linear model", "session"])
-@pytest.mark.parametrize("version", [3, 0, "1", 1.0, True, None])
-def test_other_versions_are_refused_with_what_to_do(
-    name: str, version: Any, tmp_path: Path
-) -> None:
-    kind = FORMATS[name]
-    path = tmp_path / kind.file
-    kind.write(path)
-    content = json.loads(path.read_text(encoding="utf-8"))
-    del content[SEAL]
-    _rewrite(path, sealed(content | {"version": version}))
-    with pytest.raises(
-        ValueError, match=r"reads 1( and 2)?\. A newer file needs a newer interpret_dp"
-    ):
-        kind.read(path)
 
 
 def test_what_a_file_holds_is_never_run(tmp_path: Path) -> None:

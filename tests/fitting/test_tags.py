@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
 from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
-from sklearn.base import clone
 
 from interpret_dp import (
     Categorical,
@@ -77,7 +75,9 @@ def forms(machine):
 
 @pytest.mark.parametrize(("theirs", "ours"), PAIRS)
 def test_every_keyword_of_interprets_other_machines_is_taken_or_answered(theirs, ours):
-    unknown = set(inspect.signature(theirs).parameters) - set(inspect.signature(ours).parameters)
+    own = inspect.signature(ours).parameters
+    assert "kwargs" not in own
+    unknown = set(inspect.signature(theirs).parameters) - set(own)
     for keyword in unknown:
         with pytest.raises(TypeError, match=f"takes no '{keyword}': ") as raised:
             ours(**{keyword: 1})
@@ -93,12 +93,3 @@ def test_a_misspelt_keyword_is_recognised(theirs, ours):
     for call in (ours, ours().fit):
         with pytest.raises(TypeError, match=r"takes no 'max_rows': .*PrivacyUnit\(.*max_rows=3"):
             call(max_rows=3)
-
-
-@pytest.mark.parametrize(("theirs", "ours"), PAIRS)
-def test_the_constructors_signature_is_kept(theirs, ours):
-    assert "kwargs" not in inspect.signature(ours).parameters
-    model = ours(epsilon=2.0, max_leaves=4)
-    assert clone(model).get_params() == model.get_params()
-    assert pickle.loads(pickle.dumps(model)).epsilon == 2.0
-    assert "max_leaves=4" in repr(model)

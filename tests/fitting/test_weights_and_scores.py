@@ -12,53 +12,19 @@ import polars as pl
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyLedger,
-    Schema,
-    UndeclaredWarning,
-)
+from interpret_dp import Continuous, ReleaseError, Schema, UndeclaredWarning
 from interpret_dp.fitting import declaring
-
-FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}
-KINDS: dict[str, Any] = {
-    "binary": DPExplainableBoostingClassifier,
-    "multiclass": DPExplainableBoostingClassifier,
-    "regression": DPExplainableBoostingRegressor,
-}
-TARGETS: dict[str, Any] = {
-    "binary": Categorical(["no", "yes"]),
-    "multiclass": Categorical(["high", "low", "mid"]),
-    "regression": Continuous(0, 10),
-}
+from tests.ebm.tasks import TARGETS, model_of, table
 
 
-def table(task: str, n_rows: int = 3000) -> tuple[pd.DataFrame, Any]:
-    rng = np.random.default_rng(3)
-    X = pd.DataFrame({"x": rng.uniform(size=n_rows), "g": rng.choice(["a", "b"], n_rows)})
-    score = 2 * X["x"] + (X["g"] == "b") + 0.3 * rng.normal(size=n_rows)
-    if task == "regression":
-        return X, 2 * score + 1
-    if task == "binary":
-        return X, np.where(score > 1.5, "yes", "no")
-    return X, np.select([score < 1, score > 2], ["low", "high"], "mid")
-
-
-def model_of(task: str, **parameters: Any) -> Any:
-    settings: dict[str, Any] = {"epsilon": 50.0, "n_jobs": 1} | parameters
-    schema = settings.pop("schema", Schema(FEATURES, target=TARGETS[task]))
-    return KINDS[task](schema=schema, ledger=PrivacyLedger.in_memory(), dataset="d", **settings)
-
-
-@pytest.mark.parametrize("task", TARGETS)
-def test_weights_are_in_their_own_units(task: str) -> None:
+@pytest.mark.parametrize(
+    ("task", "make"), [("binary", list), ("multiclass", pl.Series), ("regression", pd.Series)]
+)
+def test_weights_are_in_their_own_units(task: str, make: Any) -> None:
     """All weights 3 of at most 4: the same model, and weights in every published count."""
     X, y = table(task)
     plain = model_of(task).fit(X, y)
-    weighted = model_of(task, privacy_weight_max=4).fit(X, y, sample_weight=np.full(len(X), 3.0))
+    weighted = model_of(task, privacy_weight_max=4).fit(X, y, sample_weight=make([3.0] * len(X)))
     assert weighted.bag_weights_[0] == pytest.approx(3 * len(X), rel=0.05)
     for own, others in zip(weighted.bin_weights_, plain.bin_weights_, strict=True):
         assert own.sum() == pytest.approx(3 * others.sum(), rel=0.05)
@@ -69,23 +35,12 @@ def test_weights_are_in_their_own_units(task: str) -> None:
 
 def test_odd_weights_are_clipped_and_never_raise() -> None:
     X, y = table("binary", 400)
-    weights = np.ones(400)
+    weights = np.ones(400, dtype=object)
     weights[:6] = [np.nan, np.inf, -np.inf, -3, 1e300, 0]
     model = model_of("binary", privacy_weight_max=1.0).fit(X, y, sample_weight=weights)
     # NaN, minus infinity, a negative weight and 0 count nothing; the other two are clipped to 1.
     assert model.bag_weights_[0] == pytest.approx(396, abs=15)
     assert "largest sample weight is public" in " ".join(model.guarantee_.assumptions)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [list, pd.Series, pl.Series, lambda w: np.array(w, dtype=object)],
-    ids=["list", "pandas", "polars", "objects"],
-)
-def test_weights_come_in_any_container(make: Any) -> None:
-    X, y = table("binary", 200)
-    model = model_of("binary", privacy_weight_max=2).fit(X, y, sample_weight=make([2.0] * 200))
-    assert model.bag_weights_[0] == pytest.approx(400, abs=40)
 
 
 def test_an_undeclared_maximum_is_estimated_and_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,19 +102,6 @@ def test_numbers_and_the_model_that_made_them_are_the_same() -> None:
     assert np.abs(left.intercept_) < 0.2
 
 
-def test_odd_scores_count_as_none() -> None:
-    X, y = table("binary", 300)
-    scores = np.zeros(300, dtype=object)
-    scores[:6] = [np.nan, np.inf, -np.inf, 1e308, "many", None]
-    model = model_of("binary").fit(X, y, init_score=scores)
-    assert np.isfinite(model.intercept_).all()
-    X, y = table("regression", 300)
-    model = model_of("regression").fit(X, y, init_score=scores)
-    assert np.isfinite(model.intercept_)
-    model = model_of("multiclass").fit(X[:0], [], init_score=[])
-    assert np.isfinite(model.intercept_).all()
-
-
 class Sensitive:
     """A model that fails, or warns, because of a row, and quotes it."""
 
@@ -175,9 +117,14 @@ class Sensitive:
         return np.full((len(X), 2), 0.5)
 
 
-def test_what_a_model_says_of_a_row_is_withheld() -> None:
-    from interpret_dp import ReleaseError
+def test_odd_scores_of_numbers_count_as_none() -> None:
+    X, y = table("regression", 300)
+    scores = np.zeros(300, dtype=object)
+    scores[:6] = [np.nan, np.inf, -np.inf, 1e308, "many", None]
+    assert np.isfinite(model_of("regression").fit(X, y, init_score=scores).intercept_)
 
+
+def test_what_a_model_says_of_a_row_is_withheld() -> None:
     X, y = table("binary", 50)
     with pytest.raises(ReleaseError, match="Its own message is withheld") as caught:
         model_of("binary").fit(X, y, init_score=Sensitive("fails"))
@@ -198,9 +145,10 @@ def test_one_odd_cell_leaves_other_scores_as_they_are(task: str) -> None:
     X, y = table(task, 300)
     row = [2.0] if task == "binary" else [2.0, 0.0, 0.0]
     good = [list(row) for _ in range(300)]
-    for odd in (None, [], [1, 2], "x", 3.0, np.array(2), Unreadable([2])):
+    same = model_of(task).fit(X, y, init_score=good)
+    numbers = [[odd] * len(row) for odd in (np.nan, np.inf, -np.inf)]
+    for odd in (None, [], [1, 2], "x", 3.0, np.array(2), Unreadable([2]), *numbers):
         # A row may be an array as well.
         scores = [*map(np.array, good[:-1]), odd]
-        model = model_of(task, random_state=None).fit(X, y, init_score=scores)
-        same = model_of(task).fit(X, y, init_score=good)
+        model = model_of(task).fit(X, y, init_score=scores)
         assert model.intercept_ == pytest.approx(same.intercept_, abs=0.4)

@@ -79,18 +79,13 @@ class Explainer:
         """Predict, explain, draw, save and copy, as far as a result can."""
         result.predict(X)
         result.explain_global().visualize(0)
-        result.explain_local(X)
+        # A classifier shows labels as well, whatever they are.
+        result.explain_local(X, y if hasattr(result, "predict_proba") else None)
         assert pickle.loads(pickle.dumps(result)).guarantee_ == result.guarantee_
         assert json.dumps(result.to_released().to_dict(), allow_nan=False)
         again = type(result).from_released(result.to_released())
         assert np.array_equal(again.predict(X), result.predict(X))
         assert repr(result)
-
-    def request(self, X: Any, y: Any, **given: Any) -> Any:
-        """Fit and use it as a user would."""
-        result = self.fit(X, y, **given)
-        self.use(result, X, y)
-        return result
 
     def published(self, result: Any) -> Any:
         """Return all that was released, but for the ledger's head; equal if bit for bit equal."""
@@ -108,15 +103,6 @@ class Explainer:
 
     def promise(self, result: Any) -> Any:
         return result.guarantee_
-
-
-@dataclass(frozen=True)
-class Classifier(Explainer):
-    """An additive classifier, which shows labels as well."""
-
-    def use(self, result: Any, X: Any, y: Any) -> None:
-        result.explain_local(X, y)
-        super().use(result, X, y)
 
 
 @dataclass(frozen=True)
@@ -313,8 +299,8 @@ BOOSTING = {"max_rounds": 1, "max_bins": 4, "n_jobs": 1} | ASKED
 MAPS = {"epochs": 2, "sampling_rate": 1.0, "n_maps": 2} | ASKED
 LIME = {"trained_on_same_people": False, "steps": 12, "per_query": 0.25, "n_rows": 24} | ASKED
 EXPLAINERS: dict[str, Explainer] = {
-    "binary": Classifier(DPExplainableBoostingClassifier, LABELS, BOOSTING),
-    "multiclass": Classifier(DPExplainableBoostingClassifier, Categorical([0, 1, 2]), BOOSTING),
+    "binary": Explainer(DPExplainableBoostingClassifier, LABELS, BOOSTING),
+    "multiclass": Explainer(DPExplainableBoostingClassifier, Categorical([0, 1, 2]), BOOSTING),
     "regression": Explainer(DPExplainableBoostingRegressor, Continuous(-5, 5), BOOSTING),
     "counts": Explainer(
         DPExplainableBoostingRegressor,
@@ -377,7 +363,8 @@ def attempt(name: str, X: Any, y: Any, ledger: PrivacyLedger, **parameters: Any)
     before = ledger.entries()
     given = EXPLAINERS[name].parameters | {"ledger": ledger, "dataset": DATASET} | parameters
     try:
-        result = EXPLAINERS[name].request(X, y, **given)
+        result = EXPLAINERS[name].fit(X, y, **given)
+        EXPLAINERS[name].use(result, X, y)
     except OURS as error:
         check_error(error)
         # What was released before the error is charged; the request that failed is not.

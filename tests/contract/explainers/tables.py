@@ -12,9 +12,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema
+from interpret_dp import Categorical, Continuous, PrivacyLedger, PrivacyUnit, Schema
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
-from tests.contract.explainers.registry import EXPLAINERS, Lime
+from tests.contract.explainers.registry import DATASET, EXPLAINERS, Lime
 
 N_ROWS = 24
 FEATURES: dict[str, Continuous | Categorical] = {
@@ -45,10 +45,19 @@ def fitted(name: str, X: Any, y: Any = TARGET, *, seed: int | None = 1, **given:
     settings = {"schema": schema_of(name), "epsilon": 100.0}
     if isinstance(explainer, Lime):
         settings["per_query"] = 20.0
-    if not hasattr(X, "columns") and not hasattr(X, "column_names"):
+    if not hasattr(type(X), "columns") and not hasattr(X, "column_names"):
         settings["feature_names"] = list(COLUMNS)
     with use_randomness(SeededRandomness(seed)) if seed is not None else nullcontext():
         return explainer.fit(X, y, **settings | given)
+
+
+def requested(
+    name: str, account: PrivacyLedger | str | None, /, *, seed: int | None = None, **given: Any
+) -> Any:
+    """Make a request of the registry's small budget, which an account is charged for."""
+    charges = {"ledger": account, "dataset": DATASET} if account is not None else {}
+    settings = EXPLAINERS[name].parameters | charges | given
+    return fitted(name, settings.pop("X", frame()), seed=seed, **settings)
 
 
 def published(name: str, *arguments: Any, **given: Any) -> Any:

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -19,8 +20,8 @@ from interpret_dp import PrivacyLedger, ReleaseError
 from interpret_dp.ebm import config
 from interpret_dp.mechanisms import SeededRandomness
 from interpret_dp.release import ReleaseSession
-from tests.contract.explainers.registry import DATASET, EXPLAINERS, names
-from tests.contract.explainers.tables import fitted, frame
+from tests.contract.explainers.registry import DATASET, names
+from tests.contract.explainers.tables import requested
 
 # Of 24 rows nothing that is undeclared is found.
 pytestmark = pytest.mark.filterwarnings("ignore::interpret_dp.DeclarationWarning")
@@ -65,7 +66,7 @@ class Stopping:
                 raise self.error(SECRET)
             self.requests[-1]["begun"] += 1
             if is_here and self.when == "within":
-                with use_broken(session, self.error):
+                with mock.patch.object(session, "_randomness", broken(self.error)):
                     return release(session, *arguments, **keywords)
             found = release(session, *arguments, **keywords)
             if is_here:
@@ -75,32 +76,13 @@ class Stopping:
         return stopped
 
 
-class use_broken:  # noqa: N801
-    """Make the session's noise fail while it is drawn."""
+def broken(error: type[BaseException]) -> SeededRandomness:
+    """Return noise that fails while it is drawn."""
 
-    def __init__(self, session: Any, error: type[BaseException]) -> None:
-        self.session, self.error = session, error
+    def fail(*_: Any) -> Any:
+        raise error(SECRET)
 
-    def __enter__(self) -> None:
-        error = self.error
-
-        class Broken(SeededRandomness):
-            def noise(self, sigma: float, size: int) -> Any:
-                raise error(SECRET)
-
-            def below(self, bound: int) -> int:
-                raise error(SECRET)
-
-        self.kept, self.session._randomness = self.session._randomness, Broken(0)
-
-    def __exit__(self, *_: object) -> None:
-        self.session._randomness = self.kept
-
-
-def requested(name: str, ledger: PrivacyLedger, **given: Any) -> Any:
-    """Make a request of the registry, with frozen noise."""
-    settings = EXPLAINERS[name].parameters | {"ledger": ledger, "dataset": DATASET} | given
-    return fitted(name, frame(), seed=3, **settings)
+    return type("Broken", (SeededRandomness,), {"noise": fail, "below": fail})(0)
 
 
 # Counts are released as numbers are, and a background for SHAP values as one for LIME. A training
@@ -131,7 +113,7 @@ def attempt(
     ledger = PrivacyLedger.in_memory()
     stopping.calls, stopping.at, stopping.requests = 0, at, []
     try:
-        requested(name, ledger, **given)
+        requested(name, ledger, seed=3, **given)
     except (ReleaseError, KeyboardInterrupt) as error:
         return ledger, error
     return ledger, None
@@ -197,7 +179,7 @@ def test_stopped_at_every_release(
             check_the_rule(ledger, stopping, failure)
     # What follows on the same ledger is charged as if nothing had happened.
     before, stopping.at = ledger.spent(DATASET).mu, None
-    requested(name, ledger, **given)
+    requested(name, ledger, seed=3, **given)
     both = math.hypot(before, whole.spent(DATASET).mu)
     assert ledger.spent(DATASET).mu == pytest.approx(both, rel=0.02)
 

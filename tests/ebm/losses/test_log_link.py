@@ -1,7 +1,6 @@
 """Regressions with a log link: objectives by interpret's names, from the fit to the figures."""
 
 import io
-import json
 import sqlite3
 
 import numpy as np
@@ -10,27 +9,16 @@ import pytest
 from interpret.glassbox import ExplainableBoostingRegressor
 from sklearn.metrics import mean_absolute_error, mean_gamma_deviance, mean_poisson_deviance
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingRegressor,
-    PrivacyLedger,
-    Schema,
-    load_model,
-    private_metrics,
-)
+from interpret_dp import Continuous, Schema, private_metrics
 from interpret_dp.audit import replay
-from interpret_dp.ebm.losses.gamma import GammaDeviance
 from interpret_dp.explanation.plots.prediction import outcome_text, prediction_figure
 from interpret_dp.explanation.plots.term import term_figure
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
+from interpret_dp.released import AdditiveModel
+from tests.ebm import tasks
+from tests.ebm.tasks import FEATURES
 
-FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}
 TARGETS = {"poisson_deviance": Continuous(0, 20), "gamma_deviance": Continuous(1, 1000)}
-DEVIANCES = {
-    "poisson_deviance": mean_poisson_deviance,
-    "gamma_deviance": mean_gamma_deviance,
-}
 
 
 def table(objective, n_rows=4000, seed=3):
@@ -44,15 +32,8 @@ def table(objective, n_rows=4000, seed=3):
 
 
 def model_of(objective, **parameters):
-    settings = {"epsilon": 20.0, "n_jobs": 1} | parameters
-    schema = settings.pop("schema", Schema(FEATURES, target=TARGETS.get(objective)))
-    return DPExplainableBoostingRegressor(
-        objective=objective,
-        schema=schema,
-        ledger=PrivacyLedger.in_memory(),
-        dataset="d",
-        **settings,
-    )
+    settings = {"schema": Schema(FEATURES, target=TARGETS.get(objective))} | parameters
+    return tasks.model_of("regression", objective=objective, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +51,8 @@ def models():
 @pytest.mark.parametrize("objective", TARGETS)
 def test_curves_and_means_are_learned(objective, models):
     X, y, mean = table(objective, seed=8)
-    model, deviance = models[objective], DEVIANCES[objective]
+    model = models[objective]
+    deviance = mean_poisson_deviance if model.objective.startswith("pois") else mean_gamma_deviance
     predicted = model.predict(X)
     constant = deviance(y, np.full(len(y), y.mean()))
     best = deviance(y, mean)
@@ -116,13 +98,6 @@ def test_the_names_of_interprets_development_branch_mean_the_same(objective, mod
     np.testing.assert_array_equal(later.predict(X), models[objective].predict(X))
 
 
-def test_rmse_is_the_default_and_has_no_link():
-    model = DPExplainableBoostingRegressor()
-    assert model.objective == "rmse"
-    X, y, _ = table("poisson_deviance", 300)
-    assert model_of("rmse", schema=Schema(FEATURES, Continuous(0, 9))).fit(X, y).link_ == "identity"
-
-
 # -------------------------------------------------------------------------------- arguments
 
 
@@ -159,7 +134,7 @@ def test_where_noise_drowns_everything_the_mean_is_left(objective):
 # ---------------------------------------------------------------------------------- privacy
 
 
-@pytest.mark.parametrize("last", [0, -1, 20, 1000, 1e300, np.inf, np.nan, None, "seven", True])
+@pytest.mark.parametrize("last", [-1, 1000, 1e300, np.inf, np.nan, "seven"])
 @pytest.mark.parametrize("objective", TARGETS)
 def test_one_row_moves_no_integer_farther_than_declared(objective, last):
     X, y, _ = table(objective, 40)
@@ -173,28 +148,15 @@ def test_one_row_moves_no_integer_farther_than_declared(objective, last):
         assert report.ok, str(report)
 
 
-@pytest.mark.parametrize("objective", TARGETS)
-def test_the_plan_is_that_of_squared_loss(objective, models):
-    X, y, _ = table(objective, 300)
-    squared = model_of("rmse", schema=Schema(FEATURES, TARGETS[objective])).fit(X, y)
-    assert models[objective].guarantee_.releases == squared.guarantee_.releases
-
-
 # -------------------------------------------------------------- files, tables, SQL, figures
 
 
 @pytest.mark.parametrize("objective", TARGETS)
-def test_files_keep_the_link(objective, models, tmp_path):
+def test_files_keep_the_link(objective, models):
     X = table(objective, 100)[0]
     model = models[objective]
-    model.save(tmp_path / "model.json")
-    loaded = load_model(tmp_path / "model.json")
-    assert (loaded.link_, loaded.objective) == ("log", objective)
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    document = model.released_.to_dict() | {"link": "logs"}
-    (tmp_path / "model.json").write_text(json.dumps(document))
     with pytest.raises(ValueError, match="link is 'logs'"):
-        load_model(tmp_path / "model.json")
+        AdditiveModel.from_dict(model.released_.to_dict() | {"link": "logs"})
     with pytest.warns(UserWarning, match="JSON formats"):
         model.to_json(written := io.StringIO())
     with pytest.warns(UserWarning, match="JSON formats"):
@@ -242,10 +204,3 @@ def test_figures_and_the_editor_speak_of_the_logarithm(models):
     rows = (X["g"] == "a").to_numpy()
     np.testing.assert_allclose(edited.predict(X)[rows], np.exp(0.5) * model.predict(X)[rows])
     assert edited.to_released().link == "log"
-
-
-# ------------------------------------------------------------------------ public arithmetic
-
-
-def test_bounds_are_far_out_under_a_log_link():
-    assert GammaDeviance(1.0, 9.0, clip=2.0, spread=3.0).mean_slope(0.0) == 1.0

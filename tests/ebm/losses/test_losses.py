@@ -32,7 +32,9 @@ def test_moments_of_clipped_residuals_follow_from_the_residual(clip, explained):
         assert given == pytest.approx(wanted, rel=1e-4)
 
 
-def test_a_target_of_one_value_has_no_residuals_to_clip():
+def test_without_residuals_beyond_the_clip_the_slope_is_1():
+    """A target of one value; bounds are far out under a log link."""
+    assert LOSSES["gamma_deviance"](1.0, 9.0, clip=2.0, spread=3.0).mean_slope(0.0) == 1.0
     assert SquaredError(1.0, 1.0, clip=1.0, spread=0.0).mean_slope(0.0) == 1.0
 
 

@@ -179,16 +179,11 @@ def test_a_fit_predicts_a_rare_class_as_often_as_it_is(monkeypatch, others):
     assert ratios[1] < ratios[0] - 0.05
 
 
-def test_classes_of_any_size_have_finite_intercepts():
-    wide = [np.array([[-1e5, 1e5, 0.0], [1e5, -1e5, 0.0]])] * 2
-    weights = [np.array([1.0, 1.0]), np.zeros(2)]
-    rng = np.random.default_rng(0)
-    intercepts = balanced_intercepts(wide, np.zeros(3), [np.zeros((2, 3))] * 2, weights, rng)
-    assert np.isfinite(intercepts).all()
-
-
-def test_scores_of_any_size_give_a_finite_intercept():
-    wide = [np.array([-1e5, 0.0, 1e5])] * 3
-    intercept = balanced_intercept(wide, 0.3, [np.zeros(3)] * 3, [np.ones(3)] * 3)
-    assert np.isfinite(intercept)
+def test_scores_of_any_size_give_finite_intercepts():
+    curve, none = np.array([-1e5, 0.0, 1e5]), np.zeros(3)
+    intercept = balanced_intercept([curve] * 3, 0.3, [none] * 3, [np.ones(3)] * 3)
     assert abs(intercept) < 20.0
+    wide, weights = np.column_stack([-curve, curve, none]), [np.ones(3), none]
+    rng = np.random.default_rng(0)
+    found = balanced_intercepts([wide] * 2, none, [np.zeros((3, 3))] * 2, weights, rng)
+    assert np.isfinite(found).all()

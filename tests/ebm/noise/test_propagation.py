@@ -96,19 +96,14 @@ def noise_covariance(updates, weights, curvature, *, noise, averaged):
     return noise**2 * unit_covariance(updates, weights, curvature * weights, averaged)[0]
 
 
-shapes = {
-    "n_codes": st.integers(3, 25),
-    "is_ordered": st.booleans(),
-    "n_rounds": st.integers(1, 12),
-    "seed": st.integers(0, 1_000),
-    "later": st.sampled_from([1.0, 0.4]),
-    "contrasts": st.booleans(),
-}
-
-
 @settings(deadline=None)
 @given(
-    **shapes,
+    n_codes=st.integers(3, 25),
+    is_ordered=st.booleans(),
+    n_rounds=st.integers(1, 12),
+    seed=st.integers(0, 1_000),
+    later=st.sampled_from([1.0, 0.4]),
+    contrasts=st.booleans(),
     rounds=st.integers(1, 12),
     ahead=st.sampled_from([0.0, 1.0, 4.0]),
     noise=st.floats(0.1, 10.0),

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from interpret_dp.ebm.trainer import binning
 from interpret_dp.ebm.trainer.binning import (
     Counts,
     merge_bins,
@@ -43,13 +42,6 @@ def test_merging_keeps_order_and_weight(counts, target, total, lightest):
     # A cut separates exactly the fine bins below it from those above.
     for index, cut in enumerate(bins.cuts, start=1):
         assert (inner <= index).sum() == cut
-
-
-def test_levels_of_a_categorical_feature_stay_apart():
-    bins = merge_bins(np.array([1.0, 5.0, 0.0, 9.0, 2.0]), None, 1, 17.0)
-    np.testing.assert_array_equal(bins.code_map, np.arange(5))
-    np.testing.assert_allclose(bins.weights, [1.0, 5.0, 0.0, 9.0, 2.0], atol=1e-6)
-    assert bins.cuts is None
 
 
 def test_public_bins_end_where_fine_bins_do():
@@ -89,12 +81,3 @@ def test_any_counts_are_smoothed(noisy, noise):
         np.testing.assert_array_equal(own, kept)
         # A mean of neighbours is between them, and a coefficient never grows.
         assert np.abs(one).max() <= len(own) * np.abs(own).max() + 1e-9
-
-
-@given(noisy=histograms)
-def test_wavelets_that_are_kept_add_up_to_the_counts(noisy):
-    for one in noisy:
-        details, widest = binning._transformed(one)
-        whole = [binning._knots()] * len(details)
-        back = binning._summed(details, widest, whole)
-        np.testing.assert_allclose(back[: len(one)], one, rtol=1e-9, atol=1e-9 * np.abs(one).max())

@@ -1,0 +1,48 @@
+"""Rows of two features and a target of each task, and models of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    DPExplainableBoostingRegressor,
+    PrivacyLedger,
+    Schema,
+)
+
+FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}
+TARGETS: dict[str, Any] = {
+    "binary": Categorical(["no", "yes"]),
+    "multiclass": Categorical(["high", "low", "mid"]),
+    "regression": Continuous(0, 10),
+}
+
+
+def table(task: str, n_rows: int = 4000, seed: int = 3) -> tuple[pd.DataFrame, Any]:
+    """Return features, and a target that depends on both."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"x": rng.uniform(size=n_rows), "g": rng.choice(["a", "b"], n_rows)})
+    score = 2 * X["x"] + (X["g"] == "b") + 0.4 * rng.normal(size=n_rows)
+    if task == "regression":
+        return X, 2 * score + 1
+    if task == "binary":
+        return X, np.where(score > 1.5, "yes", "no")
+    return X, np.select([score < 1, score > 2], ["low", "high"], "mid")
+
+
+def model_of(task: str, **parameters: Any) -> Any:
+    """Return an unfitted model, which is charged to a ledger of its own."""
+    kind = (
+        DPExplainableBoostingRegressor if task == "regression" else DPExplainableBoostingClassifier
+    )
+    settings = {
+        **{"schema": Schema(FEATURES, target=TARGETS[task]), "epsilon": 20.0, "n_jobs": 1},
+        **{"ledger": PrivacyLedger.in_memory(), "dataset": "d"},
+    }
+    return kind(**settings | parameters)
