@@ -225,8 +225,8 @@ class FitPlan:
         if not widths[0] <= width <= widths[-1]:
             raise ValueError(
                 f"width is {width:g}; the planned bands are ±{widths[0]:.3g} to "
-                f"±{widths[-1]:.3g}, where noise shrinks no curve; printed ones may be narrower. Plan "
-                f"{'larger' if width < widths[0] else 'smaller'} epsilons."
+                f"±{widths[-1]:.3g}, where noise shrinks no curve; printed ones may be narrower. "
+                f"Plan {'larger' if width < widths[0] else 'smaller'} epsilons."
             )
         return float(np.exp(np.interp(math.log(width), np.log(widths), np.log(epsilons))))
 
