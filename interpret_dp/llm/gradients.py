@@ -32,13 +32,15 @@ _NORM_BITS = 30
 # Bits of products of weights and rows, summed over the inputs: below the 53 of double precision.
 _PRODUCT_BITS = 52
 # Hidden rows, which projections make short, have no larger coefficients.
-_MOST = 2.0**24
+_MOST = 2.0**18
 # Sums of squares in double precision are right to 1e-12 for 10**4 numbers.
 _ROUNDED_UP, _SURELY = 1.0 + 2.0**-30, 1.0 - 2.0**-30
 # Values, inputs and rows of a part: few enough to stay in a cache.
 _CACHED_VALUES, _CACHED_INPUTS, _FEWEST_ROWS, _MOST_ROWS = 40_000, 2**18, 64, 1024
-# Sums of so many parts stay below 2**53: coefficients have 24 bits, columns 15 and rows 10.
-_PARTS_OF_A_SUM = 16
+# Sums of so many parts stay below 2**53: coefficients have 18 bits, columns 15 and rows 10.
+_PARTS_OF_A_SUM = 1024
+# They are multiplied by projections, of 7 bits, in two halves: high ones of 27 bits, and low ones.
+_LOW_BITS, _MOST_INPUTS = 26, 2**19
 
 
 def map_gradients(values: Floats, classes: NDArray[np.int64], inverse_temperature: float) -> Floats:
@@ -130,6 +132,11 @@ class ClosedForm:
     ----------
     row_norm : int
         Bound on the norm of the integers that a row adds; it stands for ``clip_norm``.
+
+    Raises
+    ------
+    ValueError
+        If there are projections of more than 2**19 inputs.
     """
 
     def __init__(
@@ -147,8 +154,13 @@ class ClosedForm:
         self._projections, self._grid, self._fineness = projections, None, 1
         stretch = 1.0
         if projections is not None:
+            if projections.shape[2] > _MOST_INPUTS:
+                raise ValueError(
+                    f"There are random projections of {projections.shape[2]} inputs; at most "
+                    f"{_MOST_INPUTS} can be summed exactly. Set projection_dim=0."
+                )
             self._fineness = 2**PROJECTION_BITS
-            self._grid = np.rint(projections * np.float32(self._fineness)).astype(np.int64)
+            self._grid = np.rint(projections * float(self._fineness)).astype(np.float64)
             stretch = math.sqrt(max(1.0, float(np.square(projections).sum(axis=1).mean())))
         self.row_norm = 2 ** (_NORM_BITS + math.ceil(math.log2(self._fineness * stretch)))
         self._unit = self.row_norm / clip_norm / self._fineness
@@ -178,17 +190,23 @@ class ClosedForm:
         size = max(size, _FEWEST_ROWS) // _FEWEST_ROWS * _FEWEST_ROWS
         filling = np.full(-len(positions) % size, len(self._columns) - 1)
         parts = np.concatenate([positions, filling]).reshape(-1, size)
-        sums = np.zeros(matrix.shape, dtype=np.int64)
-        exact = np.zeros(matrix.shape)
-        for number, part in enumerate(parts, start=1):
-            exact += self._part_sum(matrix, unit, weights.shape, part)
-            if number % _PARTS_OF_A_SUM == 0 or number == len(parts):
-                sums += exact.astype(np.int64)
-                exact[:] = 0.0
-        by_weights = sums[:, :-1].reshape(n_maps, n_classes, -1)
+        total = np.zeros(weights.size + biases.size, dtype=np.int64)
+        for start in range(0, len(parts), _PARTS_OF_A_SUM):
+            sums = np.zeros(matrix.shape)
+            for part in parts[start : start + _PARTS_OF_A_SUM]:
+                sums += self._part_sum(matrix, unit, weights.shape, part)
+            total += self._by_parameters(sums.astype(np.int64).reshape(n_maps, n_classes, -1))
+        return total
+
+    def _by_parameters(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return sums over the columns of rows, shape (n_maps, n_classes, width), by parameters."""
+        by_weights = sums[:, :, :-1]
         if self._grid is not None:
-            by_weights = by_weights @ self._grid.transpose(0, 2, 1)
-        return np.concatenate([by_weights.ravel(), self._fineness * sums[:, -1]])
+            grid = self._grid.transpose(0, 2, 1)
+            high, low = by_weights >> _LOW_BITS, by_weights & (2**_LOW_BITS - 1)
+            by_weights = (high @ grid).astype(np.int64) << _LOW_BITS
+            by_weights += (low @ grid).astype(np.int64)
+        return np.concatenate([by_weights.ravel(), self._fineness * sums[:, :, -1].ravel()])
 
     def _part_sum(
         self,
@@ -229,7 +247,7 @@ class ClosedForm:
         squares = np.empty((n_groups, len(self._columns)))
         for start in range(0, len(self._columns), _MOST_ROWS):
             part = self._columns[start : start + _MOST_ROWS].astype(np.float64)
-            rows = part[:, :-1] if grid is None else part[:, :-1] @ grid.T.astype(np.float64)
+            rows = part[:, :-1] if grid is None else part[:, :-1] @ grid.T
             by_weights = np.square(rows).reshape(len(part), n_groups, -1).sum(axis=2)
             by_bias = np.square(self._fineness * part[:, -1:])
             squares[:, start : start + len(part)] = (by_weights + by_bias).T * _ROUNDED_UP

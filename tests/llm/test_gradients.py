@@ -179,3 +179,9 @@ def test_rows_that_projections_hide_are_summed_exactly_beside_others():
     both = sums.lattice_sum(*model, np.array([0, 1] * 3_000))
     assert np.array_equal(both, 3_000 * (hidden + usual))
     assert 0 < norm(hidden) <= sums.row_norm
+
+
+def test_more_inputs_than_can_be_summed_exactly_are_refused():
+    rows = TrainingRows(np.ones((2, 2**19 + 1), dtype=np.float32), np.zeros(2, dtype=int))
+    with pytest.raises(ValueError, match=r"projections of 524289 inputs; at most 524288"):
+        ClosedForm(rows, np.ones((1, 1, 2**19 + 1), dtype=np.float32), TEMPERATURE, CLIP_NORM)
