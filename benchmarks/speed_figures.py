@@ -120,7 +120,7 @@ def _epochs(axis: Any, raw: Raw) -> None:
     axis.invert_yaxis()
     axis.set(xscale="log", xlabel="processor s of an epoch", title="MNIST, 30 maps, 10 classes")
     axis.set_xlim(0.05, None)
-    axis.legend(frameon=False, fontsize=8)
+    axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0.0, -0.12), ncols=3)
 
 
 def _short(job: Raw, batch_size: str) -> str:
