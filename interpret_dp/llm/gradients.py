@@ -40,7 +40,7 @@ _CACHED_VALUES, _CACHED_INPUTS, _FEWEST_ROWS, _MOST_ROWS = 40_000, 2**18, 64, 10
 # Sums of so many parts stay below 2**53: coefficients have 18 bits, columns 15 and rows 10.
 _PARTS_OF_A_SUM = 1024
 # They are multiplied by projections, of 7 bits, in two halves: high ones of 27 bits, and low ones.
-_LOW_BITS, _MOST_INPUTS = 26, 2**19
+_LOW_BITS = 26
 
 
 def map_gradients(values: Floats, classes: NDArray[np.int64], inverse_temperature: float) -> Floats:
@@ -123,7 +123,8 @@ class ClosedForm:
     ----------
     rows : TrainingRows
     projections : ndarray, shape (n_maps, dimension, n_inputs), or None
-        Multiples of 2**-PROJECTION_BITS, up to 127 of them in size.
+        Multiples of 2**-PROJECTION_BITS, up to 127 of them in size, of at most
+        ``MOST_PROJECTED`` inputs.
     inverse_temperature : float
     clip_norm : float
         Bound on the norm of what one example adds.
@@ -132,11 +133,6 @@ class ClosedForm:
     ----------
     row_norm : int
         Bound on the norm of the integers that a row adds; it stands for ``clip_norm``.
-
-    Raises
-    ------
-    ValueError
-        If there are projections of more than 2**19 inputs.
     """
 
     def __init__(
@@ -154,11 +150,6 @@ class ClosedForm:
         self._projections, self._grid, self._fineness = projections, None, 1
         stretch = 1.0
         if projections is not None:
-            if projections.shape[2] > _MOST_INPUTS:
-                raise ValueError(
-                    f"There are random projections of {projections.shape[2]} inputs; at most "
-                    f"{_MOST_INPUTS} can be summed exactly. Set projection_dim=0."
-                )
             self._fineness = 2**PROJECTION_BITS
             self._grid = np.rint(projections * float(self._fineness)).astype(np.float64)
             stretch = math.sqrt(max(1.0, float(np.square(projections).sum(axis=1).mean())))

@@ -24,7 +24,12 @@ from interpret_dp.fitting.account import (
 )
 from interpret_dp.fitting.declaring import DeclaringTask, warn_of_gaps
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.llm.config import TrainingSettings, default_settings, scattering_settings
+from interpret_dp.llm.config import (
+    MOST_PROJECTED,
+    TrainingSettings,
+    default_settings,
+    scattering_settings,
+)
 from interpret_dp.llm.inputs import InputCoding, input_coding, scattering_coding
 from interpret_dp.release import PlannedRelease, PlannedSampling, ReleasePlan, ReleaseRequest
 from interpret_dp.schema import Categorical, Continuous, Schema
@@ -283,6 +288,11 @@ def settings_of(
             "'orthonormal' or None. Give image_shape if columns are the pixels of images."
         )
     settings = dataclasses.replace(settings, **given)
+    if not settings.shares_features and coding.n_inputs > MOST_PROJECTED:
+        raise ValueError(
+            f"There are random projections of {coding.n_inputs} inputs; at most {MOST_PROJECTED} "
+            "can be summed exactly. Set projection_dim=0."
+        )
     if settings.centring == 0 or settings.shares_features:
         return settings
     # Each map sees a row by features of its own.

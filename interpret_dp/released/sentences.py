@@ -45,7 +45,7 @@ def term_sentence(model: AdditiveModel, term: AdditiveTerm) -> str:
     if ratio is None or band is None:
         return f"The noise in {subject.name!r} is not known, so its effect is not described."
     if not term.scores.any():
-        return f"{subject.name!r} was released as zero: its effect was too small for the noise."
+        return f"{subject.name!r} was released as zero: no effect was learned."
     if ratio < LEAST_RATIO:
         return f"The effect of {subject.name!r} may be noise alone."
     if isinstance(subject, FeaturePair):

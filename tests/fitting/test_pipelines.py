@@ -66,7 +66,7 @@ def regressor() -> DPExplainableBoostingRegressor:
     return DPExplainableBoostingRegressor(schema=schema, max_rounds=1)
 
 
-def heard(fit: Any, *arguments: Any) -> list[str]:
+def warnings_of(fit: Any, *arguments: Any) -> list[str]:
     """Return the privacy warnings of a call."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -87,7 +87,7 @@ def test_every_learning_step_is_named_and_no_other(rows: Any) -> None:
             ("model", model()),
         ]
     )
-    (message,) = heard(pipe.fit, *rows)
+    (message,) = warnings_of(pipe.fit, *rows)
     assert "steps learn from the private rows" in message
     assert ": 'impute' (SimpleImputer), 'scale' (StandardScaler). " in message
     assert "FunctionTransformer, Normalizer" in message
@@ -105,7 +105,7 @@ def test_every_guarantee_names_the_steps(rows: Any) -> None:
         (PrivateSurrogate(first_column, schema, trained_on_same_people=False), (X,)),
     ):
         pipe = make_pipeline(StandardScaler(), explainer)
-        assert len(heard(pipe.fit, *arguments)) == 1
+        assert len(warnings_of(pipe.fit, *arguments)) == 1
         assert any("'standardscaler'" in line for line in pipe[-1].guarantee_.assumptions)
         released = pipe[-1].to_released()
         assert released.guarantee.assumptions == pipe[-1].guarantee_.assumptions
@@ -114,7 +114,7 @@ def test_every_guarantee_names_the_steps(rows: Any) -> None:
 def test_the_warning_does_not_depend_on_rows(rows: Any) -> None:
     pipe = make_pipeline(StandardScaler(), model())
     X, y = rows
-    assert heard(pipe.fit, X, y) == heard(pipe.fit, X[:0:-3] * 1e6, y[:0:-3])
+    assert warnings_of(pipe.fit, X, y) == warnings_of(pipe.fit, X[:0:-3] * 1e6, y[:0:-3])
 
 
 class Undeclared(TransformerMixin, BaseEstimator):
@@ -182,7 +182,7 @@ def bits() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 @pytest.mark.parametrize("step", LEARNING + LEARNING_NOTHING, ids=lambda step: type(step).__name__)
 def test_steps_that_learn_are_named(bits: Any, step: Any) -> None:
-    messages = heard(Pipeline([("before", step), ("model", model())]).fit, *bits)
+    messages = warnings_of(Pipeline([("before", step), ("model", model())]).fit, *bits)
     if step in LEARNING_NOTHING:
         assert messages == []
     else:
@@ -202,7 +202,7 @@ def test_steps_that_learn_are_named(bits: Any, step: Any) -> None:
 )
 def test_steps_that_learn_are_found_however_deep(bits: Any, wrap: Any, name: str) -> None:
     for step in (StandardScaler(), Normalizer()):
-        messages = heard(Pipeline([("before", wrap(step)), ("model", model())]).fit, *bits)
+        messages = warnings_of(Pipeline([("before", wrap(step)), ("model", model())]).fit, *bits)
         assert len(messages) == isinstance(step, StandardScaler)
         assert all(f"'before__{name}' (StandardScaler)" in message for message in messages)
 
@@ -222,34 +222,34 @@ def test_steps_that_learn_are_found_however_deep(bits: Any, wrap: Any, name: str
 )
 def test_what_learns_around_the_fit_is_named(rows: Any, wrap: Any) -> None:
     wrapper = wrap(model())
-    messages = heard(wrapper.fit, *rows)
+    messages = warnings_of(wrapper.fit, *rows)
     assert {message.split(" learns")[0] for message in messages} == {
         f"Around this fit, {type(wrapper).__name__}"
     }
     # Of a search, the fit that has its choice; what is chosen by released importances is released.
     assert len(messages) == 1 or not isinstance(wrapper, GridSearchCV)
     importances = RFE(model(), importance_getter=lambda one: np.array(one.term_importances()))
-    assert heard(importances.fit, *rows) == []
+    assert warnings_of(importances.fit, *rows) == []
 
 
 def test_a_search_inside_a_pipeline_sees_the_steps_outside(rows: Any) -> None:
     search = GridSearchCV(model(), {"epsilon": [1.0]}, cv=2)
-    messages = heard(make_pipeline(StandardScaler(), search).fit, *rows)
+    messages = warnings_of(make_pipeline(StandardScaler(), search).fit, *rows)
     assert len(messages) == 3
     assert ["GridSearchCV" in message for message in messages] == [False, False, True]
     inner = make_pipeline(SelectKBest(k=2), model())
     outer = make_pipeline(StandardScaler(), VotingClassifier([("one", inner)]))
-    (message,) = heard(outer.fit, *rows)
+    (message,) = warnings_of(outer.fit, *rows)
     assert "'selectkbest' (SelectKBest), 'standardscaler' (StandardScaler)" in message
 
 
 def test_a_learned_transformation_of_the_target_counts(rows: Any) -> None:
     X, _ = rows
     learned = TransformedTargetRegressor(regressor(), transformer=StandardScaler())
-    (message,) = heard(learned.fit, X, X[:, 0])
+    (message,) = warnings_of(learned.fit, X, X[:, 0])
     assert "'transformer' (StandardScaler)" in message
     fixed = TransformedTargetRegressor(regressor(), func=np.sinh, inverse_func=np.arcsinh)
-    assert heard(fixed.fit, X, X[:, 0]) == []
+    assert warnings_of(fixed.fit, X, X[:, 0]) == []
 
 
 # ------------------------------------------------------------------------ harmless by itself
@@ -282,7 +282,7 @@ def test_a_pipeline_that_cannot_be_read_is_warned_of_and_fits(rows: Any) -> None
             final.fit(X, y)
             return self
 
-    (message,) = heard(Odd([("model", model())]).fit, *rows)
+    (message,) = warnings_of(Odd([("model", model())]).fit, *rows)
     assert "Odd, which has unreadable steps" in message
 
 
@@ -294,7 +294,7 @@ def test_nothing_is_kept_alive(rows: Any) -> None:
     gone = weakref.ref(table)
     gc.disable()
     try:
-        assert heard(clone(pipe).fit, table, y)
+        assert warnings_of(clone(pipe).fit, table, y)
         del table
         assert gone() is None
     finally:

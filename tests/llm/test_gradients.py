@@ -113,6 +113,15 @@ def test_sums_are_exactly_those_of_the_rows_one_by_one(name, projected, monkeypa
         assert np.array_equal(some, np.sum(single[5 : 5 + size], axis=0))
 
 
+def test_control_coefficients_that_are_no_integers_do_not_add_up(monkeypatch):
+    sums, model, _ = rows_one_by_one(False)
+    true_integers = gradients.clipped_integers
+    monkeypatch.setattr(gradients, "clipped_integers", lambda *given: true_integers(*given) / 3)
+    single = [sums.lattice_sum(*model, np.array([row])) for row in range(600)]
+    together = sums.lattice_sum(*model, np.arange(600))
+    assert not np.array_equal(together, np.sum(single, axis=0))
+
+
 def test_nothing_of_size_batch_times_parameters_is_made(monkeypatch):
     seen = []
     true_sum = ClosedForm._part_sum
@@ -179,9 +188,3 @@ def test_rows_that_projections_hide_are_summed_exactly_beside_others():
     both = sums.lattice_sum(*model, np.array([0, 1] * 3_000))
     assert np.array_equal(both, 3_000 * (hidden + usual))
     assert 0 < norm(hidden) <= sums.row_norm
-
-
-def test_more_inputs_than_can_be_summed_exactly_are_refused():
-    rows = TrainingRows(np.ones((2, 2**19 + 1), dtype=np.float32), np.zeros(2, dtype=int))
-    with pytest.raises(ValueError, match=r"projections of 524289 inputs; at most 524288"):
-        ClosedForm(rows, np.ones((1, 1, 2**19 + 1), dtype=np.float32), TEMPERATURE, CLIP_NORM)

@@ -2,18 +2,22 @@
 
 import dataclasses
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from interpret_dp.llm.config import (
     CLIP_SHARE,
+    MOST_PROJECTED,
     PROJECTION_BITS,
     default_settings,
     lattice_points,
     rows_at_a_time,
 )
+from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 from interpret_dp.llm.features import public_projections
+from interpret_dp.llm.request import settings_of
 
 IMAGE = (12, 10)
 SETTINGS = dataclasses.replace(
@@ -57,3 +61,12 @@ def test_truncation_fits_into_the_room_that_clipping_leaves(n_parameters):
 def test_physical_batches_are_bounded_whatever_the_model():
     assert rows_at_a_time(300, 784) * (6 * 300 + 784) * 4 <= 2**26
     assert rows_at_a_time(10**9, 10) == 1
+
+
+def test_more_inputs_than_can_be_summed_exactly_are_refused_with_the_request():
+    coding = SimpleNamespace(n_inputs=MOST_PROJECTED + 1, n_varying=1, scattering=None)
+    model = DPLocallyLinearClassifier(projection_dim=5)
+    with pytest.raises(ValueError, match="projections of 524289 inputs; at most 524288"):
+        settings_of(model, coding, None)
+    model.set_params(projection_dim=0)
+    assert settings_of(model, coding, None).projection_dim is None

@@ -45,7 +45,7 @@ def sentence(feature, scores, deviation=0.01, *, n_classes=2, missing=0.0):
         (VISITS, [-1, 1, 1, 1, -1], "above 0 and below 9, and lower at 0 and from 9 on."),
         (CITY, [1, 1, 0, -1, 0], "higher for 'city' 'Bern' and 'Bonn', and lower for 'Graz'"),
         (CITY, [1, 1, 1, 1, 1], "higher for 'city' in 5 levels."),
-        (CITY, [0, 0, 0, 0, 0], "'city' was released as zero: its effect was too small"),
+        (CITY, [0, 0, 0, 0, 0], "'city' was released as zero: no effect was learned."),
     ],
 )
 def test_ranges_and_levels_are_named_where_the_band_leaves_zero(feature, scores, says):

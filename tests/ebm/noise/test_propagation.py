@@ -77,9 +77,9 @@ def covariance_by_units(updates, weights, curvature, averaged):
             sums = np.zeros((update.partition.n_leaves, n_leaves + n_shifts))
             np.add.at(sums, update.partition.leaf, -hessian[:, np.newaxis] * deviation)
             if update.by_contrasts:
-                heard = np.zeros_like(sums)
-                np.add.at(heard, update.partition.leaf, -hessian[:, np.newaxis] * level)
-                sums += without_total(update, heard)
+                responses = np.zeros_like(sums)
+                np.add.at(responses, update.partition.leaf, -hessian[:, np.newaxis] * level)
+                sums += without_total(update, responses)
             if index == first:
                 own = noisy.noise * np.eye(n_leaves)
                 sums[:, :n_leaves] += without_total(noisy, own)
