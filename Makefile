@@ -7,8 +7,9 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+# One more than the two cores we count on: a test that drives a browser waits a quarter of its time.
 # Each worker holds up to 1.5 GB; 0 runs the tests in one process, as a debugger wants it.
-PYTEST_WORKERS ?= 2
+PYTEST_WORKERS ?= 3
 
 ifndef INTERPRET_DP_DATA
 ifneq ($(wildcard ../shared/data),)
@@ -25,15 +26,16 @@ LOWEST_PART := $(NEWEST_PART) tests/mechanisms tests/accounting tests/ledger
 # One thread a worker: tables are small, and threads of two workers wait for each other's cores.
 # What goes to which worker, and when: tests/scheduling.py.
 RUN_TESTS := -m pytest -n $(PYTEST_WORKERS) --dist loadfile --durations=20 --durations-min=2
-# With other versions of libraries, few examples of each property: `make test` looks for rare ones.
-OTHER_VERSIONS := $(RUN_TESTS) --hypothesis-profile=fast -W default
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python $(RUN_TESTS)
 UNIT_TESTS := not slow and not statistical and not browser and not notebook and not benchmark \
 	and not thorough
+# With other versions of libraries, few examples of each property: `make test` looks for rare ones.
+# They may warn about each other, so a warning is no failure.
+OTHER_VERSIONS := $(RUN_TESTS) --hypothesis-profile=fast -W default -m "$(UNIT_TESTS)"
 INNER_LOOP := $(UNIT_TESTS) and not lengthy
 
-.PHONY: help demo fuzz mutants test test-fast test-newest lint format docs bench bench-accuracy bench-tuned bench-scale \
-	bench-lime bench-llm bench-dask bench-compare audit examples check-release clean chromium postgres
+.PHONY: help demo fuzz mutants test test-fast test-newest newest-versions lint format docs bench bench-accuracy \
+	bench-tuned bench-scale bench-lime bench-llm bench-dask bench-compare audit examples check-release clean chromium postgres
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
@@ -68,13 +70,14 @@ demo: $(VENV)/.ready
 	$(BIN)/interpret-dp demo $(ARGS)
 
 # Made anew at each call: what is newest changes from day to day. No constraints and no extra `llm`.
-test-newest:
+newest-versions:
 	rm -rf .venv-newest
 	scripts/create_environment.sh .venv-newest
 	.venv-newest/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[test]'
 	.venv-newest/bin/python scripts/installed_versions.py pyproject.toml
-	# Versions of tomorrow may warn about each other, so here a warning is no failure.
-	OMP_NUM_THREADS=1 .venv-newest/bin/python $(OTHER_VERSIONS) -m "$(UNIT_TESTS)" $(ARGS)
+
+test-newest: newest-versions
+	OMP_NUM_THREADS=1 .venv-newest/bin/python $(OTHER_VERSIONS) $(ARGS)
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -100,8 +103,7 @@ postgres:
 	scripts/install_postgres.sh
 
 test: lint chromium postgres
-	$(PYTEST) --doctest-modules interpret_dp
-	$(PYTEST) -m "not slow" $(ARGS)
+	$(PYTEST) -m "not slow" $(or $(ARGS),--doctest-modules interpret_dp tests)
 
 test-fast: $(VENV)/.ready
 	$(PYTEST) --hypothesis-profile=fast -m "$(INNER_LOOP)" $(ARGS)
@@ -144,11 +146,12 @@ examples: $(VENV)/.ready chromium
 	$(BIN)/python scripts/run_examples.py $(ARGS)
 
 # The slow tests build the documentation as `make docs` does: tests/docs/test_site.py.
-check-release: $(VENV)/.ready chromium postgres .venv-minimum/.ready
+check-release: $(VENV)/.ready chromium postgres
 	$(PYTEST) -m slow
-	# The lowest versions may warn about each other, so here a warning is no failure.
-	OMP_NUM_THREADS=1 .venv-minimum/bin/python $(OTHER_VERSIONS) -m "$(UNIT_TESTS)" $(LOWEST_PART)
-	$(MAKE) test-newest ARGS="$(NEWEST_PART)"
+	# Both at once: pip uses one core.
+	$(MAKE) -j 2 .venv-minimum/.ready newest-versions
+	OMP_NUM_THREADS=1 .venv-minimum/bin/python $(OTHER_VERSIONS) $(LOWEST_PART)
+	OMP_NUM_THREADS=1 .venv-newest/bin/python $(OTHER_VERSIONS) $(NEWEST_PART)
 
 # Without the extra `llm`: that all but its engine works without torch is tested here.
 .venv-minimum/.ready: pyproject.toml scripts/create_environment.sh scripts/minimum_versions.py

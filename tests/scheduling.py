@@ -18,8 +18,17 @@ _SPLIT = (
 )
 """Files of long tests without a common fixture."""
 
-_SHARED = ("tests/packaging/",)
-"""Folders whose files share a costly fixture: an environment with the wheel."""
+_SHARED = (
+    ("tests/packaging/",),
+    (
+        "tests/contract/explainers/test_charging.py",
+        "tests/docs/test_blocks.py",
+        "tests/lime/test_global_and_shap.py",
+        "interpret_dp/lime/explainer.py",
+    ),
+)
+"""What begins with one of these names is one group, for what its files share: an environment with
+the wheel, and the library shap, which takes ten seconds to compile in each process."""
 
 _COST = {
     "slow": 60.0,
@@ -40,7 +49,7 @@ def group_of(name: str) -> str:
     # Several files run the same notebook; each worker runs it once.
     if notebook := re.search(r"\[([\w.]+\.ipynb)\]$", name):
         return notebook[1]
-    return next((folder for folder in _SHARED if file.startswith(folder)), file)
+    return next((names[0] for names in _SHARED if file.startswith(names)), file)
 
 
 def longest_first(tests: Iterable[Any]) -> list[Any]:

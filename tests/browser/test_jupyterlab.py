@@ -125,6 +125,7 @@ def _until(page: Any, condition: str, argument: Any = None) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.notebook
 def test_example_runs_in_jupyterlab_and_its_editor_edits(browser_page, jupyterlab):

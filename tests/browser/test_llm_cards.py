@@ -74,6 +74,7 @@ def _choose_the_second_class(page: Any, explanation: Any) -> None:
     page.assert_nothing_is_cut()
 
 
+@pytest.mark.slow
 def test_in_the_full_dashboard(dashboard: Any, shown_maps: Any) -> None:
     loans = adult_explanation(name="five applicants")
     page = dashboard([*shown_maps.values(), loans], width=800)

@@ -44,6 +44,7 @@ def serve(cohort, tmp_path):
         yield start
 
 
+@pytest.mark.slow
 def test_edits_outlive_the_server_and_are_offered_again(serve, browser_page, tmp_path):
     file = tmp_path / "model.autosave.json"
     session = load_model(tmp_path / "model.json").edit(author="Ada")

@@ -25,6 +25,7 @@ _RANGES = """
 """
 
 
+@pytest.mark.slow
 def test_a_tick_draws_its_own_card_alone_and_the_others_keep_what_was_done_in_them(
     dashboard, shown, session
 ):

@@ -96,8 +96,8 @@ def run(page, blocks, given):
 
 
 RUN = [page for page in PAGES if blocks_of(page)]
-# Two thousand fits.
-SLOW = {"audit.md"}
+# Two thousand fits, and a Dask cluster.
+SLOW = {"audit.md", "dask.md"}
 
 
 @pytest.fixture

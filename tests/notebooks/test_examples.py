@@ -22,14 +22,13 @@ SCRIPTS = sorted(FOLDER.glob("*.py"))
 EDITOR = FOLDER / "from_schema_to_card.ipynb"
 EXPLAINER = FOLDER / "explain_a_black_box.ipynb"
 MAPS = FOLDER / "compare_with_a_cnn.ipynb"
-# A quarter of a minute of processor time and less; the others are for `make check-release`. The
+# A few seconds; the others are for `make check-release`. The
 # script of the team ledger runs in tests/ledger, and that of the black box resembles its notebook.
 # The editor's notebook runs in JupyterLab: tests/browser/test_jupyterlab.py.
 QUICK = {
     "counts_and_constraints.py",
     "declare_a_schema.py",
     "edit_a_model.py",
-    "explain_a_black_box.ipynb",
 }
 NEEDS_TORCH = {"compare_with_a_cnn.ipynb"}
 _TEXTS = {"source", "text", "text/html", "text/plain"}
