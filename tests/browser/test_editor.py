@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 
 import numpy as np
 import pytest
@@ -139,10 +139,10 @@ def test_dragging_moves_the_selected_range_or_exactly_one_bin(open_editor, sessi
 def test_a_card_at_work_takes_no_second_click_and_files_and_levels_work(
     open_editor, session, tmp_path, monkeypatch
 ):
-    perform = callbacks.perform
+    perform, clicked_again = callbacks.perform, threading.Event()
 
     def slow(*arguments):
-        time.sleep(1.5)
+        assert clicked_again.wait(60)
         return perform(*arguments)
 
     editor = open_editor("age")
@@ -156,6 +156,7 @@ def test_a_card_at_work_takes_no_second_click_and_files_and_levels_work(
     assert editor.card.get_attribute("aria-busy") == "true"
     editor.dashboard.screenshot("editor_busy")
     button.click()
+    clicked_again.set()
     editor.dashboard.settle()
     assert editor.card.get_attribute("aria-busy") == "false"
     assert len(session.history) == 1
