@@ -1,4 +1,4 @@
-"""What every test shares: Hypothesis' profile, the simulated cohort, the benchmark tables."""
+"""What tests share: Hypothesis' profile, the browser, the simulated cohort, the benchmark tables."""
 
 import gc
 import os
@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tests.browser.shared import _browser_context, browser, browser_page
+
+__all__ = ["_browser_context", "browser", "browser_page"]
 
 SEED_VARIABLE = "INTERPRET_DP_TEST_SEED"
 """Set by `make fuzz`: other examples and other noise, repeatable by the same seed."""

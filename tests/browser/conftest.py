@@ -1,9 +1,7 @@
-"""A headless Chromium and interpret's own server, shared by the browser tests of a session."""
+"""Interpret's own server, and what opens its pages and files in the browser of the session."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,57 +13,12 @@ from tests.ui.dash.conftest import session, shown
 
 __all__ = ["session", "shown"]
 
-CHROMIUM_VARIABLE = "INTERPRET_DP_CHROMIUM"
-
-
-def _chromium() -> str | None:
-    return os.environ.get(CHROMIUM_VARIABLE) or shutil.which("chromium")
-
 
 def free_port() -> int:
     """Return a port of this machine at which nothing listens."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Start Chromium with an empty profile."""
-    from playwright.sync_api import sync_playwright
-
-    from tests.browser.driver import CHROMIUM_ARGUMENTS
-
-    executable = _chromium()
-    if executable is None:
-        pytest.skip(
-            "no chromium on PATH: install Debian's package 'chromium', "
-            f"or set {CHROMIUM_VARIABLE} to an executable"
-        )
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=executable, args=list(CHROMIUM_ARGUMENTS)
-        )
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(scope="session")
-def _browser_context(browser: Any) -> Iterator[Any]:
-    """Keep what pages load from the server, so that it is loaded and compiled once."""
-    context = browser.new_context()
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def browser_page(_browser_context: Any) -> Iterator[Any]:
-    """Return a fresh page, 1400 x 1000 pixels."""
-    page = _browser_context.new_page()
-    page.set_viewport_size({"width": 1400, "height": 1000})
-    yield page
-    page.close()
-    _browser_context.set_offline(False)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,59 @@
+"""One Chromium for all browser tests of a worker, those of built pages included.
+
+tests/conftest.py has these fixtures: a folder that had its own would start a second browser, which
+Playwright refuses in one process.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+CHROMIUM_VARIABLE = "INTERPRET_DP_CHROMIUM"
+
+
+def _chromium() -> str | None:
+    return os.environ.get(CHROMIUM_VARIABLE) or shutil.which("chromium")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Start Chromium with an empty profile."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser.driver import CHROMIUM_ARGUMENTS
+
+    executable = _chromium()
+    if executable is None:
+        pytest.skip(
+            "no chromium on PATH: install Debian's package 'chromium', "
+            f"or set {CHROMIUM_VARIABLE} to an executable"
+        )
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=executable, args=list(CHROMIUM_ARGUMENTS)
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def _browser_context(browser: Any) -> Iterator[Any]:
+    """Keep what pages load from the server, so that it is loaded and compiled once."""
+    context = browser.new_context()
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def browser_page(_browser_context: Any) -> Iterator[Any]:
+    """Return a fresh page, 1400 x 1000 pixels."""
+    page = _browser_context.new_page()
+    page.set_viewport_size({"width": 1400, "height": 1000})
+    yield page
+    page.close()
+    _browser_context.set_offline(False)
