@@ -1,4 +1,4 @@
-"""What tests share: Hypothesis' profile, the browser, the simulated cohort, the benchmark tables."""
+"""What tests share: Hypothesis' profile, the browser, the cohort, the benchmark tables."""
 
 import gc
 import os
