@@ -7,9 +7,8 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
-# One more than the two cores we count on: a test that drives a browser waits a quarter of its time.
 # Each worker holds up to 1.5 GB; 0 runs the tests in one process, as a debugger wants it.
-PYTEST_WORKERS ?= 3
+PYTEST_WORKERS ?= 2
 
 ifndef INTERPRET_DP_DATA
 ifneq ($(wildcard ../shared/data),)

@@ -36,6 +36,8 @@ async () => {
     const plots = [...document.querySelectorAll('.js-plotly-plot')];
     return queues.every(([name, callbacks]) => name === 'stored' || !callbacks.length)
         && document.title !== 'Updating...'
+        // Dash puts this in the place of a figure until it has loaded plotly.
+        && !document.querySelector('.dash-graph--pending')
         && plots.every(plot => plot.querySelector('.main-svg'));
 }
 """
