@@ -29,7 +29,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python $(RUN_TESTS)
 UNIT_TESTS := not slow and not statistical and not browser and not notebook and not benchmark \
 	and not thorough
 # With other versions of libraries, few examples of each property: `make test` looks for rare ones.
-# They may warn about each other, so a warning is no failure.
+# Versions that are not ours may warn about each other, so a warning is no failure.
 OTHER_VERSIONS := $(RUN_TESTS) --hypothesis-profile=fast -W default -m "$(UNIT_TESTS)"
 INNER_LOOP := $(UNIT_TESTS) and not lengthy
 

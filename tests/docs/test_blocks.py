@@ -96,7 +96,7 @@ def run(page, blocks, given):
 
 
 RUN = [page for page in PAGES if blocks_of(page)]
-# Two thousand fits, and a Dask cluster.
+# Two thousand fits, and a cluster of Dask workers.
 SLOW = {"audit.md", "dask.md"}
 
 

@@ -22,9 +22,8 @@ SCRIPTS = sorted(FOLDER.glob("*.py"))
 EDITOR = FOLDER / "from_schema_to_card.ipynb"
 EXPLAINER = FOLDER / "explain_a_black_box.ipynb"
 MAPS = FOLDER / "compare_with_a_cnn.ipynb"
-# A few seconds; the others are for `make check-release`. The
-# script of the team ledger runs in tests/ledger, and that of the black box resembles its notebook.
-# The editor's notebook runs in JupyterLab: tests/browser/test_jupyterlab.py.
+# These take a few seconds; the others run in `make check-release`. The script of the team ledger
+# also runs in tests/ledger, and the editor's notebook in JupyterLab (tests/browser).
 QUICK = {
     "counts_and_constraints.py",
     "declare_a_schema.py",
