@@ -21,6 +21,20 @@ _CLIPPED = """
     .filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth)
     .map(e => e.textContent)
 """
+# How many of four clicks count, of which every second one comes before the answer to the first.
+_CLICKS_THAT_COUNT = """
+async button => {
+    let counted = 0;
+    button.addEventListener('click', event => { counted++; event.stopPropagation(); });
+    for (let answers = 0; answers < 2; answers++) {
+        for (let clicks = 0; clicks < 2; clicks++) button.click();
+        const card = button.closest('.idp-editor');
+        for (const isBusy of [true, false]) card.setAttribute('aria-busy', isBusy);
+        await null;
+    }
+    return counted;
+}
+"""
 
 
 @pytest.fixture
@@ -149,6 +163,8 @@ def test_a_card_at_work_takes_no_second_click_and_files_and_levels_work(
     page = editor.dashboard.page
     editor.press("select-all")
     editor.type("number", "0.5")
+    # An answer within one frame frees the card at once.
+    assert editor.card.locator('[data-action="set"]').evaluate(_CLICKS_THAT_COUNT) == 2
     monkeypatch.setattr(callbacks, "perform", slow)
     button = editor.card.locator('[data-action="shift"]')
     button.dblclick()

@@ -58,16 +58,9 @@
   // --------------------------------------------------------------------------- a card at work
 
   let clicked = null; // the card of the last click on a button, until Dash has dealt with it
+  let timer = 0;
 
-  function watch(card, since, wasBusy) {
-    const isBusy = card.getAttribute("aria-busy") === "true";
-    const isOver = wasBusy ? !isBusy : Date.now() - since > WAIT;
-    if (isOver || !card.isConnected) {
-      if (clicked === card) clicked = null;
-    } else {
-      requestAnimationFrame(() => watch(card, since, wasBusy || isBusy));
-    }
-  }
+  const isBusy = (card) => card.getAttribute("aria-busy") === "true";
 
   function guard(event) {
     const button = event.target.closest && event.target.closest("[data-action]");
@@ -75,14 +68,21 @@
     if (!card || button.disabled || button.dataset.action.startsWith("select-")) return;
     // Undo and redo by keys are meant to be repeated.
     if (!event.isTrusted && /^(un|re)do$/.test(button.dataset.action)) return;
-    if (card === clicked || card.getAttribute("aria-busy") === "true") {
+    if (card === clicked || isBusy(card)) {
       event.preventDefault();
       event.stopImmediatePropagation();
       return;
     }
     clicked = card;
-    watch(card, Date.now(), false);
+    clearTimeout(timer);
+    // If the card is at work by then, it is free when the work ends.
+    timer = setTimeout(() => { if (!isBusy(card)) clicked = null; }, WAIT);
   }
+
+  // An answer may come within one frame: every change counts, not what each frame shows.
+  new MutationObserver((changes) => {
+    if (changes.some(({ target }) => target === clicked && !isBusy(target))) clicked = null;
+  }).observe(document, { subtree: true, attributeFilter: ["aria-busy"] });
 
   window.dash_clientside = { ...window.dash_clientside, interpret_dp: { remember } };
   document.addEventListener("toggle", noteOpenParts, true);
