@@ -30,7 +30,9 @@ FEATURES = {
 }
 CLASSES = Schema(FEATURES, target=Categorical([0, 1]))
 AMOUNTS = Schema(FEATURES, target=Continuous(0, 1))
-SIZES = (100_000, 300_000)
+SIZES = (1_000, 100_000, 300_000)  # the first fit imports and compiles
+# For garbage that a fit leaves: 100 kB more or less, as the collector happens to run.
+MARGIN = 0.5
 
 
 def frame(n_rows):
@@ -75,23 +77,23 @@ def bytes_per_row(rows, schema=CLASSES, **settings):
         kind(schema=schema, max_rounds=1, random_state=0, **settings).fit(X, y)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    return float((peaks[1] - peaks[0]) / (SIZES[1] - SIZES[0]))
+    return float((peaks[2] - peaks[1]) / (SIZES[2] - SIZES[1]))
 
 
 @pytest.mark.parametrize("rows", [frame, coded, table])
 @pytest.mark.parametrize("schema", [CLASSES, AMOUNTS])
 def test_a_byte_a_row_and_feature_and_sixteen_a_row(schema, rows):
-    assert bytes_per_row(rows, schema) <= len(FEATURES) + 16
+    assert bytes_per_row(rows, schema) <= len(FEATURES) + 16 + MARGIN
 
 
 def test_columns_of_an_array_of_rows_are_not_copied():
     features = {f"feature_{i:04}": Continuous(0, 9) for i in range(4)}
     schema = Schema(features, target=Categorical([0, 1]))
-    assert bytes_per_row(array, schema) <= len(features) + 16
+    assert bytes_per_row(array, schema) <= len(features) + 16 + MARGIN
 
 
 def test_two_bytes_above_256_bins():
-    assert bytes_per_row(frame, max_bins=400) <= 2 * len(FEATURES) + 16
+    assert bytes_per_row(frame, max_bins=400) <= 2 * len(FEATURES) + 16 + MARGIN
 
 
 @pytest.mark.thorough
@@ -103,4 +105,4 @@ def test_control_a_copy_of_the_columns_is_seen(monkeypatch):
         return encode_features(table, columns, *others, **settings)
 
     monkeypatch.setattr(training, "encode_features", with_copies)
-    assert bytes_per_row(frame) > len(FEATURES) + 16
+    assert bytes_per_row(frame) > len(FEATURES) + 16 + MARGIN
