@@ -21,7 +21,7 @@ _CLIPPED = """
     .filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth)
     .map(e => e.textContent)
 """
-# How many of four clicks count, of which every second one comes before the answer to the first.
+# Clicks twice before each of two answers, and returns how many of the four clicks count.
 _CLICKS_THAT_COUNT = """
 async button => {
     let counted = 0;

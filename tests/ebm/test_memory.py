@@ -30,9 +30,10 @@ FEATURES = {
 }
 CLASSES = Schema(FEATURES, target=Categorical([0, 1]))
 AMOUNTS = Schema(FEATURES, target=Continuous(0, 1))
-SIZES = (1_000, 100_000, 300_000)  # the first fit imports and compiles
-# For garbage that a fit leaves: 100 kB more or less, as the collector happens to run.
+SIZES = (1_000, 100_000, 300_000)
+"""The first fit imports and compiles; its peak is not compared."""
 MARGIN = 0.5
+"""Bytes a row: room for 100 kB of garbage that the collector has not freed yet."""
 
 
 def frame(n_rows):
@@ -67,7 +68,7 @@ def array(n_rows):
 
 
 def bytes_per_row(rows, schema=CLASSES, **settings):
-    """Return how much the peak of a fit grows with a row; what no rows take cancels out."""
+    """Return how much the peak of a fit grows with a row; what does not grow cancels out."""
     is_classifier = isinstance(schema.target, Categorical)
     kind = DPExplainableBoostingClassifier if is_classifier else DPExplainableBoostingRegressor
     peaks = []

@@ -79,7 +79,7 @@
     timer = setTimeout(() => { if (!isBusy(card)) clicked = null; }, WAIT);
   }
 
-  // An answer may come within one frame: every change counts, not what each frame shows.
+  // An answer may come within one frame, so a look once a frame would miss it.
   new MutationObserver((changes) => {
     if (changes.some(({ target }) => target === clicked && !isBusy(target))) clicked = null;
   }).observe(document, { subtree: true, attributeFilter: ["aria-busy"] });
