@@ -38,8 +38,6 @@ from interpret_dp.ui.dash.editor.layout import ALL_CLASSES, own_history
 from interpret_dp.ui.dash.editor.metrics import metrics_children, slices_style
 from interpret_dp.ui.dash.editor.model_bar import ACTED
 from interpret_dp.ui.dash.editor.parts import (
-    BUTTON,
-    SELECTOR,
     Ids,
     message,
     notes,
@@ -98,22 +96,19 @@ def _add_selecting(app: dash.Dash) -> None:
         Output(_CARD("preview"), "data", allow_duplicate=True),
         Output(_CARD("selection"), "data"),
         Input(_CARD("plot"), "selectedData"),
-        Input(_CARD("click"), "data"),
-        Input(_CARD.selector(ALL), "n_clicks"),
+        Input(_CARD("select"), "data"),
         State(_CARD("selection"), "data"),
         *(State(_CARD(name), "value") for name in ("from", "to", "levels")),
         prevent_initial_call=True,
     )
     @message_on_error(3)
-    def select(box: Any, click: Any, _clicks: Any, before: list[int], *typed: Any) -> Any:
+    def select(box: Any, made: Any, before: list[int], *typed: Any) -> Any:
         trigger = ctx.triggered_id
         term = _term(trigger)
-        if trigger["type"] == SELECTOR:
-            if not ctx.triggered[0]["value"]:
-                raise PreventUpdate
-            return _chosen(term, trigger["action"], *typed)
-        if trigger["type"] == _CARD("click")["type"]:
-            return None, None, _clicked(term, click, before or [])
+        if trigger["type"] == _CARD("select")["type"]:
+            if "action" in made:
+                return _chosen(term, made["action"], *typed)
+            return None, None, _clicked(term, made, before or [])
         # plotly reports "nothing" whenever a figure is drawn anew: that is no choice.
         ranges = (box or {}).get("range") or {}
         if not ranges.get("x"):
@@ -127,8 +122,8 @@ def _add_selecting(app: dash.Dash) -> None:
 
 def _chosen(term: EditedTerm, action: str, *typed: Any) -> Any:
     """Return message, preview and selection of a button: everything, nothing, or what is typed."""
-    if action != "typed":
-        return None, None, term.places.whole() if action == "all" else []
+    if action != "select-typed":
+        return None, None, term.places.whole() if action == "select-all" else []
     try:
         return None, None, typed_bins(term, *typed)
     except (TypeError, ValueError) as error:
@@ -158,8 +153,7 @@ def _add_acting(app: dash.Dash) -> None:
         Output(_CARD("looked"), "data"),
         Output(_CARD("preview"), "data"),
         Output(_CARD("refresh"), "data"),
-        Input(_CARD.button(ALL), "n_clicks"),
-        Input(_CARD("drag"), "data"),
+        Input(_CARD("act"), "data"),
         State(_CARD("selection"), "data"),
         State(_CARD("class"), "value"),
         State(_CARD("number"), "value"),
@@ -172,8 +166,7 @@ def _add_acting(app: dash.Dash) -> None:
     )
     @message_on_error(4)
     def act(
-        _clicks: Any,
-        drag: Any,
+        made: Any,
         bins: list[int],
         column: Any,
         number: str | None,
@@ -183,16 +176,13 @@ def _add_acting(app: dash.Dash) -> None:
         planned: Any,
     ) -> Any:
         trigger = ctx.triggered_id
-        # Buttons that have just appeared trigger this as well.
-        if not ctx.triggered[0]["value"]:
-            raise PreventUpdate
         request = Request(
             bins=tuple(bins or ()),
             column=_column(column),
             number=number or "",
             shape=shape,
         )
-        action = trigger["action"] if trigger["type"] == BUTTON else trigger["type"]
+        action = made["action"]
         kind, _, entry = action.partition("-")
         shown = plan = None
         try:
@@ -201,10 +191,10 @@ def _add_acting(app: dash.Dash) -> None:
                 outcome = Outcome(_TIP_OF_LOOK if shown is not None else "", "note")
             elif kind == "back":
                 outcome = go_back(session_of(trigger), int(entry), int(trigger["key"]))
-            elif action == _CARD("drag")["type"]:
-                bins = [int(code) for code in drag["bins"]]
-                request = dataclasses.replace(request, bins=tuple(bins), moved_by=float(drag["by"]))
-                outcome = perform(_term(trigger), "drag", request)
+            elif action == "drag":
+                bins = [int(code) for code in made["bins"]]
+                request = dataclasses.replace(request, bins=tuple(bins), moved_by=float(made["by"]))
+                outcome = perform(_term(trigger), action, request)
             elif action == "discard":
                 outcome = Outcome("")
             elif action == "accept":
@@ -294,7 +284,7 @@ def _add_drawing(app: dash.Dash) -> None:
         Output(_CARD("message"), "children", allow_duplicate=True),
         Output(_CARD("plot"), "figure"),
         Output(_CARD("tools"), "disabled"),
-        Output(_CARD.button("reset"), "disabled"),
+        Output(_CARD("button-reset"), "disabled"),
         Output(_CARD("slices"), "style"),
         *(Output(_CARD(part), "children") for part in _TEXTS),
         Output(_CARD("seen"), "data"),
@@ -347,7 +337,7 @@ def _add_drawing(app: dash.Dash) -> None:
             selection_line(term, tuple(bins or ())),
             status_text(session, term.view.name),
             notes(term, bins or ()),
-            own_history(ids, term),
+            own_history(term),
             metrics_children(term, bins or (), slice_term, slice_bins),
             # Left alone unless it changed: the privacy panel follows it.
             no_update if seen == before else seen,

@@ -1,5 +1,5 @@
-// Cards of the editor that are drawn anew keep what a person had in them, and a card that is at
-// work takes no second click.
+// Cards of the editor that are drawn anew keep what a person had in them. Their buttons report to
+// Python, and a card that is at work takes no second click.
 (function () {
   "use strict";
   const WAIT = 400; // milliseconds within which Dash marks a card that is at work
@@ -55,28 +55,34 @@
     memory.set(place, { values: {}, ...memory.get(place), open: openParts(card) });
   }
 
-  // --------------------------------------------------------------------------- a card at work
+  // ---------------------------------------------------------------------- buttons, one at a time
 
   let clicked = null; // the card of the last click on a button, until Dash has dealt with it
   let timer = 0;
 
   const isBusy = (card) => card.getAttribute("aria-busy") === "true";
 
-  function guard(event) {
+  function report(card, store, action) {
+    // One store for all buttons of a card: buttons that appear in it must not call Python.
+    const { type, ...rest } = JSON.parse(card.id);
+    const id = { ...rest, type: type.replace(/card$/, store) };
+    window.dash_clientside.set_props(id, { data: { action, at: Date.now() } });
+  }
+
+  function press(event) {
     const button = event.target.closest && event.target.closest("[data-action]");
     const card = button && button.closest(".idp-editor");
-    if (!card || button.disabled || button.dataset.action.startsWith("select-")) return;
+    if (!card || button.matches(":disabled")) return;
+    const { action } = button.dataset;
+    if (action.startsWith("select-")) return report(card, "select", action);
     // Undo and redo by keys are meant to be repeated.
-    if (!event.isTrusted && /^(un|re)do$/.test(button.dataset.action)) return;
-    if (card === clicked || isBusy(card)) {
-      event.preventDefault();
-      event.stopImmediatePropagation();
-      return;
-    }
+    if (!event.isTrusted && /^(un|re)do$/.test(action)) return report(card, "act", action);
+    if (card === clicked || isBusy(card)) return;
     clicked = card;
     clearTimeout(timer);
     // If the card is at work by then, it is free when the work ends.
     timer = setTimeout(() => { if (!isBusy(card)) clicked = null; }, WAIT);
+    report(card, "act", action);
   }
 
   // An answer may come within one frame, so a look once a frame would miss it.
@@ -86,5 +92,5 @@
 
   window.dash_clientside = { ...window.dash_clientside, interpret_dp: { remember } };
   document.addEventListener("toggle", noteOpenParts, true);
-  document.addEventListener("click", guard, true);
+  document.addEventListener("click", press);
 })();

@@ -97,10 +97,15 @@
     return Math.hypot(event.clientX - x, event.clientY - y) < LEAST;
   }
 
+  function reportDrag({ meta, bins, by }) {
+    const data = { action: "drag", bins, by, at: Date.now() };
+    window.dash_clientside.set_props(meta.editor.act, { data });
+  }
+
   function end(event, isKept) {
     if (press && isKept && !press.meta.drags && isClick(event)) {
       const data = { bin: press.code, extends: event.shiftKey, at: Date.now() };
-      window.dash_clientside.set_props(press.meta.editor.click, { data });
+      window.dash_clientside.set_props(press.meta.editor.select, { data });
     }
     press = null;
     if (!drag || drag.byKeys) return;
@@ -110,8 +115,7 @@
     done.readout.remove();
     if (isKept && Math.abs(event.clientY - done.from) >= LEAST) {
       draw();
-      const data = { bins: done.bins, by: done.by, at: Date.now() };
-      window.dash_clientside.set_props(done.meta.editor.drag, { data });
+      reportDrag(done);
     } else {
       done.by = 0;
       draw();
@@ -142,7 +146,7 @@
     const anchor = !event.shiftKey ? next : place.anchor === undefined ? place.cursor : place.anchor;
     const bins = range(meta, Math.max(anchor, 0), next);
     cursors.set(plot, { cursor: next, anchor, plot: meta, at: bins.slice().sort(ascending).join() });
-    window.dash_clientside.set_props(meta.editor.click, { data: { bins, at: Date.now() } });
+    window.dash_clientside.set_props(meta.editor.select, { data: { bins, at: Date.now() } });
   }
 
   const ascending = (one, other) => one - other;
@@ -173,13 +177,12 @@
   function release(isKept) {
     // One edit, however long the key was held.
     if (!drag || !drag.byKeys) return;
-    const { meta, bins, by, frame } = drag;
-    cancelAnimationFrame(frame);
-    if (!isKept) drag.by = 0;
+    const done = drag;
+    cancelAnimationFrame(done.frame);
+    if (!isKept) done.by = 0;
     draw();
     drag = null;
-    if (!isKept) return;
-    window.dash_clientside.set_props(meta.editor.drag, { data: { bins, by, at: Date.now() } });
+    if (isKept) reportDrag(done);
   }
 
   function mend() {

@@ -71,7 +71,7 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
     plot = figure_component(
         term.figure(gestures=ids.gestures), ids("plot"), _MODEBAR, tabIndex="0", title=_KEYS_OF_PLOT
     )
-    history = html.Div(own_history(ids, term), id=ids("history"))
+    history = html.Div(own_history(term), id=ids("history"))
     seen = {"version": term.view.version, "edits": len(session.history)}
     return html.Div(
         [
@@ -90,7 +90,7 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
                 [html.Summary("History of this term"), history], className="idp-editor-folded"
             ),
             dcc.Store(id=ids("selection"), data=[]),
-            *(dcc.Store(id=ids(n)) for n in ("looked", "preview", "click", "drag")),
+            *(dcc.Store(id=ids(n)) for n in ("looked", "preview", "select", "act")),
             *(dcc.Store(id=ids(n)) for n in ("refresh", "memory", "view")),
             dcc.Store(id=ids("seen"), data=seen),
         ],
@@ -103,14 +103,14 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
     )
 
 
-def own_history(ids: Ids, term: EditedTerm) -> Component:
+def own_history(term: EditedTerm) -> Component:
     """Return the edits of a card's term, each with buttons to look at it and to go back to it."""
 
     def button(action: str, label: str, hint: str) -> Component:
         is_shown = action == f"look-{term.entry}"
-        return link_button(ids.button(action), "Hide" if is_shown else label, hint)
+        return link_button(action, "Hide" if is_shown else label, hint)
 
-    return history_list(term.session, button, term.view.name)
+    return history_list(term.session, term.view.name, button)
 
 
 def _div(css_class: str, *children: Any, **properties: Any) -> Component:
@@ -140,8 +140,8 @@ def _selection_bar(ids: Ids, term: EditedTerm) -> Component:
     if isinstance(term.places, CellPlaces):
         del modes["drag"]
     selectors = [
-        link_button(ids.selector(action), label, **data_attributes(action=f"select-{action}"))
-        for action, label in (("all", whole_label(term)), ("none", "Clear"))
+        link_button("select-all", whole_label(term)),
+        link_button("select-none", "Clear"),
     ]
     spoken: Any = {"aria-live": "polite"}
     selected = selection_line(term, ())
@@ -194,11 +194,10 @@ def _typed(ids: Ids, term: EditedTerm) -> Component:
         style={} if levels else _HIDDEN,
     )
     button = link_button(
-        ids.selector("typed"),
+        "select-typed",
         "Select",
         "Select what the fields say; an empty end is open",
         style={} if is_number or levels else _HIDDEN,
-        **data_attributes(action="select-typed"),
     )
     parts = [*ends, _group_of(chooser, "Levels"), button]
     return html.Span(parts, className="idp-editor-typed", **data_attributes(enter="select-typed"))

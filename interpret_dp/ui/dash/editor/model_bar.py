@@ -35,7 +35,6 @@ from interpret_dp.ui.dash.editor.parts import (
     action_button,
     data_attributes,
     history_list,
-    link_button,
     message,
     model_name,
     named_field,
@@ -81,9 +80,9 @@ def _bar(session: EditSession, explanation: Any) -> Component:
                 **data_attributes(enter="commit"),
             ),
             html.Div(id=ids("message")),
-            _folded("History", html.Div(_history(ids, session), id=ids("history"))),
+            _folded("History", html.Div(history_list(session), id=ids("history"))),
             _folded("Download, load, and use in Python", _files(ids)),
-            *(dcc.Store(id=ids(part)) for part in ("acted", "seen")),
+            *(dcc.Store(id=ids(part)) for part in ("act", "acted", "seen")),
             dcc.Download(id=ids("download")),
         ],
         id=ids("card"),
@@ -104,13 +103,6 @@ def _buttons(ids: Ids, session: EditSession, *names: str) -> list[Component]:
         )
         for name in names
     ]
-
-
-def _history(ids: Ids, session: EditSession) -> Component:
-    def button(action: str, label: str, hint: str) -> Component:
-        return link_button(ids.button(action), label, hint)
-
-    return history_list(session, button)
 
 
 def _folded(title: str, content: Component) -> Component:
@@ -195,19 +187,17 @@ def _add_acting(app: dash.Dash) -> None:
         Output(_BAR("download"), "data"),
         Output(_BAR("why"), "value"),
         Output(_BAR("upload"), "contents"),
-        Input(_BAR.button(ALL), "n_clicks"),
+        Input(_BAR("act"), "data"),
         Input(_BAR("upload"), "contents"),
         State(_BAR("why"), "value"),
         prevent_initial_call=True,
         running=[(Output(_BAR("card"), "aria-busy"), "true", "false")],
     )
     @message_on_error(5)
-    def act(_clicks: Any, contents: Any, why: str | None) -> Any:
+    def act(pressed: Any, contents: Any, why: str | None) -> Any:
         trigger = ctx.triggered_id
-        # Buttons that have just appeared trigger this as well.
-        if not ctx.triggered[0]["value"]:
-            raise PreventUpdate
-        action = trigger.get("action", "load")
+        is_file = trigger["type"] == _BAR("upload")["type"]
+        action = "load" if is_file else pressed["action"]
         document: Any = no_update
         try:
             session = session_of(trigger)
@@ -250,7 +240,7 @@ def _add_showing(app: dash.Dash) -> None:
         Output(_BARS("message"), "children", allow_duplicate=True),
         Output(_BARS("status"), "children"),
         Output(_BARS("history"), "children"),
-        *(Output(_BARS.button(name), "disabled") for name in buttons),
+        *(Output(_BARS(f"button-{name}"), "disabled") for name in buttons),
         Output(_BARS("seen"), "data"),
         Input(CLOCK, "n_intervals"),
         Input(ACTED, "data"),
@@ -274,14 +264,13 @@ def _add_showing(app: dash.Dash) -> None:
             return None
         if session.version == bar.get("value"):
             return None
-        ids = Ids(bar["id"]["uid"], _KIND, _KIND)
         disabled = disabled_buttons(session)
         # What a bar said is old news once somebody else has edited.
         is_own = bool(acted) and acted["version"] == session.version
         return [
             no_update if is_own else None,
             status_text(session),
-            _history(ids, session),
+            history_list(session),
             *(disabled[name] for name in buttons),
             session.version,
         ]

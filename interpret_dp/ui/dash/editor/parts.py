@@ -18,12 +18,9 @@ from interpret_dp.ui.dash.components import explanation_of
 from interpret_dp.ui.figure import EditedTerm
 from interpret_dp.ui.metrics import correlated_text
 
-__all__ = ["BUTTON", "SELECTOR", "Ids", "action_button", "data_attributes", "history_list"]
-__all__ += ["icon_styles", "link_button", "message", "model_name", "named_field", "notes"]
-__all__ += ["preview_message", "selection_line", "session_of"]
-
-BUTTON, SELECTOR = "idp-editor-button", "idp-editor-selector"
-"""Types of the ids of buttons that act, and of buttons that select."""
+__all__ = ["Ids", "action_button", "data_attributes", "history_list", "icon_styles", "link_button"]
+__all__ += ["message", "model_name", "named_field", "notes", "preview_message", "selection_line"]
+__all__ += ["session_of"]
 
 _MAX_ENTRIES = 100
 _STRONG = ("commit", "accept")
@@ -64,43 +61,32 @@ class Ids:
 
     @property
     def gestures(self) -> dict[str, Any]:
-        """Ids of the stores that the page's gestures report to."""
-        return {name: self(name) for name in ("click", "drag")}
-
-    def button(self, action: Any) -> dict[str, Any]:
-        """Return the id of a button that acts on the session; ``dash.ALL`` for all of them."""
-        return {**self("button"), "action": action}
-
-    def selector(self, action: Any) -> dict[str, Any]:
-        """Return the id of a button that selects."""
-        return {**self("selector"), "action": action}
+        """Ids of the stores that gestures and buttons report to."""
+        return {name: self(name) for name in ("select", "act")}
 
 
 def action_button(
     ids: Ids, action: str, label: str, hint: str, *, disabled: bool = False
 ) -> Component:
-    """Return a button that acts on the session."""
+    """Return a button that acts on the session; the page reports its action when it is pressed."""
     return html.Button(
         label,
-        id=ids.button(action),
+        id=ids(f"button-{action}"),
         title=hint,
         disabled=disabled,
-        n_clicks=0,
         className="idp-editor-button" + (" idp-editor-strong" if action in _STRONG else ""),
         **data_attributes(action=action),
     )
 
 
-def link_button(identity: Any, label: str, hint: str = "", **properties: Any) -> Component:
-    """Return a button that looks like a link."""
-    action = data_attributes(action=identity["action"])
+def link_button(action: str, label: str, hint: str = "", **properties: Any) -> Component:
+    """Return a button that looks like a link; it selects if its action begins with "select-"."""
     return html.Button(
         label,
-        id=identity,
         title=hint,
-        n_clicks=0,
         className="idp-editor-link",
-        **{**action, **properties},
+        **data_attributes(action=action),
+        **properties,
     )
 
 
@@ -191,17 +177,19 @@ def notes(term: EditedTerm, bins: Sequence[int]) -> list[Component]:
 
 
 def history_list(
-    session: EditSession, button: Callable[[str, str, str], Component], term: str | None = None
+    session: EditSession,
+    term: str | None = None,
+    button: Callable[[str, str, str], Component] = link_button,
 ) -> Component:
     """Return the edits of the model, the newest first, with what redo would bring back on top.
 
     Parameters
     ----------
     session : EditSession
-    button : callable
-        Makes a button of its action, label and hint.
     term : str, default=None
         Name of the only term that is listed, whose entries can be looked at too.
+    button : callable
+        Makes a button of its action, label and hint.
     """
 
     def buttons(entry: int) -> list[Component]:

@@ -22,7 +22,8 @@ class EditorClient:
     def __init__(self, client: AppClient, term: int) -> None:
         self._client = client
         self.state: dict[tuple[str, str], Any] = {}
-        self.buttons: list[dict[str, Any]] = []
+        self.buttons: set[tuple[str, str]] = set()
+        """Kind and action: "editor" for the card, "model" for the bar."""
         self.identities: dict[str, dict[str, Any]] = {}
         # The card last: its identity is that of the editor.
         self._take(client.layout())
@@ -37,24 +38,25 @@ class EditorClient:
                 kind = _kind(identity["type"])
                 self.identities[kind] = {name: identity[name] for name in ("uid", "key")}
                 for name, value in component["props"].items():
-                    self.state[_name(identity), name] = value
-        self._take_buttons(tree)
+                    self.state[identity["type"], name] = value
+                self._take_buttons(component, kind)
 
-    def _take_buttons(self, tree: Any) -> None:
-        for component in components(tree):
-            identity = component["props"].get("id")
-            if isinstance(identity, dict) and "action" in identity and identity not in self.buttons:
-                self.buttons.append(identity)
+    def _take_buttons(self, tree: Any, kind: str) -> None:
+        found = (component["props"].get("data-action") for component in components(tree))
+        self.buttons |= {(kind, action) for action in found if action}
 
     # ------------------------------------------------------------------------------- gestures
 
     def press(self, action: str) -> None:
         """Press a button: that of the card, if the bar has one of the same name."""
-        for identity in sorted(self.buttons, key=lambda one: _kind(one["type"])):
-            if identity["action"] == action:
-                assert not self.state.get((_name(identity), "disabled")), f"{action} is disabled"
-                return self.change(_name(identity), "n_clicks", 1)
-        raise AssertionError(f"there is no button {action}")
+        kind = next(kind for kind in ("editor", "model") if (kind, action) in self.buttons)
+        assert not self.state.get((f"idp-{kind}-button-{action}", "disabled")), action
+        self.report(kind, action)
+
+    def report(self, kind: str, action: str) -> None:
+        """Report the press of a button as the page does."""
+        store = "select" if action.startswith("select-") else "act"
+        self.change(f"idp-{kind}-{store}", "data", {"action": action, "at": 1})
 
     def box(self, low: float, high: float) -> None:
         """Draw a selection."""
@@ -64,7 +66,7 @@ class EditorClient:
         """Change something on the page, with all that follows from it."""
         self.state[part, prop] = value
         if prop == "children":
-            self._take_buttons(value)
+            self._take_buttons(value, _kind(part))
         for key, entry in self._client.app.callback_map.items():
             # The page runs some itself; those of the whole page are not the card's.
             if "callback" not in entry or not ("{" in key or "idp-model" in key):
@@ -90,7 +92,7 @@ class EditorClient:
                 continue
             identity = json.loads(name)
             for prop_name, value in properties.items():
-                self.change(_name(identity), prop_name, value)
+                self.change(identity["type"], prop_name, value)
 
     def _outputs(self, key: str) -> list[Any]:
         parts = [output.rpartition(".") for output in key.strip(".").split("...")]
@@ -103,7 +105,7 @@ class EditorClient:
         """Return what a request says of an id that a callback names, or of all of a pattern."""
 
         def entry(identity: dict[str, Any] | str) -> dict[str, Any]:
-            name = identity if isinstance(identity, str) else _name(identity)
+            name = identity if isinstance(identity, str) else identity["type"]
             value = {"value": self.state.get((name, prop))} if is_read else {}
             return {"id": identity, "property": prop, **value}
 
@@ -112,8 +114,6 @@ class EditorClient:
         identity = json.loads(text)
         if _kind(identity["type"]) not in self.identities:
             return []  # before there is a bar
-        if identity.get("action") == _ALL:
-            return [entry(button) for button in self.buttons if button["type"] == identity["type"]]
         concrete = entry(self._concrete(identity))
         # Of a page that shows one card, "all" are one.
         return [concrete] if _ALL in identity.values() else concrete
@@ -124,8 +124,7 @@ class EditorClient:
     def _text(self, part: str) -> str:
         if part.startswith("idp-clock"):
             return part
-        kind, _, action = part.partition(":")
-        return _text(self._concrete({"type": kind}) | ({"action": action} if action else {}))
+        return _text(self._concrete({"type": part}))
 
     # ----------------------------------------------------------------------- what is on the page
 
@@ -161,19 +160,12 @@ class EditorClient:
 def _matches(wanted: dict[str, Any], part: str, prop: str) -> bool:
     if wanted["property"] != prop or not wanted["id"].startswith("{"):
         return bool(wanted == {"id": part, "property": prop})
-    identity = json.loads(wanted["id"])
-    kind, _, action = part.partition(":")
-    return bool(identity["type"] == kind and identity.get("action", "") in (action, _ALL))
+    return bool(json.loads(wanted["id"])["type"] == part)
 
 
 def _kind(name: str) -> str:
     """Return "model" for the bar's types of ids, and "editor" for the card's."""
     return "model" if name.startswith("idp-model-") else "editor"
-
-
-def _name(identity: dict[str, Any]) -> str:
-    action = identity.get("action")
-    return f"{identity['type']}:{action}" if action else str(identity["type"])
 
 
 def _text(identity: dict[str, Any]) -> str:

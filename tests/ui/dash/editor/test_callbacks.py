@@ -45,17 +45,17 @@ def test_a_box_selects_every_bin_that_it_touches(editor, session):
 
 
 def test_a_click_takes_one_bin_and_shift_all_up_to_it(editor):
-    editor.change("idp-editor-click", "data", {"bin": 3, "extends": False, "at": 1})
+    editor.change("idp-editor-select", "data", {"bin": 3, "extends": False, "at": 1})
     assert editor.selected == [3]
     for at, (bin_, expected) in enumerate(((6, [3, 4, 5, 6]), (2, [2, 3, 4, 5, 6])), start=2):
-        editor.change("idp-editor-click", "data", {"bin": bin_, "extends": True, "at": at})
+        editor.change("idp-editor-select", "data", {"bin": bin_, "extends": True, "at": at})
         assert editor.selected == expected
 
 
 def test_clicks_put_levels_in_and_out(shown, session):
     editor = EditorClient(AppClient(shown.total), INSURANCE)
     for bin_, expected in ((2, [2]), (1, [1, 2]), (2, [1])):
-        editor.change("idp-editor-click", "data", {"bin": bin_, "extends": False, "at": bin_})
+        editor.change("idp-editor-select", "data", {"bin": bin_, "extends": False, "at": bin_})
         assert editor.selected == expected
 
 
@@ -101,12 +101,14 @@ def names_of(editor):
 
 def test_a_drag_shifts_the_bins_that_it_grabbed_or_the_page_is_drawn_anew(editor, session):
     before = session.view("age").current
-    editor.change("idp-editor-drag", "data", {"bins": [4, 5], "by": -0.25, "at": 1})
+    editor.change(
+        "idp-editor-act", "data", {"action": "drag", "bins": [4, 5], "by": -0.25, "at": 1}
+    )
     after = session.view("age").current
     assert after[[4, 5]] == pytest.approx(before[[4, 5]] - 0.25)
     assert np.flatnonzero(after != before).tolist() == [4, 5]
     drawn = editor.state.get(("idp-editor-refresh", "data"))
-    editor.change("idp-editor-drag", "data", {"bins": [], "by": 0.5, "at": 2})
+    editor.change("idp-editor-act", "data", {"action": "drag", "bins": [], "by": 0.5, "at": 2})
     assert "empty" in editor.text("message")
     assert editor.state["idp-editor-refresh", "data"] != drawn
     assert len(session.history) == 1
@@ -114,13 +116,13 @@ def test_a_drag_shifts_the_bins_that_it_grabbed_or_the_page_is_drawn_anew(editor
 
 def test_undo_redo_commit_and_cancel_follow_the_session(editor, session):
     disabled = {
-        action: lambda a=action: editor.state[f"idp-model-button:{a}", "disabled"]
+        action: lambda a=action: editor.state[f"idp-model-button-{a}", "disabled"]
         for action in ("undo", "redo", "commit", "cancel")
     }
-    disabled["reset"] = lambda: editor.state["idp-editor-button:reset", "disabled"]
+    disabled["reset"] = lambda: editor.state["idp-editor-button-reset", "disabled"]
     assert disabled["undo"]()
     assert disabled["reset"]()
-    editor.press("all")
+    editor.press("select-all")
     editor.press("flatten")
     assert not disabled["undo"]()
     assert not disabled["reset"]()
@@ -145,7 +147,7 @@ def test_undo_redo_commit_and_cancel_follow_the_session(editor, session):
 
 def test_a_card_speaks_of_its_own_term_and_the_bar_of_the_model(editor, session):
     session.shift("bmi", by=0.25, bins=[3])
-    editor.press("all")
+    editor.press("select-all")
     editor.press("flatten")
     assert editor.text("status") == "1 edit, 1 not committed"
     assert editor.bar("status") == "2 edits, 2 not committed"
@@ -215,7 +217,7 @@ def test_an_edit_is_previewed_and_then_made_or_left(editor, session):
     assert preview_of(editor) is None
     assert editor.text("status") == "1 edit, 1 not committed"
     # A repair is previewed too, where there is one.
-    editor.press("none")
+    editor.press("select-none")
     editor.change("idp-editor-shape", "value", "increasing")
     editor.press("repair")
     assert len(session.history) == 1
@@ -265,20 +267,20 @@ def test_a_card_names_the_features_that_its_own_is_correlated_with(editor, sessi
 def test_ends_and_levels_are_typed_as_a_gesture_selects(shown, editor, session):
     editor.change("idp-editor-from", "value", "40")
     editor.change("idp-editor-to", "value", "60.0")
-    editor.press("typed")
+    editor.press("select-typed")
     typed = editor.selected
     editor.box(40.0, 60.0)
     assert editor.selected == typed
     editor.change("idp-editor-from", "value", None)
-    editor.press("typed")
+    editor.press("select-typed")
     assert editor.selected == list(range(1, typed[-1] + 1))
     for value, message in (("forty", "must be a number"), ("100", "above the second")):
         editor.change("idp-editor-from", "value", value)
-        editor.press("typed")
+        editor.press("select-typed")
         assert message in editor.text("message")
     editor = EditorClient(AppClient(shown.total), INSURANCE)
     editor.change("idp-editor-levels", "value", ["2", "1"])
-    editor.press("typed")
+    editor.press("select-typed")
     assert editor.selected == [1, 2]
 
 
@@ -293,7 +295,7 @@ def test_a_chosen_class_is_edited_alone():
     explanation = model.explain_global()
     editor = EditorClient(AppClient(explanation), AGE)
     names = {o["label"]: o["value"] for o in editor.state["idp-editor-class", "options"]}
-    editor.press("all")
+    editor.press("select-all")
     editor.press("verdict")
     assert "choose one class" in editor.text("message")
     editor.change("idp-editor-class", "value", names["b"])
@@ -311,7 +313,7 @@ def test_a_chosen_class_is_edited_alone():
 
 
 def test_a_loaded_document_brings_its_edits_back(editor, session):
-    editor.press("all")
+    editor.press("select-all")
     editor.press("flatten")
     document = session.to_dict()
     editor.press("undo")
@@ -339,10 +341,8 @@ def test_a_page_without_the_token_of_this_process_edits_nothing(editor, session,
     real, number, rendering = own["uid"].rsplit("-", 2)
     assert len(real) >= 43  # 32 random bytes
     uid = f"{number}-{rendering}" if token is None else f"{token}-{number}-{rendering}"
-    editor.press("all")
+    editor.press("select-all")
     editor.identities["editor"] = own | {"uid": uid}
-    for button in editor.buttons:
-        button["uid"] = uid
     editor.press("flatten")
     assert session.history == ()
     assert "has ended" in editor.text("message")
@@ -350,11 +350,9 @@ def test_a_page_without_the_token_of_this_process_edits_nothing(editor, session,
 
 def test_a_replayed_save_writes_no_file(editor, session, tmp_path):
     path = tmp_path / "edits.json"
-    for kind, said in (("idp-model-button", editor.bar), ("idp-editor-button", editor.text)):
-        known = next(button for button in editor.buttons if button["type"] == kind)
-        editor.buttons.append(known | {"action": "save"})
-        editor.state["idp-editor-path", "value"] = str(path)
-        editor.press("save")
+    editor.state["idp-editor-path", "value"] = str(path)
+    for kind, said in (("model", editor.bar), ("editor", editor.text)):
+        editor.report(kind, "save")
         assert "'save'" in said("message")
     assert not path.exists()
 

@@ -43,7 +43,7 @@ def test_a_rectangle_selects_the_cells_that_it_touches(editor, session):
     assert len(editor.figure["layout"]["shapes"]) == 2
     rectangle(editor, (50, 60), (50, 60))
     assert len(editor.selected) == 2
-    editor.press("all")
+    editor.press("select-all")
     assert editor.selected == session.base.subject(session.base.terms[PAIR]).regular
     assert "all" in editor.text("selected")
     assert "cells" in editor.text("selected")
