@@ -155,7 +155,7 @@ def _advance_by(rule: str) -> Callable[..., None]:
                     step = min(max(score[row] >> _TABLE_BITS, -_TABLE_HALF), _TABLE_HALF - 1)
                     cells[row] = np.uint16(step + _TABLE_HALF)
                 for row in range(stop - start):
-                    residuals[row] = target[row] * LATTICE - table[cells[row]]
+                    residuals[row] = int(target[row]) * LATTICE - int(table[cells[row]])
             elif is_difference:
                 for row in range(stop - start):
                     residual = int(target[row]) - int(score[row])
