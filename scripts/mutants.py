@@ -235,7 +235,8 @@ def sample(size: int) -> list[Mutant]:
 
 
 def _is_compiled(path: str) -> bool:
-    return "import numba" in (ROOT / path).read_text(encoding="utf-8")
+    text = (ROOT / path).read_text(encoding="utf-8")
+    return "import numba" in text or "import compiled" in text
 
 
 # ----------------------------------------------------------------------- which tests run which line
@@ -417,7 +418,8 @@ def run_mutant(mutant: Mutant, tests: list[str], limit: int) -> dict[str, Any]:
         return {"outcome": "timeout", "killer": None}
     # A module that cannot be imported ends the collection of its tests, with 2 or 4; compiled code
     # that reads outside its arrays ends the process.
-    is_import = status == 4 and re.search(r"\d+ errors? in ", log.read_text(errors="replace"))
+    pattern = r"\d+ errors? in |while loading conftest"
+    is_import = status == 4 and re.search(pattern, log.read_text(errors="replace"))
     outcome = "killed" if status in (1, 2) or status < 0 or is_import else "error"
     return {"outcome": outcome, "killer": _killer(log), "status": status}
 

@@ -158,12 +158,41 @@ def test_a_plan_is_used_up():
             session.select("levels", {})
 
 
+def test_a_promise_of_a_ledger_in_memory_says_that_nobody_counts_its_cost(tmp_path):
+    stored = PrivacyLedger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    for ledger, says in ((PrivacyLedger.in_memory(), True), (stored, False)):
+        assumptions = request_of(ledger, PLAN).guarantee("mechanism").assumptions
+        assert any("memory of a process" in clause for clause in assumptions) is says
+
+
+STEPS = ReleasePlan((PlannedSampling("steps", 0.5, 1e-7),))
+
+
+def sample(session):
+    return session.sampled_gaussian("steps", 9, lambda rows: np.zeros(1, np.int64), row_norm=1)
+
+
+def test_samples_are_refused_before_and_beyond_their_steps_and_in_a_closed_session():
+    def refuses(session):
+        with pytest.raises(ReleaseError, match="the plan has none left"):
+            sample(session)
+
+    for used in (1, 2):
+        with open_session(PrivacyLedger.in_memory(), STEPS) as session:
+            refuses(session)
+            session.settle("steps", probability=0.1, count=2)
+            for _ in range(used):
+                sample(session)
+            if used == 2:
+                refuses(session)
+        refuses(session)
+
+
 def test_samples_of_rows_are_refused_where_nothing_is_proved_of_them():
     ledger = PrivacyLedger.in_memory()
 
     def session(**of):
-        plan = ReleasePlan((PlannedSampling("steps", 0.5, 1e-7),))
-        return request_of(ledger, plan, neighbourhood=Neighbourhood(**of)).opened("test")
+        return request_of(ledger, STEPS, neighbourhood=Neighbourhood(**of)).opened("test")
 
     session(unit="person", max_rows=1)
     for of in ({"unit": "person", "max_rows": 2}, {"relation": "replace_one"}):

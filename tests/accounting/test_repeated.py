@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from interpret_dp.accounting.gaussian import delta_of_mu
 from interpret_dp.accounting.repeated import (
     Repetitions,
     _largest_shift,
+    _tail_is_covered,
     selection_mu,
     selection_profile,
 )
@@ -97,6 +99,27 @@ def test_far_out_the_cover_is_above_a_bound_in_closed_form(
     for epsilon in np.linspace(shift + 8.0 * mu, shift + 35.0 * mu, 20):
         bound = repetitions.mean * delta_of_mu(mu, epsilon - shift)
         assert bound <= delta_of_mu(covering, epsilon)
+
+
+@pytest.mark.parametrize("distance", [8.0, 20.0])
+@pytest.mark.parametrize(("shape", "mean"), LAWS)
+@pytest.mark.parametrize("mu", MUS)
+def test_a_tail_counts_as_covered_where_it_is_and_not_much_further_out(
+    mu: float, shape: float, mean: float, distance: float
+) -> None:
+    repetitions = law(shape, mean)
+    shift = _largest_shift(mu, repetitions)
+    start = shift + distance * mu
+
+    def is_enough(covering: float, epsilon: float) -> bool:
+        bound = repetitions.mean * delta_of_mu(mu, epsilon - shift)
+        return bound <= delta_of_mu(covering, epsilon)
+
+    coverings = list(mu * 1.002 ** np.arange(550))
+    first = bisect_left(coverings, True, key=lambda c: _tail_is_covered(mu, repetitions, c, start))
+    smallest = coverings[first]
+    assert all(is_enough(smallest, epsilon) for epsilon in np.linspace(start, 1.5 * start, 50))
+    assert not is_enough(smallest / 1.1, start)
 
 
 def document_of(mu: float, repetitions: Repetitions) -> dict[str, Any]:
