@@ -11,7 +11,7 @@ from dp_accounting import dp_event
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp.accounting import events
+from interpret_dp.accounting import events, reduce_event
 from interpret_dp.accounting.events import (
     check_event_json,
     dominated_node,
@@ -104,10 +104,10 @@ SELECTION = {"kind": "private_selection", "noise_multiplier": 4.0, "shape": 1.0,
     ],
 )
 def test_a_broken_document_is_refused(broken: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        check_event_json(broken)
-    with pytest.raises(error, match=message):
-        event_from_json(broken)
+    readers = [check_event_json, event_from_json, *[reduce_event] * isinstance(broken, dict)]
+    for read in readers:
+        with pytest.raises(error, match=message):
+            read(broken)
 
 
 def test_bad_parts_are_refused() -> None:
