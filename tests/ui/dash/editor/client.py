@@ -62,14 +62,14 @@ class EditorClient:
         """Draw a selection."""
         self.change("idp-editor-plot", "selectedData", {"range": {"x": [low, high]}, "points": []})
 
-    def change(self, part: str, prop: str, value: Any) -> None:
-        """Change something on the page, with all that follows from it."""
+    def change(self, part: str, prop: str, value: Any, by: str = "") -> None:
+        """Change something on the page, with all that follows; no callback calls itself."""
         self.state[part, prop] = value
         if prop == "children":
             self._take_buttons(value, _kind(part))
         for key, entry in self._client.app.callback_map.items():
             # The page runs some itself; those of the whole page are not the card's.
-            if "callback" not in entry or not ("{" in key or "idp-model" in key):
+            if key == by or "callback" not in entry or not ("{" in key or "idp-model" in key):
                 continue
             if any(_matches(i, part, prop) for i in entry["inputs"]):
                 self._run(key, entry, part, prop)
@@ -92,7 +92,7 @@ class EditorClient:
                 continue
             identity = json.loads(name)
             for prop_name, value in properties.items():
-                self.change(identity["type"], prop_name, value)
+                self.change(identity["type"], prop_name, value, by=key)
 
     def _outputs(self, key: str) -> list[Any]:
         parts = [output.rpartition(".") for output in key.strip(".").split("...")]
