@@ -41,6 +41,11 @@ async () => {
         && plots.every(plot => plot.querySelector('.main-svg'));
 }
 """
+_FITS = """
+width => document.documentElement.scrollWidth <= width
+    && [...document.querySelectorAll('.js-plotly-plot')].every(
+        plot => !plot.clientWidth || plot._fullLayout.width <= plot.clientWidth)
+"""
 # Plotly draws a plot of another size anew after a tenth of a second, and forgets a gesture then.
 _UNCHANGED = """
 () => new Promise(done => {
@@ -217,9 +222,7 @@ class Dashboard:
         Times out if something stays wider.
         """
         self.page.set_viewport_size({"width": width, "height": 800})
-        self.page.wait_for_function(
-            "width => document.documentElement.scrollWidth <= width", arg=width
-        )
+        self.page.wait_for_function(_FITS, arg=width)
 
     def assert_nothing_is_cut(self) -> None:
         """Fail if a page must be scrolled sideways, a label is cut, or one covers another."""
