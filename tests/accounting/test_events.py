@@ -104,8 +104,9 @@ SELECTION = {"kind": "private_selection", "noise_multiplier": 4.0, "shape": 1.0,
     ],
 )
 def test_a_broken_document_is_refused(broken: Any, error: type[Exception], message: str) -> None:
-    readers = [check_event_json, event_from_json, *[reduce_event] * isinstance(broken, dict)]
-    for read in readers:
+    # What is no dictionary is taken for an event of dp_accounting.
+    also = [reduce_event] if isinstance(broken, dict) else []
+    for read in (check_event_json, event_from_json, *also):
         with pytest.raises(error, match=message):
             read(broken)
 

@@ -104,7 +104,7 @@ def test_far_out_the_cover_is_above_a_bound_in_closed_form(
 @pytest.mark.parametrize("distance", [8.0, 20.0])
 @pytest.mark.parametrize(("shape", "mean"), LAWS)
 @pytest.mark.parametrize("mu", MUS)
-def test_a_tail_counts_as_covered_where_it_is_and_not_much_further_out(
+def test_the_smallest_mu_that_covers_a_tail_is_enough_and_not_much_too_large(
     mu: float, shape: float, mean: float, distance: float
 ) -> None:
     repetitions = law(shape, mean)

@@ -188,7 +188,7 @@ def history_list(
     session : EditSession
     term : str, default=None
         Name of the only term that is listed, whose entries can be looked at too.
-    button : callable
+    button : callable, default=link_button
         Makes a button of its action, label and hint.
     """
 
