@@ -11,8 +11,6 @@ from typing import Any, Literal, TypeVar
 
 import numba
 
-__all__ = ["compiled"]
-
 _Loop = TypeVar("_Loop", bound=Callable[..., Any])
 
 

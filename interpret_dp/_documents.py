@@ -20,22 +20,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 from uuid import uuid4
 
-__all__ = [
-    "SEAL",
-    "canonical_json",
-    "check_keys",
-    "digest_of",
-    "open_document",
-    "parse_json",
-    "read_json",
-    "reading_parts",
-    "replaced_file",
-    "sealed",
-    "unsealed",
-    "write_file",
-    "write_sealed",
-]
-
 SEAL = "sha256"
 """Key under which a file keeps the digest of all the rest of it."""
 

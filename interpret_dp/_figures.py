@@ -7,17 +7,6 @@ import html
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-__all__ = [
-    "ceil_text",
-    "enumerated",
-    "floor_text",
-    "left_for_selections",
-    "moment",
-    "notebook_table",
-    "selections_text",
-]
-
-
 # Written inline: a notebook may drop style sheets of cells that it does not trust.
 _BOX = "max-width: 100%; overflow-x: auto; margin: 6px 0"
 _LEFT = "text-align: left; white-space: normal; vertical-align: top; overflow-wrap: anywhere"

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["explainer_base", "explanation_base", "part_count", "selector_of", "shows_inline"]
-
 
 def explainer_base() -> Any:
     """Return the class that interpret's explainers of single rows derive from."""

@@ -6,8 +6,6 @@ import warnings
 from importlib import import_module  # noqa: TID251
 from types import ModuleType
 
-__all__ = ["import_optional", "load_shap"]
-
 
 def import_optional(module: str, *, extra: str, purpose: str) -> ModuleType:
     """Import a module that only an extra of this package installs.

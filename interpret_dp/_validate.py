@@ -13,21 +13,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = [
-    "check_choice",
-    "check_int",
-    "check_real",
-    "check_sequence",
-    "describe_argument",
-    "did_you_mean",
-    "listed",
-    "looks_of",
-    "name_faults",
-    "near_names",
-    "shortened",
-]
-
-
 _LONGEST = 100
 
 _NAMES_SHOWN = 12

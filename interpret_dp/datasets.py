@@ -26,16 +26,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "BENCHMARKS",
-    "DATA_VARIABLE",
-    "Cohort",
-    "Curve",
-    "load_benchmark",
-    "make_cohort",
-    "simulate_table",
-]
-
 DATA_VARIABLE = "INTERPRET_DP_DATA"
 """Environment variable that names the folder of the benchmark tables."""
 

@@ -9,22 +9,6 @@ from typing import ClassVar
 
 from interpret_dp._figures import floor_text
 
-__all__ = [
-    "ApprovalNeededError",
-    "BackendError",
-    "BudgetExceededError",
-    "BudgetExpiredError",
-    "ConnectionLostError",
-    "DeclarationWarning",
-    "InterpretDPError",
-    "LedgerError",
-    "PrivacyWarning",
-    "ReleaseError",
-    "RoleError",
-    "SchemaError",
-    "UndeclaredWarning",
-]
-
 
 class InterpretDPError(Exception):
     """Base class of every error that this package raises on purpose.

@@ -23,17 +23,6 @@ from interpret_dp.accounting.sampled import covering_mu
 if TYPE_CHECKING:
     from dp_accounting import dp_event
 
-__all__ = [
-    "SELECTIONS_SHARE",
-    "GdpPair",
-    "compose",
-    "compose_each",
-    "compose_repeated",
-    "gaussian_part",
-    "reduce_event",
-]
-
-
 SELECTIONS_SHARE = 0.1
 """Part of delta that fits use, and budgets keep, for selections of undeclared levels and labels."""
 

@@ -22,26 +22,6 @@ from interpret_dp.accounting.rounding import reciprocal_down
 if TYPE_CHECKING:
     from dp_accounting import dp_event
 
-__all__ = [
-    "EVENT_VERSION",
-    "DominatedEvent",
-    "ExponentialMechanismEvent",
-    "GaussianThresholdingEvent",
-    "PrivateSelectionEvent",
-    "SampledGaussianEvent",
-    "check_event_json",
-    "check_new_event",
-    "composed_json",
-    "dominated_node",
-    "event_from_json",
-    "event_to_json",
-    "exponential_node",
-    "gaussian_events_json",
-    "gaussian_node",
-    "sampled_gaussian_node",
-    "thresholding_node",
-]
-
 EVENT_FORMAT = "interpret_dp.event"
 EVENT_VERSION = 1
 SMALLEST_MU = 1e-100

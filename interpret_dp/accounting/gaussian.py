@@ -26,23 +26,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "LARGEST_RANGE",
-    "MINIMUM_LATTICE_SIGMA",
-    "SMALLEST_RANGE",
-    "classic_mu",
-    "delta_of_mu",
-    "detection_power",
-    "epsilon_of_mu",
-    "epsilons_of_mu",
-    "largest_mu",
-    "lattice_sigma",
-    "mu_of_budget",
-    "mu_of_lattice",
-    "mu_of_range",
-    "range_of_mu",
-]
-
 MINIMUM_LATTICE_SIGMA = 2.0**10
 """Smallest noise scale, in lattice units, for which the lattice rule is stated."""
 

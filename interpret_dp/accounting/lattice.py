@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["LATTICE", "PRODUCT_UNIT"]
-
 #: Lattice points per unit. A count of one row, a residual at its clipping bound and a centred
 #: target at the end of its range are each this many lattice units. Fine enough that sigma is
 #: above 2**10 for every mu below 1000, coarse enough that 8.8e12 rows fit into an int64 sum.

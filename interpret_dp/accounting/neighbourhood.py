@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from interpret_dp._validate import check_choice, check_int
 
-__all__ = ["ADD_OR_REMOVE_ONE", "RELATIONS", "REPLACE_ONE", "Neighbourhood"]
-
 ADD_OR_REMOVE_ONE = "add_or_remove_one"
 REPLACE_ONE = "replace_one"
 RELATIONS = (ADD_OR_REMOVE_ONE, REPLACE_ONE)

@@ -18,17 +18,6 @@ from interpret_dp.accounting.gaussian import range_of_mu
 from interpret_dp.accounting.guarantee import ReleaseShare
 from interpret_dp.accounting.sampled import SMALLEST_OWN_DELTA, calibrated_noise, covering_mu
 
-__all__ = [
-    "SMALLEST_MU",
-    "PlannedChoice",
-    "PlannedRelease",
-    "PlannedSampling",
-    "PlannedSelection",
-    "ReleasePlan",
-    "SampledSteps",
-    "SamplingInProgress",
-]
-
 # Below the first, noise for a row that adds 256 LATTICE units to a sum would leave the integers.
 # (Products of 256 columns add 181, and nothing else as much.) Above the second, noise for LATTICE
 # units would be the lattice's least, whatever is paid.

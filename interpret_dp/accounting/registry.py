@@ -16,9 +16,6 @@ from typing import Any
 
 from interpret_dp._validate import check_choice, did_you_mean
 
-__all__ = ["FORMAT_DATE", "STATEMENTS", "Statement", "checked_statements", "registry_record"]
-__all__ += ["registry_yaml"]
-
 FORMAT_DATE = date(2026, 7, 15)
 """Date of the registry's schema."""
 

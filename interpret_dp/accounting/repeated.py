@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Repetitions", "selection_mu", "selection_profile"]
-
 _SMALLEST_STOPPING = 2.0**-16
 _SMALLEST_MU, _LARGEST_MU = 2.0**-10, 2.0**4
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-__all__ = ["reciprocal_down", "reciprocal_up", "sqrt_up"]
-
 
 def sqrt_up(square: Fraction) -> float:
     """Return the smallest float whose exact square is at least ``square``.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["MOST_STEPS", "SMALLEST_OWN_DELTA", "calibrated_noise", "covering_mu", "smallest_cover"]
-
 SMALLEST_OWN_DELTA = 1e-10
 """Smallest delta of its own that such a pair may have: a hundred times the slack below."""
 

@@ -20,15 +20,6 @@ from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.gaussian import epsilon_of_mu
 from interpret_dp.audit.one_run import accuracy_of_extremes, bisected, one_run_epsilon
 
-__all__ = [
-    "AttackBound",
-    "attack_bound",
-    "epsilon_lower_bound",
-    "loss_found_by_guesses",
-    "loss_found_by_runs",
-    "mu_lower_bound",
-]
-
 # More thresholds than this choose no better and cost time.
 _CANDIDATES = 500
 Floats = NDArray[np.float64]

@@ -22,19 +22,6 @@ if TYPE_CHECKING:
 
     from interpret_dp.lime.paper.explainer import PaperLimeTabular
 
-__all__ = [
-    "ROW_COUNT",
-    "Answers",
-    "CanaryTables",
-    "answering",
-    "background_statistics",
-    "canary_tables",
-    "metric_statistics",
-    "model_statistics",
-    "published_answers",
-    "refit",
-]
-
 # Each request reads the log of its ledger: a short one is faster.
 _FITS_A_LEDGER = 8
 DATASET = "audit"

@@ -19,8 +19,6 @@ from interpret_dp.audit.bounds import attack_bound
 from interpret_dp.audit.replaying import Watching, log_likelihood_ratio
 from interpret_dp.mechanisms import use_randomness
 
-__all__ = ["MembershipReport", "membership_attack"]
-
 _Table = TypeVar("_Table")
 Floats = NDArray[np.float64]
 

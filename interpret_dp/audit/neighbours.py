@@ -31,8 +31,6 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.audit.replaying import Recording, Replaying, ReplayReport, Violation
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 
-__all__ = ["differences", "explanation_parts", "published_parts", "replay"]
-
 _HEAD = "(ledger head)"
 _SEAL = re.compile(rf'(?<="{SEAL}": ")[0-9a-f]{{64}}')
 _Table = TypeVar("_Table")

@@ -27,16 +27,6 @@ from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.audit.replaying import Recorded, Watching
 from interpret_dp.mechanisms import use_randomness
 
-__all__ = [
-    "MapsAudit",
-    "OneRunBound",
-    "audit_maps",
-    "guesses_for",
-    "judge_guesses",
-    "one_run_epsilon",
-    "one_run_p_value",
-]
-
 # Beyond this no number of canaries that fits into memory proves anything.
 _LARGEST_EPSILON = 64.0
 _HALVINGS = 40

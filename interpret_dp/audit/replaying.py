@@ -19,19 +19,6 @@ from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.gaussian import mu_of_lattice, mu_of_range
 from interpret_dp.mechanisms import Randomness, SeededRandomness, SystemRandomness, use_randomness
 
-__all__ = [
-    "LessNoise",
-    "Recorded",
-    "Recorder",
-    "Recording",
-    "ReleaseCheck",
-    "ReplayReport",
-    "Replaying",
-    "Violation",
-    "Watching",
-    "log_likelihood_ratio",
-]
-
 Integers: TypeAlias = NDArray[np.int64]
 Keys: TypeAlias = tuple[str | float, ...]
 

@@ -14,16 +14,6 @@ from interpret_dp._figures import floor_text
 from interpret_dp._version import __version__
 from interpret_dp.audit.replaying import ReplayReport
 
-__all__ = [
-    "REFUTED",
-    "STANDS",
-    "AttackLine",
-    "ReplayLine",
-    "draw_figure",
-    "to_json",
-    "to_markdown",
-]
-
 STANDS, REFUTED = "stands", "refuted"
 """Expected verdicts on a claim: no attack may refute it, or the attack must (a control)."""
 

@@ -50,18 +50,6 @@ from interpret_dp.lime.private_surrogate import PrivateSurrogate
 from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 from interpret_dp.schema import Categorical, Continuous, Schema
 
-__all__ = [
-    "DELTA",
-    "REPLAYS",
-    "Subject",
-    "background",
-    "classifier",
-    "metrics",
-    "reference",
-    "regressor",
-    "replay_explainer",
-]
-
 DELTA = 1e-5
 
 # Of two levels the canary has one to itself, whatever the noise: how cut points of a number merge

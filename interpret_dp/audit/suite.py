@@ -18,8 +18,6 @@ from interpret_dp.audit.replaying import LessNoise, Watching
 from interpret_dp.audit.results import REFUTED, STANDS, AttackLine, ReplayLine
 from interpret_dp.audit.subjects import DELTA, REPLAYS, Subject, replay_explainer
 
-__all__ = ["EFFORTS", "AuditTask", "Effort", "run_tasks", "tasks_of"]
-
 _CONFIDENCE = 0.95
 _CLAIMS = (0.5, 1.0, 4.0)
 

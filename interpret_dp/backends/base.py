@@ -12,8 +12,6 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MAX_SCORE", "AdditiveRows", "RegressionRows"]
-
 #: Scores of rows saturate here (lattice units), so that no sum of updates can wrap around.
 MAX_SCORE = 2**30
 

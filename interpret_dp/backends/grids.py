@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Grids"]
-
 # Two features of 66 codes have 4,356 cells, whose sums stay in the cache that is next to the core.
 _MOST_CELLS = 2**13
 

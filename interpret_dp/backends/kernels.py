@@ -11,16 +11,6 @@ from interpret_dp._compiled import compiled
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE
 
-__all__ = [
-    "advance_binary",
-    "advance_gap",
-    "advance_multiclass",
-    "advance_poisson",
-    "advance_regression",
-    "exponential_table",
-    "sigmoid_table",
-]
-
 _CHUNK = 4096  # rows per pass: scores, residuals and codes of a chunk stay in the cache
 _TABLE_BITS = 12  # logits are looked up in steps of 2**12 / 2**20 = 1/256
 _TABLE_HALF = 4096  # entries on each side of zero: logits from -16 to 16

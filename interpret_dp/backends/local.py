@@ -26,8 +26,6 @@ from interpret_dp.backends.kernels import (
 from interpret_dp.schema.cells import chunks
 from interpret_dp.schema.encode import code_dtype
 
-__all__ = ["LocalBinaryRows", "LocalMulticlassRows", "LocalRegressionRows", "products"]
-
 #: One array a feature, or all of them in one block, which is then the backend's own.
 Codes: TypeAlias = Sequence[NDArray[np.unsignedinteger]] | NDArray[np.unsignedinteger]
 

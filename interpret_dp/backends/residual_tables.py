@@ -22,18 +22,6 @@ from interpret_dp.backends.kernels import (
 from interpret_dp.backends.local import Codes, LocalRegressionRows
 from interpret_dp.schema.cells import chunks
 
-__all__ = [
-    "LocalGapRows",
-    "LocalPoissonRows",
-    "gap_table",
-    "log_edges",
-    "log_means",
-    "log_steps",
-    "lowest_log_step",
-    "poisson_table",
-    "regression_rows",
-]
-
 Residual: TypeAlias = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
 
 _STEPS = LATTICE >> _TABLE_BITS  # table entries per unit of score: 256

@@ -14,8 +14,6 @@ from interpret_dp.cli.console import COUNT, CommandError, FailedError, command, 
 if TYPE_CHECKING:
     from interpret_dp.audit.suite import AuditTask, Progress
 
-__all__ = ["audit"]
-
 _MOST_JOBS = 2
 
 

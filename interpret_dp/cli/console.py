@@ -22,40 +22,6 @@ from interpret_dp._figures import floor_text
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = [
-    "COUNT",
-    "INPUT_FILE",
-    "OUTPUT_FILE",
-    "POSITIVE",
-    "PROBABILITY",
-    "PROBABILITY_OR_ZERO",
-    "CommandError",
-    "Decorator",
-    "FailedError",
-    "Group",
-    "command",
-    "dataset_option",
-    "discard_unwritten_output",
-    "exclude_option",
-    "existing_ledger",
-    "file_argument",
-    "ledger_option",
-    "left_text",
-    "open_existing",
-    "open_to_spend",
-    "other_ledgers",
-    "overwrite_option",
-    "page_options",
-    "pending_file",
-    "purpose_option",
-    "say",
-    "say_item",
-    "say_table",
-    "schema_option",
-    "step",
-    "target_option",
-]
-
 _LABEL_WIDTH = 11
 _STEP_WIDTH = 64
 _WIDEST = 100

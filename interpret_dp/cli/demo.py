@@ -17,8 +17,6 @@ from interpret_dp.exceptions import BudgetExceededError
 if TYPE_CHECKING:
     from interpret_dp.datasets import Cohort
 
-__all__ = ["demo"]
-
 _FEWEST_ROWS = 500
 _DELTA = 1e-6
 _FITS_IN_BUDGET = 4

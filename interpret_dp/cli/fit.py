@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.schema import Schema
 
-__all__ = ["fit", "say_account"]
-
 _DIRECTIONS = {"increasing": 1, "decreasing": -1}
 
 

@@ -15,8 +15,6 @@ from interpret_dp.cli import console
 if TYPE_CHECKING:
     from interpret_dp.ledger import Approval, PrivacyLedger
 
-__all__ = ["group"]
-
 
 @click.group("ledger", cls=console.Group, no_args_is_help=False)
 def group() -> None:

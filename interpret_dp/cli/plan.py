@@ -8,8 +8,6 @@ import click
 
 from interpret_dp.cli import console
 
-__all__ = ["plan"]
-
 
 @console.command("plan --schema schema.toml --rows 5000 --rate 0.2 --delta 1e-6")
 @console.schema_option

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from interpret_dp.schema import Schema
 
-__all__ = ["schema"]
-
 _PUBLIC = (
     "This reads minima, maxima and levels off the rows of {file!r}, and whatever a schema says "
     "counts as public. By running it you declare that the file is public. If it is not, replace "

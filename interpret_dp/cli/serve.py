@@ -13,8 +13,6 @@ from typing import Any
 
 from interpret_dp.cli.console import CommandError, FailedError, say, say_item
 
-__all__ = ["serve"]
-
 _HOST = "127.0.0.1"
 _START_SECONDS = 10.0
 

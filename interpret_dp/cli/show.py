@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from interpret_dp.accounting import Guarantee
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["card", "registry", "show"]
-
 _statements_option = click.option(
     "--statements",
     type=console.INPUT_FILE,

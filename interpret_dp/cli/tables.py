@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = [
-    "MISSING_TEXTS",
-    "DeclaredTable",
-    "column_names",
-    "kept_columns",
-    "read_declared",
-    "read_public",
-]
-
 MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """Texts that mean a missing cell of a CSV file, unless the schema declares them as levels."""
 

@@ -57,8 +57,6 @@ if TYPE_CHECKING:
     from interpret_dp.editor import EditSession
     from interpret_dp.explanation.card import ModelCard
 
-__all__ = ["PrivateEBM"]
-
 
 class PrivateEBM(ShowsGuarantee):
     """Mixin in front of interpret's DP-EBM classes; replaces ``fit`` and reads rows by schema."""

@@ -21,19 +21,6 @@ from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.schema import Continuous, FeatureSpec, fine_bin_count, fine_edges, search_edges
 from interpret_dp.schema.declarations import MAX_BINS
 
-__all__ = [
-    "MOST_LEVELS",
-    "MOST_RANKED",
-    "SELECTION_GROUPS",
-    "BoostingSettings",
-    "LossScale",
-    "TrainerConfig",
-    "candidate_count",
-    "most_cells",
-    "pair_grid",
-    "pair_shares",
-]
-
 #: Levels that a categorical feature may have to be in a pair, so that the cells stay few.
 MOST_LEVELS = 64
 #: Pairs are chosen among so many features at most, those of the largest released importances: 300

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.schema import Schema
 
-__all__ = ["DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor", "from_document"]
-
 FeatureTypes = Sequence[str | Sequence[str] | Sequence[float] | None]
 Constraints = Sequence[int] | Mapping[str, int]
 Interactions = int | float | str | Sequence[Sequence[int | str]] | None

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from interpret_dp.ebm.base import PrivateEBM
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["Cells", "PrivateMetrics", "cells_of", "private_metrics"]
-
 _MECHANISM = "discrete Gaussian noise on a histogram of predictions, exactly sampled"
 _SIMULATIONS = 200
 

@@ -33,15 +33,6 @@ if TYPE_CHECKING:
     from interpret_dp.editor import EditSession
     from interpret_dp.explanation.plan import FitPlan
 
-__all__ = [
-    "actual_values",
-    "completed",
-    "drop_features",
-    "labels_in_explanations",
-    "predict_lazily",
-    "with_privacy",
-]
-
 
 def with_privacy(estimator: Any, explanation: Any) -> PrivateEBMExplanation:
     """Return interpret's explanation of a fitted estimator with its cost, editor and planner.

@@ -46,8 +46,6 @@ from interpret_dp.schema.encode import encode_features
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["plan"]
-
 FloatArray = NDArray[np.float64]
 
 # So many rows are simulated at most; each then stands for several.

@@ -17,17 +17,6 @@ from interpret_dp.ebm.training import TrainedTerms
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.schema import Categorical, Continuous, Schema
 
-__all__ = [
-    "SAVED_PARAMETERS",
-    "current_model",
-    "fitted_model",
-    "interpret_bins",
-    "interpret_bounds",
-    "interpret_table",
-    "interpret_target_bounds",
-    "plain_value",
-]
-
 SAVED_PARAMETERS = (
     "max_bins",
     "learning_rate",

@@ -42,8 +42,6 @@ from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredCo
 from interpret_dp.schema.kinds import kind_of, kinds_of
 from interpret_dp.schema.partial import partial_schema_from_arguments
 
-__all__ = ["FitRequest", "open_request", "trainer_config"]
-
 _MECHANISM = "discrete Gaussian noise on integer sums, exactly sampled; one mu split by squares"
 _CHOICE = "; pairs chosen by the exponential mechanism, exactly sampled"
 _WIDEST_TARGET = 1e100

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from interpret_dp._optional import load_shap
 
-__all__ = ["AdditiveShapValues", "shap_values"]
-
 FloatArray = NDArray[np.float64]
 
 

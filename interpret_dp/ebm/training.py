@@ -36,8 +36,6 @@ from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec, encode_classes, encode_target
 from interpret_dp.schema.encode import encode_features, encode_weights
 
-__all__ = ["TrainedTerms", "TrainingTask", "has_one_class", "train", "train_constant"]
-
 
 @dataclass(frozen=True)
 class TrainingTask:

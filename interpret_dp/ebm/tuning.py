@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["TUNING", "Tuning"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:

@@ -27,8 +27,6 @@ from interpret_dp.released.origin import file_of
 if TYPE_CHECKING:
     from interpret_dp.editor.session import EditSession
 
-__all__ = ["AUTOSAVE_VARIABLE", "Autosave", "EarlierEdits", "autosaves", "may_have_edits"]
-
 AUTOSAVE_VARIABLE = "INTERPRET_DP_AUTOSAVE"
 """Environment variable that switches autosave files off for a whole process."""
 

@@ -22,11 +22,6 @@ from interpret_dp.released import AdditiveFeature, Band, FeaturePair
 from interpret_dp.schema import Categorical, Continuous
 from interpret_dp.schema.declarations import integers_text
 
-__all__ = ["Selection", "Subject", "TermView", "between_text", "bin_edges", "bin_labels"]
-__all__ += ["bin_positions", "code_labels", "code_positions", "codes_text", "label_index"]
-__all__ += ["range_ends"]
-__all__ += ["range_text", "scale_positions", "select_bins", "select_codes"]
-
 FloatArray = NDArray[np.float64]
 Subject = AdditiveFeature | FeaturePair
 

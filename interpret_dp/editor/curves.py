@@ -13,15 +13,6 @@ from numpy.typing import NDArray
 
 from interpret_dp.released.isotonic import isotonic, positive_weights
 
-__all__ = [
-    "Smoothing",
-    "best_direction",
-    "choose_smoothing",
-    "convex",
-    "line",
-    "smooth",
-]
-
 FloatArray = NDArray[np.float64]
 
 # Length scales that are tried, as a share of the feature's range, and ratios of the variances of

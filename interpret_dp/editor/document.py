@@ -29,8 +29,6 @@ from interpret_dp.editor.state import (
 )
 from interpret_dp.released import AdditiveModel, EditRecord
 
-__all__ = ["base_digest", "edits_of", "steps_of", "write_document"]
-
 FloatArray = NDArray[np.float64]
 
 _FORMAT = "interpret_dp.edit_session"

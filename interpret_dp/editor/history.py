@@ -24,8 +24,6 @@ from interpret_dp.editor.state import (
 from interpret_dp.released import AdditiveModel, EditRecord
 from interpret_dp.released.edits import login_name
 
-__all__ = ["EditHistory"]
-
 
 class EditHistory:
     """The done and the undone edits over an immutable base model, behind one lock.

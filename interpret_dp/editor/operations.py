@@ -28,9 +28,6 @@ from interpret_dp.editor.recipes import (
 )
 from interpret_dp.released import AdditiveModel, AdditiveTerm, EditRecord, FeaturePair
 
-__all__ = ["Operation", "Preview", "edited_term", "operation_text", "plan", "recorded"]
-__all__ += ["recorded_rows"]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 

@@ -23,8 +23,6 @@ from interpret_dp.released import AdditiveModel, AdditiveTerm
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MeasuredHistory", "PublicRows", "Subset"]
-
 Subset = tuple[tuple[int, tuple[int, ...]], ...]
 """Numbers of terms, each with bins; a row belongs to it if it is in these bins of all of them."""
 

@@ -23,8 +23,6 @@ from interpret_dp.editor.curves import (
 )
 from interpret_dp.released.isotonic import isotonic, positive_weights
 
-__all__ = ["KINDS", "Curve", "Recipe", "checked_parameters", "given_parameters", "of_class"]
-
 FloatArray = NDArray[np.float64]
 
 

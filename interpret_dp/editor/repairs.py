@@ -13,8 +13,6 @@ from interpret_dp.editor.verdict import judge
 from interpret_dp.released import AdditiveModel
 from interpret_dp.released.isotonic import isotonic
 
-__all__ = ["Suggestion", "suggest_repairs"]
-
 _DIRECTIONS = {"+": True, "-": False}
 
 

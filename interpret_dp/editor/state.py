@@ -15,9 +15,6 @@ from interpret_dp._validate import did_you_mean
 from interpret_dp.editor.operations import Operation, edited_term, operation_text, plan
 from interpret_dp.released import AdditiveModel, AdditiveTerm, EditRecord
 
-__all__ = ["RESET", "RESTORE", "State", "Step", "as_in_file", "find_term", "is_release_known"]
-__all__ += ["operation_in_words", "plan_operation", "whole_term"]
-
 FloatArray = NDArray[np.float64]
 
 RESET, RESTORE = "reset", "restore"

@@ -15,8 +15,6 @@ from interpret_dp.released import AdditiveModel
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["changes_table", "correlated_table"]
-
 _ROUNDING = 1e-12
 
 

@@ -36,8 +36,6 @@ from interpret_dp.editor.state import as_in_file
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.released.isotonic import isotonic, positive_weights
 
-__all__ = ["ALPHA", "N_SIMULATIONS", "SHAPES", "Bump", "Verdict", "judge"]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 

@@ -24,8 +24,6 @@ from interpret_dp.released.background import Background, BackgroundColumn
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["background_explanation"]
-
 FloatArray = NDArray[np.float64]
 
 _ERROR_BARS = 1.96

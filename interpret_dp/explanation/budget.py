@@ -13,19 +13,6 @@ from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import FALSE_ALARMS
 
-__all__ = [
-    "BACKGROUND",
-    "OF_SEVERAL_ROWS",
-    "ORIGINS",
-    "SURROGATE",
-    "Account",
-    "BudgetState",
-    "QueryBudget",
-    "RowSpend",
-    "source_of",
-    "spent_shares",
-]
-
 OF_SEVERAL_ROWS = "A person who has several rows is protected less: k rows count k times in mu."
 """The sentence wherever the promise is about rows."""
 

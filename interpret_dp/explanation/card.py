@@ -26,8 +26,6 @@ from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, ModelSummary, summarise
 from interpret_dp.released.sentences import LEAST_RATIO, term_sentence
 
-__all__ = ["ModelCard"]
-
 _LABELS = {
     "description": "Description",
     "intended_use": "Intended use",

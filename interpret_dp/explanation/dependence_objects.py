@@ -25,8 +25,6 @@ from interpret_dp.released.background import Background
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["dependence_explanation"]
-
 FloatArray = NDArray[np.float64]
 
 _MOST_BARS = 30

@@ -11,8 +11,6 @@ from interpret_dp.explanation.pages import render
 from interpret_dp.released.summary import ModelSummary, summarise
 from interpret_dp.schema import Schema
 
-__all__ = ["ShowsGuarantee", "guarantee_card", "plan_card"]
-
 _HELD, _VOID, _PLANNED = "#1f6f9c", "#c8501e", "#8a949c"
 _FIGURES = ("epsilon", "delta")
 _PASSWORD = re.compile(r"(://[^/@:]*):[^/@]*@")

@@ -15,18 +15,6 @@ from numpy.typing import NDArray
 from interpret_dp.explanation.budget import BACKGROUND, ORIGINS, SURROGATE, RowSpend, source_of
 from interpret_dp.explanation.plots.parts import literal, number_text
 
-__all__ = [
-    "ERROR_BARS",
-    "FADED",
-    "GREY",
-    "VEIL",
-    "Influence",
-    "RowInfluence",
-    "checked_record",
-    "error_text",
-    "faded_words",
-]
-
 FloatArray = NDArray[np.float64]
 
 ERROR_BARS = 1.96

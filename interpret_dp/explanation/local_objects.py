@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
-__all__ = ["local_explanation"]
-
 # interpret's table of rows cuts what is longer.
 _SHORT_SOURCES = {
     "released now": "released now",

@@ -13,22 +13,6 @@ from numpy.typing import NDArray
 
 from interpret_dp.released.locally_linear import LocallyLinearModel
 
-__all__ = [
-    "CLASS_WORDS",
-    "NOISE_WORDS",
-    "TOP_MAPS",
-    "ClassReading",
-    "MapUse",
-    "label_text",
-    "map_use",
-    "mean_evidence",
-    "offered_classes",
-    "percent_text",
-    "read_row",
-    "row_words",
-    "use_words",
-]
-
 FloatArray = NDArray[np.float64]
 
 TOP_MAPS = 3

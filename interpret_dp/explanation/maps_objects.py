@@ -44,8 +44,6 @@ from interpret_dp.released.locally_linear import LocallyLinearModel
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["maps_explanation", "rows_explanation"]
-
 FloatArray = NDArray[np.float64]
 
 

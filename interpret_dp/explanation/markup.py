@@ -5,8 +5,6 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field
 
-__all__ = ["Element", "element", "to_html"]
-
 
 @dataclass(frozen=True)
 class Element:

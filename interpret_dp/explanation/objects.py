@@ -29,16 +29,6 @@ if TYPE_CHECKING:
 
     from interpret_dp.explanation.plan import FitPlan
 
-__all__ = [
-    "PrivateExplanation",
-    "attach_privacy",
-    "live_view",
-    "local_parts",
-    "private_explanation",
-    "register_live_view",
-    "rounded",
-]
-
 _DIGITS = 3
 _SESSION = "_edit_session"
 

@@ -17,15 +17,6 @@ from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, source_of
 from interpret_dp.explanation.markup import Element, element
 from interpret_dp.released.edits import edits_text
 
-__all__ = [
-    "SHARES_OF",
-    "budget_bar",
-    "meaning_text",
-    "privacy_panel",
-    "share_text",
-    "shares_text",
-]
-
 # Wong's palette: distinct to the colour-blind, and in grey.
 _MODEL, _OTHERS, _LEFT = "#0072b2", "#e69f00", "#e4e9ee"
 _HELD, _VOID = "#0072b2", "#d55e00"

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
-__all__ = ["EFFECT", "FitPlan", "PlannedCurve", "PlannedFit"]
-
 FloatArray = NDArray[np.float64]
 
 EFFECT = 1.0 + NormalDist().inv_cdf(0.8) / NormalDist().inv_cdf(0.975)

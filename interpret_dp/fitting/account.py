@@ -23,17 +23,6 @@ from interpret_dp.schema import PrivacyUnit, Schema
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = [
-    "account_of",
-    "checked_budget",
-    "gaussian_request",
-    "ledger_of",
-    "neighbourhood_of",
-    "randomness_of",
-    "refuse_unnamed_unit",
-    "thread_count",
-]
-
 _ONE_ROW = Neighbourhood()
 _UNNAMED = "unnamed"
 _LONGEST_HINT = 150  # of a name in the ledger, which takes 200 characters

@@ -46,8 +46,6 @@ from interpret_dp.schema.occurrences import (
 )
 from interpret_dp.schema.partial import Gap, PartialSchema
 
-__all__ = ["Declared", "DeclaringTask", "declare", "warn_of_gaps"]
-
 # Shares of mu squared. An undeclared target gets as much as a third of all features together: a
 # label that is not found cannot be predicted, and a regression's noise grows with its range.
 _TARGET_SHARE = 0.025

@@ -20,8 +20,6 @@ from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.containers import Values, elements_of, open_column
 from interpret_dp.schema.kinds import refuse_texts
 
-__all__ = ["INIT_SCORE_ASSUMPTION", "open_init_score"]
-
 INIT_SCORE_ASSUMPTION = (
     "each row's init_score was computed from that row alone, to the last bit, by what is public or "
     "charged by itself, and which fails for no row"

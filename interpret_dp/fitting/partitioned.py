@@ -28,15 +28,6 @@ from interpret_dp.schema.units import deal_units, has_other_index, kept_of_units
 if TYPE_CHECKING:
     from interpret_dp.backends.dask import Partitions, Pieces
 
-__all__ = [
-    "DASK_ASSUMPTION",
-    "Opening",
-    "PartitionedRows",
-    "open_collections",
-    "partitioned",
-]
-
-
 DASK_ASSUMPTION = (
     "the Dask scheduler and workers, and whoever reads their memory, disks, logs and traffic, are "
     "the curator's own, and the collections hold the same rows whenever they are computed"

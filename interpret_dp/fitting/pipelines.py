@@ -18,8 +18,6 @@ from typing import Any
 
 from interpret_dp.exceptions import PrivacyWarning
 
-__all__ = ["warn_of_learning_steps"]
-
 # Frames of these packages are not where the user wrote the call.
 _FRAMEWORKS = {"imblearn", "interpret_dp", "joblib", "sklearn"}
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-__all__ = ["progress"]
-
 _Item = TypeVar("_Item")
 
 

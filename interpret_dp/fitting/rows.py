@@ -15,8 +15,6 @@ from interpret_dp.schema.containers import Values, open_column
 from interpret_dp.schema.kinds import refuse_texts
 from interpret_dp.schema.units import kept_rows, open_people
 
-__all__ = ["PrivateRows", "open_rows"]
-
 
 @dataclass(frozen=True)
 class PrivateRows:

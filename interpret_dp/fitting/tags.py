@@ -11,8 +11,6 @@ from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, Target
 
 from interpret_dp._validate import did_you_mean
 
-__all__ = ["SUBSTITUTES", "estimator_tags", "with_substitutes"]
-
 
 def estimator_tags(task: str) -> Any:
     """Return scikit-learn's tags of a private EBM.

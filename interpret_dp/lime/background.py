@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["PrivateBackground"]
-
 
 class PrivateBackground(ShowsGuarantee, BaseEstimator):
     """Private distribution of each column, released once for explanations of any model.

@@ -23,8 +23,6 @@ from interpret_dp.lime.public_rows import with_replaced_cells
 from interpret_dp.released.background import Background
 from interpret_dp.schema.containers import read_source
 
-__all__ = ["explain_model", "explain_rows"]
-
 _FREE = "post-processed"
 _MOST_LINES = 10  # of single rows, of all classes together
 

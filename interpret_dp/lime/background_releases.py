@@ -24,15 +24,6 @@ from interpret_dp.schema.cells import chunks
 from interpret_dp.schema.containers import Values
 from interpret_dp.schema.encode import Codes, encode_column
 
-__all__ = [
-    "DEPENDENCE_SHARE",
-    "codes_of",
-    "dependence_plan",
-    "histogram_plan",
-    "release_dependence",
-    "release_histograms",
-]
-
 FloatArray = NDArray[np.float64]
 # Between the cells of a number; None where the cells are levels.
 _Cuts = FloatArray | None

@@ -38,8 +38,6 @@ from interpret_dp.release import ReleasePlan, ReleaseRequest
 from interpret_dp.schema.kinds import kinds_of
 from interpret_dp.schema.partial import partial_schema_of_columns
 
-__all__ = ["BackgroundRequest", "background_promise", "open_background_request"]
-
 _MECHANISM = "discrete Gaussian noise on histograms of the columns, exactly sampled"
 _WITH_DEPENDENCE = (
     "discrete Gaussian noise on histograms of the columns and on sums over pairs of columns, "

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Continuous
 
-__all__ = ["LABEL_UNITS", "BlackBox", "Labels", "PublicModel", "black_box", "tried_model"]
-
 LABEL_UNITS = 2**14
 """Integer units of a label of 1; outputs are mapped to -1 to 1."""
 

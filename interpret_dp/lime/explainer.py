@@ -22,8 +22,6 @@ from interpret_dp.schema import Schema
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["BackgroundExplainer", "DPLimeTabular", "DPShapTabular"]
-
 _PAID_ONCE = (
     "it is charged once, when made, for any number of explanations; epsilon covers them all"
 )

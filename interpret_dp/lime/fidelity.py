@@ -26,8 +26,6 @@ from interpret_dp.schema import Continuous, Table, encode_column
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FIDELITY", "Fidelity", "FidelitySums", "fidelity_of", "release_fidelity"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -29,8 +29,6 @@ from numpy.typing import NDArray
 from interpret_dp._optional import load_shap
 from interpret_dp.released.background import Background, cells_at, public_generator
 
-__all__ = ["Ask", "BackgroundRows", "LocalFit", "Perturbations", "ShapValues"]
-
 FloatArray = NDArray[np.float64]
 
 _DRAWS = 64  # of the background, from its posterior

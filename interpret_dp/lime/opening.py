@@ -20,8 +20,6 @@ from interpret_dp.schema.containers import Source, Values, read_source
 from interpret_dp.schema.kinds import warn_of_mismatches
 from interpret_dp.schema.units import open_people
 
-__all__ = ["OpenedRows", "kind_of_container", "open_model_rows", "open_query_rows"]
-
 # scipy's other sparse formats cannot be sliced by rows.
 _SLICED_FORMATS = ("csr", "csc")
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from interpret_dp.lime.black_box import PublicModel
 from interpret_dp.lime.opening import OpenedRows
 
-__all__ = ["ExplainedRows", "Outputs", "sum_to_one"]
-
 Floats = NDArray[np.float64]
 
 

@@ -21,8 +21,6 @@ from interpret_dp.fitting.progress import progress
 from interpret_dp.lime.local_effects import Ask, BackgroundRows
 from interpret_dp.released.background import Background
 
-__all__ = ["Dependence", "ice_lines", "partial_dependence"]
-
 FloatArray = NDArray[np.float64]
 
 _PER_COLUMN = 4_096  # rows that the model predicts

@@ -12,8 +12,6 @@ from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Continuous, FeatureSpec, Table
 from interpret_dp.schema.cells import in_chunks, numbers_of
 
-__all__ = ["Patches"]
-
 _MOST_PATCHES = 144
 
 

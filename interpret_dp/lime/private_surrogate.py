@@ -26,8 +26,6 @@ from interpret_dp.schema import Continuous, Schema, interpret_type
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["PrivateSurrogate"]
-
 _FREE = "post-processed"
 # A surrogate that explains less of the variance is warned of.
 _POOR = 0.5

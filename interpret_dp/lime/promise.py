@@ -16,8 +16,6 @@ from interpret_dp.accounting.composition import compose
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.exceptions import PrivacyWarning
 
-__all__ = ["ModelPromise", "conditional_guarantee", "model_promise", "warn_of_two_names"]
-
 _OTHER_PEOPLE = "nobody in the explanation data was used to train the model"
 _EXPLAINED_ROWS = "Rows that are asked about are not protected."
 

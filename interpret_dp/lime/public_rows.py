@@ -16,8 +16,6 @@ from interpret_dp.schema import Continuous, FeatureSpec
 from interpret_dp.schema.cells import numbers_of
 from interpret_dp.schema.containers import read_source
 
-__all__ = ["example_row", "with_replaced_cells"]
-
 # Place of each column, which copies keep their cell, and the cells of the others.
 _Changes = list[tuple[int, NDArray[np.bool_], NDArray[Any]]]
 

@@ -46,8 +46,6 @@ from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseSession
 from interpret_dp.released import AdditiveModel
 from interpret_dp.schema import Categorical, Continuous, Schema, Table
 
-__all__ = ["SurrogateRequest", "fit_surrogate", "label_targets", "open_surrogate_request"]
-
 Floats = NDArray[np.float64]
 
 # Of mu squared. The noise of the fit is 1.12 times what it would be without, which cannot be seen

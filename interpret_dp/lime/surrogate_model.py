@@ -21,8 +21,6 @@ from interpret_dp.lime.outputs import Outputs
 from interpret_dp.lime.patches import Patches
 from interpret_dp.schema import Continuous, Table, open_table
 
-__all__ = ["Surrogate", "SurrogateEffects"]
-
 Floats = NDArray[np.float64]
 _Model = DPExplainableBoostingClassifier | DPExplainableBoostingRegressor
 

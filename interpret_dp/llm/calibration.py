@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from interpret_dp.llm.config import TrainingSettings, rows_at_a_time
 
-__all__ = ["temperature"]
-
 Floats = NDArray[np.float64]
 
 _ROWS = 2_000

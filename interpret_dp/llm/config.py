@@ -6,17 +6,6 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-__all__ = [
-    "FEATURE_LENGTH",
-    "MOST_PROJECTED",
-    "PROJECTION_BITS",
-    "TrainingSettings",
-    "default_settings",
-    "lattice_points",
-    "rows_at_a_time",
-    "scattering_settings",
-]
-
 # What an example adds is clipped to this share of the bound that is accounted. The rest is room for
 # rounding to the nearest integers, and in Opacus for floating point (docs/proofs/dp_llm.md).
 CLIP_SHARE = 1.0 - 1e-3

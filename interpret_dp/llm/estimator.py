@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.llm.training import TrainedMaps
 
-__all__ = ["DPLocallyLinearClassifier"]
-
 _MECHANISM = (
     "discrete Gaussian noise on clipped gradients of Poisson samples; accounted by privacy loss "
     "distributions"

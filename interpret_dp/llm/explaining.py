@@ -26,8 +26,6 @@ from interpret_dp.schema.kinds import kind_of, mismatch
 if TYPE_CHECKING:
     from interpret_dp.explanation.spend import PrivacySpend
 
-__all__ = ["ExplainedMaps", "class_array", "json_value", "plain_value"]
-
 _names = itertools.count()
 
 

@@ -23,8 +23,6 @@ from interpret_dp.llm.integers import exact_rows
 from interpret_dp.llm.request import CENTRE
 from interpret_dp.release import ReleaseSession
 
-__all__ = ["Frame", "projected_features", "public_projections", "released_frame"]
-
 # Bound on a row's length over that of standardised inputs; longer rows are shortened in the sums.
 _LONGEST = 1.5
 # Room for the rounding of a row's length, before its values are truncated to the lattice.

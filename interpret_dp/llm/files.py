@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 
-__all__ = ["load_model"]
-
 
 def load_model(
     path: str | os.PathLike[str], ledger: PrivacyLedger | str | None = None

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from interpret_dp.llm.config import CLIP_SHARE, PROJECTION_BITS
 from interpret_dp.llm.integers import ROW_BITS, TrainingRows, rounded_rows
 
-__all__ = ["ClosedForm", "clipped_integers", "map_gradients"]
-
 Floats: TypeAlias = NDArray[np.float32]
 
 # A bound on a row of usual length leaves 13 bits for its coefficients.

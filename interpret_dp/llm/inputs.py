@@ -24,8 +24,6 @@ from interpret_dp.schema import (
 from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.declarations import SYMLOG_UNIT
 
-__all__ = ["InputCoding", "Standards", "input_coding", "scattering_coding"]
-
 Floats: TypeAlias = NDArray[np.float64]
 Standards: TypeAlias = "tuple[float, float] | Mapping[str, tuple[float, float]] | None"
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ROW_BITS", "TrainingRows", "exact_rows", "rounded_rows"]
-
 ROW_BITS = 15
 """Bits of a row's integers."""
 

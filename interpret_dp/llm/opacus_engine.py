@@ -22,8 +22,6 @@ from torch.utils.data import DataLoader, TensorDataset
 from interpret_dp.llm.config import CLIP_SHARE, lattice_points, rows_at_a_time
 from interpret_dp.llm.integers import TrainingRows, rounded_rows
 
-__all__ = ["MapLayer", "OpacusSums"]
-
 
 class MapLayer(nn.Module):
     """The values of all maps: g_mk = weight_mk . P_m + bias_mk."""

@@ -36,19 +36,6 @@ from interpret_dp.schema import Categorical, Continuous, Schema
 from interpret_dp.schema.kinds import kind_of, kinds_of
 from interpret_dp.schema.partial import partial_schema_from_arguments
 
-__all__ = [
-    "CENTRE",
-    "COUNT",
-    "GRADIENTS",
-    "FitRequest",
-    "coding_of",
-    "flat_rows",
-    "in_class_order",
-    "open_request",
-    "settings_of",
-    "with_schema",
-]
-
 CENTRE = "mean of the inputs"
 COUNT = "number of rows"
 GRADIENTS = "gradients"

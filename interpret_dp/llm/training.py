@@ -30,8 +30,6 @@ from interpret_dp.release import ReleaseSession, SampledSteps
 if TYPE_CHECKING:
     from interpret_dp.llm.opacus_engine import OpacusSums
 
-__all__ = ["TrainedMaps", "Training"]
-
 # Kingma and Ba's own constants; the last keeps a division by zero away.
 _FIRST_MOMENT, _SECOND_MOMENT, _TINY = 0.9, 0.999, 1e-8
 

@@ -13,8 +13,6 @@ from interpret_dp.accounting.rounding import reciprocal_down
 from interpret_dp.mechanisms.entropy import Randomness
 from interpret_dp.mechanisms.vectorised import LARGEST_SIGMA
 
-__all__ = ["gaussian_mechanism", "noise_scale", "sampled_gaussian_mechanism"]
-
 
 def gaussian_mechanism(
     name: str,

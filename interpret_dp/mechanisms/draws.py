@@ -13,16 +13,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "ByteSource",
-    "UniformSource",
-    "choice_rate",
-    "draw_exponentially",
-    "falls_heads",
-    "sampled_rows",
-    "system_bytes",
-]
-
 #: Returns a uniform integer from 0 to n - 1.
 UniformSource = Callable[[int], int]
 ByteSource = Callable[[int], NDArray[np.uint8]]

@@ -25,15 +25,6 @@ from interpret_dp.mechanisms.draws import (
 )
 from interpret_dp.mechanisms.vectorised import discrete_gaussian
 
-__all__ = [
-    "Randomness",
-    "SeededRandomness",
-    "SystemRandomness",
-    "active_randomness",
-    "refuse_seed",
-    "use_randomness",
-]
-
 
 class Randomness(ABC):
     """Source of all random numbers of one request.

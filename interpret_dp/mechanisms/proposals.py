@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from interpret_dp._compiled import compiled
 
-__all__ = ["LOW_BITS", "propose"]
-
 # Of a word: which layer, the sign, low bits of the place, and 32 bits for its step.
 _LAYER, _SIGN_BIT, _LOW_FROM, _STEP_FROM = (np.uint64(n) for n in (255, 8, 9, 32))
 _LOW_32, _ONE = np.uint64(2**32 - 1), np.uint64(1)

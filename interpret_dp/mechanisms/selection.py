@@ -22,18 +22,6 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.mechanisms.additive import noise_scale
 from interpret_dp.mechanisms.entropy import Randomness
 
-__all__ = [
-    "FALSE_ALARM",
-    "Key",
-    "Selection",
-    "exponential_mechanism",
-    "gaussian_thresholding",
-    "normal_tail_quantile",
-    "occupied_range",
-    "rows_to_be_found",
-    "threshold",
-]
-
 #: The key of an occurring value: a text, or a number.
 Key = str | float
 

@@ -28,8 +28,6 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int, check_real
 
-__all__ = ["LARGEST_SIGMA", "N_LAYERS", "Layers", "discrete_gaussian", "layers_of"]
-
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Floats = NDArray[np.float64]

@@ -29,8 +29,6 @@ from interpret_dp.released.terms import (
 from interpret_dp.schema import Schema
 from interpret_dp.schema.declarations import check_text
 
-__all__ = ["AdditiveModel"]
-
 FloatArray = NDArray[np.float64]
 
 

@@ -25,16 +25,6 @@ from interpret_dp.schema import Continuous, Integer, Schema
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "BACKGROUND_FORMAT",
-    "ZERO_ENDS",
-    "Background",
-    "BackgroundColumn",
-    "SharePosterior",
-    "cells_at",
-    "public_generator",
-]
-
 FloatArray = NDArray[np.float64]
 
 ZERO_ENDS = float(np.finfo(np.float64).tiny)

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from interpret_dp.released.terms import frozen
 
-__all__ = ["ColumnDependence", "copula_correlations", "copula_places", "half_signs"]
-
 FloatArray = NDArray[np.float64]
 
 # A column with fewer rows than this share in one of its halves says next to nothing.

@@ -11,8 +11,6 @@ from typing import Any
 
 from interpret_dp._documents import check_keys
 
-__all__ = ["EditRecord", "edits_text", "login_name"]
-
 _LONGEST_TEXT = 2_000
 
 

@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Band", "assisted_interval"]
-
 FloatArray = NDArray[np.float64]
 
 # A tail of a test has at least so much of its level: an expectation that is far off would have the

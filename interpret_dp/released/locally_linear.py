@@ -24,8 +24,6 @@ from interpret_dp.released.scattering import Scattering
 from interpret_dp.released.terms import frozen
 from interpret_dp.schema import Categorical, Schema, interpret_type, level_labels
 
-__all__ = ["MAPS_FORMAT", "LocallyLinearModel"]
-
 FloatArray = NDArray[np.float64]
 
 MAPS_FORMAT = "interpret_dp.locally_linear_model"

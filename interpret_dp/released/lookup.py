@@ -19,8 +19,6 @@ from interpret_dp.schema.declarations import integers_text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["intercept_key", "lookup_tables", "score_suffixes"]
-
 
 def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
     """Return one lookup table a term, and one with the intercept and the link.

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from interpret_dp.released.additive_model import AdditiveModel
 
-__all__ = ["file_of", "note_file"]
-
 # Beside the models, and not in them: a pickle or a document of a model names no path.
 _files: weakref.WeakKeyDictionary[AdditiveModel, Path] = weakref.WeakKeyDictionary()
 

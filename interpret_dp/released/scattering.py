@@ -16,8 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CELL", "ORIENTATIONS", "SMALLEST_SIDE", "Scattering"]
-
 FloatArray = NDArray[np.float64]
 Singles = NDArray[np.float32]
 

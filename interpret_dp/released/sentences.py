@@ -13,8 +13,6 @@ from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, FeaturePair, FloatArray
 from interpret_dp.schema import Categorical
 
-__all__ = ["LEAST_RATIO", "term_sentence"]
-
 LEAST_RATIO = 2.0
 """Signal to noise below which the effect of a term may be noise alone."""
 

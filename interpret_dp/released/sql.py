@@ -22,8 +22,6 @@ from interpret_dp.released.lookup import score_suffixes
 from interpret_dp.released.terms import AdditiveFeature, FeaturePair, FloatArray
 from interpret_dp.schema.declarations import Categorical, Level, level_label
 
-__all__ = ["DIALECTS", "scoring_sql"]
-
 # EXP overflows just beyond this; in PostgreSQL underflow is an error as well.
 _EXP_LIMIT = 700.0
 

@@ -31,8 +31,6 @@ from interpret_dp.schema.declarations import NO_LEVEL
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ColumnSummary", "ModelSummary", "summarise", "warn_after_fit"]
-
 # A column is said to be nearly empty from this share of undeclared or missing cells on. Three
 # deviations of the noise must leave so much of it: a column with 85 % missing cells is none.
 _NEARLY_ALL = 0.95

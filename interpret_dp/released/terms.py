@@ -17,17 +17,6 @@ from interpret_dp.released.intervals import Band, assisted_interval
 from interpret_dp.schema import Categorical, Continuous, Integer, interpret_type, level_labels
 from interpret_dp.schema.declarations import integer_ranges
 
-__all__ = [
-    "FEWEST_ROWS",
-    "OPTIONAL_KEYS",
-    "AdditiveFeature",
-    "AdditiveTerm",
-    "FeaturePair",
-    "frozen",
-    "read_term",
-    "term_document",
-]
-
 FloatArray = NDArray[np.float64]
 
 FEWEST_ROWS = 2.0

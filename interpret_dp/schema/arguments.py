@@ -28,9 +28,6 @@ from interpret_dp.schema.declarations import (
 )
 from interpret_dp.schema.schema import Schema
 
-__all__ = ["ReadArguments", "read_arguments"]
-
-
 _TASKS = ("classification", "regression")
 
 _TYPES_ALLOWED = "'continuous', 'nominal', 'ordinal', 'auto', None or a list of ordered levels"

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from interpret_dp._compiled import compiled
 
-__all__ = ["write_bins"]
-
 # Of arrays that may be read-only, as pandas hands them out: one compilation serves both.
 _NUMBERS = numba.types.Array(numba.float64, 1, "C", readonly=True)
 _SIGNATURES = [

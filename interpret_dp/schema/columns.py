@@ -17,18 +17,6 @@ from interpret_dp.exceptions import SchemaError
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = [
-    "CodedColumn",
-    "Values",
-    "arrow_values",
-    "category_values",
-    "is_category_coded",
-    "is_text",
-    "refuse_dtype",
-    "series_dtype",
-    "series_values",
-]
-
 #: A NumPy array, a pandas extension array or a CodedColumn, in the dtype in which it came.
 Values: TypeAlias = Any
 

@@ -11,31 +11,6 @@ from typing import IO, Any, TypeAlias
 from interpret_dp._validate import check_choice, check_int, check_real, describe_argument
 from interpret_dp.exceptions import SchemaError
 
-__all__ = [
-    "MAX_BINS",
-    "MAX_CLASSES",
-    "NO_LEVEL",
-    "SYMLOG_UNIT",
-    "Categorical",
-    "ColumnArgument",
-    "Continuous",
-    "FeatureSpec",
-    "Integer",
-    "Level",
-    "PrivacyUnit",
-    "Source",
-    "UndeclaredCategorical",
-    "UndeclaredContinuous",
-    "bounds_integers",
-    "check_most_classes",
-    "check_text",
-    "integer_ranges",
-    "integers_text",
-    "interpret_type",
-    "level_label",
-    "level_labels",
-]
-
 Level: TypeAlias = str | int | float | bool
 
 #: A path, or an open file of text or bytes.

@@ -21,18 +21,6 @@ from interpret_dp.schema.declarations import (
     Source,
 )
 
-__all__ = [
-    "declarations_from_dict",
-    "declarations_to_dict",
-    "from_json",
-    "from_toml",
-    "read",
-    "suffix_of",
-    "to_json",
-    "to_toml",
-    "write",
-]
-
 _FORMAT = "interpret_dp.schema"
 _MEND_FILE = "Correct it, or write the file again with Schema.save(path)."
 _VERSION = 1

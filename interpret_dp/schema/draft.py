@@ -26,8 +26,6 @@ from interpret_dp.schema.declarations import (
 )
 from interpret_dp.schema.kinds import kind_of
 
-__all__ = ["draft_declarations", "skeleton_text"]
-
 _TASKS = ("auto", "classification", "regression")
 
 

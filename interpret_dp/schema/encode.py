@@ -33,16 +33,6 @@ from interpret_dp.schema.schema import Schema
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "canonical_frame",
-    "code_dtype",
-    "encode_classes",
-    "encode_column",
-    "encode_features",
-    "encode_target",
-    "encode_weights",
-]
-
 _COMPILED_FROM = 4096  # rows; for fewer the import of the compiled loop takes longer than they do
 _ROWS_PER_THREAD = 100_000  # below this a second thread costs more than it saves
 

@@ -21,8 +21,6 @@ from interpret_dp.schema.declarations import (
     level_labels,
 )
 
-__all__ = ["fine_bin_count", "fine_edges", "search_edges", "unseen_label"]
-
 # Of the larger bound: rows are looked for from a millionth of it on, by factors.
 _SEARCH_UNIT = 2.0**-20
 # From here on there are no floats between the integers.

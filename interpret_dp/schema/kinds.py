@@ -17,18 +17,6 @@ from interpret_dp.schema.columns import CodedColumn, Values, is_category_coded
 from interpret_dp.schema.containers import Table
 from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, level_labels
 
-__all__ = [
-    "ColumnKind",
-    "kind_of",
-    "kinds_of",
-    "mismatch",
-    "mismatches",
-    "refuse_mismatches",
-    "refuse_texts",
-    "target_mismatch",
-    "warn_of_mismatches",
-]
-
 _NUMBERS = {"i": "integers", "u": "integers", "f": "floats", "b": "bools"}
 
 

@@ -22,15 +22,6 @@ from interpret_dp.schema.cells import FloatArray, cells_of, chunks, level_key, n
 from interpret_dp.schema.columns import Values, category_values, is_category_coded
 from interpret_dp.schema.declarations import Categorical, Level, level_label
 
-__all__ = [
-    "LARGEST_EXPONENT",
-    "SMALLEST_EXPONENT",
-    "MagnitudeGrid",
-    "count_occurring",
-    "levels_of_keys",
-    "number_kind",
-]
-
 _PLAIN_TEXT = frozenset({str})
 
 

@@ -21,13 +21,6 @@ from interpret_dp.schema.declarations import (
 from interpret_dp.schema.kinds import ColumnKind, mismatches, target_mismatch
 from interpret_dp.schema.schema import Schema
 
-__all__ = [
-    "Gap",
-    "PartialSchema",
-    "partial_schema_from_arguments",
-    "partial_schema_of_columns",
-]
-
 Gap: TypeAlias = UndeclaredContinuous | UndeclaredCategorical
 
 

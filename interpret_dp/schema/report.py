@@ -24,8 +24,6 @@ from interpret_dp.schema.kinds import kind_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ColumnReport", "SchemaReport", "check_table"]
-
 _HEAD = ("column", "kind", "missing", "clipped", "unseen")
 
 

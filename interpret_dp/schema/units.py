@@ -31,15 +31,6 @@ from interpret_dp.schema.containers import (
 from interpret_dp.schema.declarations import PrivacyUnit
 from interpret_dp.schema.kinds import kind_of
 
-__all__ = [
-    "deal_units",
-    "has_other_index",
-    "kept_of_units",
-    "kept_rows",
-    "noted_units",
-    "open_people",
-]
-
 Key: TypeAlias = str | int | float | Decimal
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Integers: TypeAlias = npt.NDArray[np.int64]

@@ -23,11 +23,6 @@ from interpret_dp.ui.figure import EditedTerm
 if TYPE_CHECKING:
     from interpret_dp.editor import EditSession, Preview, Suggestion
 
-__all__ = ["ACTIONS", "LEVEL_TOOLS", "MODEL_ACTIONS", "NUMBER_TOOLS", "SESSION_BUTTONS"]
-__all__ += ["SHAPE_TOOLS", "TOOLS", "Outcome", "Request", "Tool", "counted", "disabled_buttons"]
-__all__ += ["go_back", "load", "perform", "previewed", "status_text", "typed_bins"]
-__all__ += ["selection_text", "shapes_for", "suiting", "time_text", "verdict_text", "whole_label"]
-
 
 @dataclass(frozen=True)
 class Tool:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from interpret_dp.editor import EditSession, Preview
 
-__all__ = ["BINS", "PREVIEW", "EditedTerm"]
-
 FloatArray = NDArray[np.float64]
 
 BINS = "bins"

@@ -11,8 +11,6 @@ from interpret_dp._figures import enumerated
 from interpret_dp.editor.bins import codes_text
 from interpret_dp.ui.figure import EditedTerm
 
-__all__ = ["MetricsTable", "correlated_text", "metrics_tables"]
-
 _MOST_CORRELATED = 5
 _METRICS = {"log_loss": "log loss", "auroc": "AUROC", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from interpret_dp._optional import import_optional
 from interpret_dp.exceptions import SchemaError
 
-__all__ = ["Pieces", "mapped_array", "open_pieces"]
-
 # The first of the room to be imported: without Dask it says how to get it.
 da: Any = import_optional("dask.array", extra="dask", purpose="Fitting on Dask collections")
 _ALIKE = (

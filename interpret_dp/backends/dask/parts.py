@@ -18,20 +18,6 @@ import numpy as np
 from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.exceptions import BackendError
 
-__all__ = [
-    "Answer",
-    "Command",
-    "Part",
-    "Trouble",
-    "added",
-    "answered",
-    "attempted",
-    "changed_part",
-    "joined",
-    "summed",
-    "table_facts",
-]
-
 #: A method of the rows that moves or sets their scores, and its arguments; public.
 Command = tuple[str, tuple[Any, ...]]
 _Result = TypeVar("_Result")

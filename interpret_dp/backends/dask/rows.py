@@ -13,8 +13,6 @@ from interpret_dp.backends.base import AdditiveRows, RegressionRows
 from interpret_dp.backends.dask.parts import Command, added, answered, changed_part, table_facts
 from interpret_dp.backends.dask.scheduling import Workers
 
-__all__ = ["DaskRows"]
-
 
 class DaskRows:
     """Rows of which each worker holds some; see :class:`interpret_dp.backends.base.AdditiveRows`.

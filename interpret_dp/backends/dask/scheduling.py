@@ -25,8 +25,6 @@ from interpret_dp.exceptions import BackendError
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["Held", "Partitions", "Workers", "current_workers"]
-
 _FAN_IN = 16  # answers that are added in one task
 _SYNCHRONOUS = ("sync", "synchronous", "single-threaded")
 _numbers = itertools.count()

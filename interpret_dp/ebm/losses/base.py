@@ -22,8 +22,6 @@ from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.schema import Continuous
 from interpret_dp.schema.partial import PartialSchema
 
-__all__ = ["MIN_UNEXPLAINED", "RULES", "Loss", "RegressionLoss", "Start", "Terms", "residual_clip"]
-
 FloatArray = NDArray[np.float64]
 Terms: TypeAlias = Sequence[FloatArray]  # one a term
 

@@ -12,8 +12,6 @@ from interpret_dp.ebm.losses.log_link import LogLinkLoss
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Continuous
 
-__all__ = ["GammaDeviance"]
-
 FloatArray = NDArray[np.float64]
 
 # Relative residuals y / mean - 1 are clipped here; they are never below -1.

@@ -16,8 +16,6 @@ from interpret_dp.schema import Continuous
 from interpret_dp.schema.declarations import UndeclaredContinuous
 from interpret_dp.schema.partial import PartialSchema
 
-__all__ = ["LogLinkLoss", "relative_means"]
-
 FloatArray = NDArray[np.float64]
 
 # With the smallest steps and leaves, noise of this level is about half a unit of a curve's score.

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from interpret_dp.ebm.config import LossScale, TrainerConfig
 from interpret_dp.ebm.losses.base import Loss, Start, Terms
 
-__all__ = ["LogLoss"]
-
 FloatArray = NDArray[np.float64]
 
 # Of the quadrature over the other terms' scores.

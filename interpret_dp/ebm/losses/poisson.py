@@ -11,8 +11,6 @@ from interpret_dp.ebm.losses.base import Terms, residual_clip
 from interpret_dp.ebm.losses.log_link import LogLinkLoss, relative_means
 from interpret_dp.ebm.tuning import TUNING
 
-__all__ = ["PoissonDeviance"]
-
 FloatArray = NDArray[np.float64]
 
 # A leaf whose mean is small moves as if it were this share of the average: with less, the noise of

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from interpret_dp.ebm.losses.base import RegressionLoss
 
-__all__ = ["SquaredError"]
-
 
 @dataclass(frozen=True)
 class SquaredError(RegressionLoss):

@@ -29,8 +29,6 @@ from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.correlations import Correlations
 from interpret_dp.ebm.trainer.curves import Averaged, BoostingResult, BoostingTask
 
-__all__ = ["Boosted"]
-
 FloatArray = NDArray[np.float64]
 
 # Curves are denoised as if there were this noise level at least. How boosting blurs a curve is

@@ -14,8 +14,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["balanced_intercept", "balanced_intercepts", "mean_probability"]
-
 FloatArray = NDArray[np.float64]
 
 # Distance of the points at which a sum of terms is tabulated, and how many there are at most.

@@ -19,8 +19,6 @@ from interpret_dp.ebm.noise.propagation import cells_of_bins, noises_of_sums, ru
 from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.partitions import TermUpdate, centred_change
 
-__all__ = ["project_columns", "projected_variances"]
-
 FloatArray = NDArray[np.float64]
 
 # As many draws as for wide terms: a standard deviation has a standard error of 3 %.

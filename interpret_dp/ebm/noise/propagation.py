@@ -28,14 +28,6 @@ from numpy.typing import NDArray
 from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.partitions import Partition, TermUpdate, centred_change, without_total
 
-__all__ = [
-    "cells_of_bins",
-    "noise_variances",
-    "noises_of_sums",
-    "run_starts",
-    "unit_covariance",
-]
-
 FloatArray = NDArray[np.float64]
 
 # Up to so many cells the variances are exact. Without settings of the caller there are as a rule

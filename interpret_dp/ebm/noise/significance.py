@@ -11,8 +11,6 @@ from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.tuning import TUNING
 
-__all__ = ["excess", "peak_excess", "significant_terms"]
-
 FloatArray = NDArray[np.float64]
 
 # Bins of so small a share of the largest variance never move but for rounding.

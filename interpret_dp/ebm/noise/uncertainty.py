@@ -21,17 +21,6 @@ from interpret_dp.ebm.noise.views import noise_variances_of
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.curves import BoostingResult
 
-__all__ = [
-    "MOST_SAMPLING",
-    "Expected",
-    "TermNoise",
-    "Terms",
-    "denoised_scores",
-    "expected_terms",
-    "no_noise",
-    "term_noise",
-]
-
 # A term keeps at most so many covariances: 512 bins, or 295 with three classes. They go into the
 # model file, and a matrix of all 65,536 bins would take 34 GB.
 _MOST_COVARIANCES = 512**2

@@ -40,14 +40,6 @@ from interpret_dp.ebm.noise.uncertainty import MOST_SAMPLING, TermNoise
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.correlations import Correlations
 
-__all__ = [
-    "explained_variance",
-    "noise_variance",
-    "sampling_variances",
-    "with_coupling",
-    "with_noise_of_others",
-]
-
 FloatArray = NDArray[np.float64]
 
 # Where noise grows from round to round, its variance may be beyond any number.

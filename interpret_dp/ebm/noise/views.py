@@ -10,8 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["N_LENGTHS", "SCALE_PRIOR", "Curve", "View", "noise_variances_of"]
-
 FloatArray = NDArray[np.float64]
 
 # Lengths of an ordered feature's process, as shares of its bins and rows.

@@ -21,8 +21,6 @@ from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
 from interpret_dp.ebm.trainer.partitions import leaf_gains
 from interpret_dp.release import ReleaseSession
 
-__all__ = ["PairCells", "PairUpdates", "boost_pairs", "pair_noise"]
-
 FloatArray = NDArray[np.float64]
 
 _BLOCKS = 4

@@ -18,8 +18,6 @@ from interpret_dp.ebm.losses import link_of
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec
 
-__all__ = ["NO_PAIRS", "PairTask", "excluded_pairs", "pair_task"]
-
 Pair = tuple[int, int]
 
 _FORMS = (

@@ -37,8 +37,6 @@ from interpret_dp.ebm.trainer.curves import BoostingResult
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Continuous, FeatureSpec, Integer
 
-__all__ = ["TrainedPair", "TrainedPairs", "interaction_size", "select_pairs", "train_pairs"]
-
 FloatArray = NDArray[np.float64]
 
 

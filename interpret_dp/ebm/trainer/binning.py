@@ -27,16 +27,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Bins",
-    "Counts",
-    "merge_bins",
-    "project_to_total",
-    "public_bins",
-    "recounted",
-    "smoothed_counts",
-]
-
 FloatArray = NDArray[np.float64]
 
 # No weight between missing and unseen is zero: isotonic regression, as interpret's monotonize

@@ -36,8 +36,6 @@ from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.fitting.progress import progress
 from interpret_dp.release import ReleaseSession
 
-__all__ = ["boost"]
-
 # In lattice units: beyond any sensible score, but well inside int32: an update cannot wrap around.
 _LARGEST_CHANGE = 2.0**29
 _LARGEST_RETURN = 2.0**31 - 1

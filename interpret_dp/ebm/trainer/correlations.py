@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.lattice import PRODUCT_UNIT
 from interpret_dp.ebm.trainer.binning import Bins
 
-__all__ = ["Correlations", "correlations_of", "group_functions", "orthonormal_scores"]
-
 FloatArray = NDArray[np.float64]
 
 # Levels of a nominal feature with a group of their own, and the share of the rows that they need.

@@ -20,8 +20,6 @@ from interpret_dp.ebm.trainer.partitions import (
     without_common_part,
 )
 
-__all__ = ["Averaged", "BoostingResult", "BoostingTask", "Curves"]
-
 
 @dataclass(frozen=True)
 class Averaged:

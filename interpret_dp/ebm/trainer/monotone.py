@@ -18,8 +18,6 @@ from interpret_dp.exceptions import SchemaError
 from interpret_dp.released.isotonic import isotonic
 from interpret_dp.schema import Categorical, FeatureSpec
 
-__all__ = ["constrained_directions", "monotone_change", "nearest_monotone"]
-
 FloatArray = NDArray[np.float64]
 
 _ALLOWED = "1 (increasing), -1 (decreasing) or 0 (free)"

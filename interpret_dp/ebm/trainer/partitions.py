@@ -28,22 +28,6 @@ from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.released.terms import FEWEST_ROWS
 
-__all__ = [
-    "LeafRelease",
-    "Partition",
-    "Shifts",
-    "TermUpdate",
-    "centred",
-    "centred_change",
-    "leaf_gains",
-    "leaf_sums",
-    "leaf_totals",
-    "movable_terms",
-    "partition_bins",
-    "without_common_part",
-    "without_total",
-]
-
 _GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 

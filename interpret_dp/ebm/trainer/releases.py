@@ -30,8 +30,6 @@ from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Continuous, FeatureSpec
 
-__all__ = ["release_bins", "release_correlations"]
-
 
 def release_bins(
     rows: AdditiveRows,

@@ -25,9 +25,6 @@ from interpret_dp.explanation.panel import SHARES_OF, budget_bar, shares_text
 from interpret_dp.explanation.plots.parts import thinned
 from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
 
-__all__ = ["render_ledger_page"]
-
-
 _CHANGES = {ADD_OR_REMOVE_ONE: "presence and content", REPLACE_ONE: "content, not their number"}
 _TO_THE_MINUTE = len("2000-01-31 12:00")
 _TO_THE_DAY = len("2000-01-31")

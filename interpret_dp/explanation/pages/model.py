@@ -26,8 +26,6 @@ from interpret_dp.released.sentences import term_sentence
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["edits_table", "render_html"]
-
 _WIDE_LEVELS = 14
 
 

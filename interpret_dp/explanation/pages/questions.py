@@ -15,8 +15,6 @@ from interpret_dp.explanation.budget import OF_SEVERAL_ROWS
 from interpret_dp.explanation.pages import TextTable
 from interpret_dp.released import AdditiveModel
 
-__all__ = ["NOT_COVERED", "STATED", "question_table"]
-
 NOT_COVERED, STATED = "Not covered", "Stated by the publishers"
 """Evidence of answers that nothing in the package backs, and of those that people give."""
 

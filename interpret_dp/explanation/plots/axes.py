@@ -19,8 +19,6 @@ from interpret_dp.schema.declarations import SYMLOG_UNIT, Continuous, Integer, i
 if TYPE_CHECKING:
     from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 
-__all__ = ["OCCUPIED", "FeatureAxis", "Places", "bin_texts", "term_places"]
-
 FloatArray = NDArray[np.float64]
 
 OCCUPIED = 3.0

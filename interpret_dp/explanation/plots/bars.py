@@ -39,19 +39,6 @@ if TYPE_CHECKING:
 
     from interpret_dp.released import AdditiveModel, AdditiveTerm
 
-__all__ = [
-    "BAR_PITCH",
-    "MOST_BARS",
-    "SIGNAL_TO_NOISE",
-    "bar_ticks",
-    "importance_bars",
-    "importance_figure",
-    "overview_figure",
-    "row_figure",
-    "signed_colors",
-    "term_importance",
-]
-
 FloatArray = NDArray[np.float64]
 
 MOST_BARS = 15

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from interpret_dp.explanation.plots.parts import SIGNED_SCALE
 
-__all__ = ["MOST_COLUMNS", "reach_of", "signed_cells", "veil"]
-
 FloatArray = NDArray[np.float64]
 
 MOST_COLUMNS = 25

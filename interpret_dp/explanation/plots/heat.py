@@ -52,17 +52,6 @@ from interpret_dp.schema.declarations import Continuous
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = [
-    "COLORS_SAY",
-    "CellPlaces",
-    "contributions_figure",
-    "contributions_of_rows",
-    "heat_figure",
-    "heat_range",
-    "influences_figure",
-    "mean_maps",
-]
-
 FloatArray = NDArray[np.float64]
 
 _QUANTILE_95 = 1.96

@@ -37,21 +37,6 @@ from interpret_dp.released.locally_linear import LocallyLinearModel
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = [
-    "HOVER",
-    "add_image",
-    "as_pictures",
-    "class_filters",
-    "contribution_images",
-    "image_figure",
-    "image_reading",
-    "images_figure",
-    "mean_filters",
-    "picture_grid",
-    "picture_of",
-    "signed_axis",
-]
-
 FloatArray = NDArray[np.float64]
 
 _GREY_LEVELS = [[0.0, "#000000"], [1.0, "#ffffff"]]

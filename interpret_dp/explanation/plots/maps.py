@@ -44,8 +44,6 @@ from interpret_dp.released.locally_linear import LocallyLinearModel
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["add_class_menu", "class_maps", "ranked_maps", "table_reading"]
-
 FloatArray = NDArray[np.float64]
 
 _MOST_BARS, _MOST_MAPS, _MAPS_IN_ROW = 15, 12, 4

@@ -12,8 +12,6 @@ from interpret_dp.explanation.draws import drawn_curves
 if TYPE_CHECKING:
     from interpret_dp.explanation.plots.shape import Curve, TermPlot
 
-__all__ = ["DRAWS", "DRAWS_OPACITY", "add_draws"]
-
 DRAWS = "plausible curves"
 """``meta`` of plausible curves, and the label of the button that shows them."""
 DRAWS_OPACITY = 0.5

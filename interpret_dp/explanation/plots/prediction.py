@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from interpret_dp.released import AdditiveModel
 
-__all__ = ["local_figure", "outcome_text", "prediction_figure", "stability_text"]
-
 _CUT_FROM = 3  # times the largest effect: an intercept's bar beyond it is cut
 _SAME_SCORE = 1e-9
 _ROOM = 1.08  # at both ends of an axis about zero, times what is drawn

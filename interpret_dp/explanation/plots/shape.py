@@ -43,19 +43,6 @@ if TYPE_CHECKING:
 
     from interpret_dp.released import AdditiveModel, AdditiveTerm
 
-__all__ = [
-    "FADED",
-    "Curve",
-    "TermPlot",
-    "TrueCurve",
-    "common_range",
-    "edit_note",
-    "monotone_previews",
-    "shape_figure",
-    "term_curves",
-    "with_bands",
-]
-
 FloatArray = NDArray[np.float64]
 TrueCurve = Callable[[Any], FloatArray]
 """Scores of raw values of a feature; known for simulated data only."""

@@ -20,8 +20,6 @@ from interpret_dp.explanation.plots.parts import (
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["CLASSES", "Requests", "share_figure", "spending_plot", "timeline_figure"]
-
 CLASSES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")
 """Wong's palette: distinct to the colour-blind, and in grey."""
 

@@ -46,8 +46,6 @@ from interpret_dp.released.scattering import CELL, ORIENTATIONS
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["class_strokes", "evidence_of_classes", "leads_of_rows", "stroke_reading"]
-
 FloatArray = NDArray[np.float64]
 
 _MOST_PICTURES, _MOST_ROWS = 40, 12

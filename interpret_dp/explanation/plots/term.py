@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from interpret_dp.released import AdditiveModel, AdditiveTerm
 
-__all__ = ["scale_menu", "term_figure"]
-
 
 def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
     """Return one term, with buttons for monotone previews and for the scale of the scores.

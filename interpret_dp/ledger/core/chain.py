@@ -22,19 +22,6 @@ from interpret_dp._validate import check_choice
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 
-__all__ = [
-    "CLOSING",
-    "FORMS",
-    "GENESIS",
-    "KINDS",
-    "Entry",
-    "check_next",
-    "read_archive",
-    "verify_archive",
-    "verify_chain",
-    "write_archive",
-]
-
 GENESIS = "0" * 64
 """The predecessor that the first entry names."""
 

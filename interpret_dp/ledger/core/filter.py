@@ -18,18 +18,6 @@ from interpret_dp.accounting.gaussian import epsilon_of_mu, largest_mu, mu_of_bu
 from interpret_dp.exceptions import BudgetExceededError
 from interpret_dp.ledger.core.account import Account, Budget
 
-__all__ = [
-    "DeltaExceededError",
-    "admits",
-    "admits_delta",
-    "fix_budget",
-    "largest_epsilon",
-    "refusal",
-    "remaining_delta_x",
-    "remaining_mu",
-    "within_limits",
-]
-
 _ROUNDING = 1e-12
 """Relative room for rounding errors of the sums. The limits are fixed below what the budget's
 epsilon and delta allow by as much, so that using up the room keeps the promise."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from interpret_dp.ledger.core.store import Store
 
-__all__ = ["LedgerHandle", "tried_again"]
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _MEMORY = "memory:"

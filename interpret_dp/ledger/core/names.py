@@ -10,19 +10,6 @@ import platform
 import unicodedata
 from typing import Any
 
-__all__ = [
-    "check_name",
-    "check_text",
-    "current_host",
-    "current_user",
-    "has_passed",
-    "in_days",
-    "moment_text",
-    "now",
-    "today",
-    "until",
-]
-
 _LONGEST_NAME = 200
 _DAY = datetime.timedelta(days=1)
 

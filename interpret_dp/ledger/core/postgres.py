@@ -12,8 +12,6 @@ from interpret_dp._optional import import_optional
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.core.tables import Database, without_password
 
-__all__ = ["DRIVERS", "SCHEMA", "PostgresDatabase", "resolve"]
-
 DRIVERS = ("postgresql", "postgresql+psycopg")
 
 SCHEMA = "interpret_dp"

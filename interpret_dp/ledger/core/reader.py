@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from interpret_dp.ledger.core.store import Log
 
-__all__ = ["LedgerReader", "refuse_unlimited", "require_budget"]
-
 _FORMAT = "interpret_dp.ledger"
 _VERSION = 1
 

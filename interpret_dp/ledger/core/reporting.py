@@ -16,15 +16,6 @@ from interpret_dp.ledger.core.filter import largest_epsilon, remaining_mu
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "NO_LIMIT",
-    "REPORT_COLUMNS",
-    "account_document",
-    "oversight_document",
-    "overview_row",
-    "report_frame",
-]
-
 NO_LIMIT = "no limit declared"
 
 REPORT_COLUMNS = (

@@ -13,8 +13,6 @@ from sqlalchemy.pool import NullPool, StaticPool
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.core.tables import GONE, Database
 
-__all__ = ["DRIVERS", "SQLiteDatabase", "resolve"]
-
 DRIVERS = ("sqlite", "sqlite+pysqlite")
 
 # Execution option of a connection whose transactions must shut out other writers at once.

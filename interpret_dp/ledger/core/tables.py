@@ -38,22 +38,6 @@ from interpret_dp.ledger.core.chain import CLOSING, Entry, verify_chain
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "CLOSED_ONCE",
-    "ENTRIES",
-    "GONE",
-    "METADATA",
-    "SCHEMA_VERSION",
-    "STEPS",
-    "VERSIONS",
-    "Database",
-    "create_tables",
-    "migrate",
-    "stored_version",
-    "without_password",
-]
-
-
 GONE = (
     "is gone. Put it back where it was, or restore it from a backup: a new one, made by "
     "PrivacyLedger(url).create_budget(...), would have no record of what was spent"

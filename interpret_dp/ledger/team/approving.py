@@ -23,8 +23,6 @@ from interpret_dp.ledger.team.roles import Roles, read_roles
 if TYPE_CHECKING:
     from interpret_dp.ledger.core.store import Log
 
-__all__ = ["LedgerApprovals", "approval_needed_error", "ask_for", "needs_approval"]
-
 _USUAL_DAYS = 30
 
 

@@ -21,8 +21,6 @@ from interpret_dp.ledger.team.roles import require_officer
 if TYPE_CHECKING:
     from interpret_dp.ledger.core.store import Log
 
-__all__ = ["LedgerBudgets", "other_promise"]
-
 Moment = datetime.date | str
 
 

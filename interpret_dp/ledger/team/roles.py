@@ -28,18 +28,6 @@ if TYPE_CHECKING:
 
     from interpret_dp.ledger.core.store import Log
 
-__all__ = [
-    "ROLES",
-    "WHOLE_LEDGER",
-    "LedgerOversight",
-    "LedgerRoles",
-    "Roles",
-    "read_roles",
-    "require_officer",
-    "roles_of",
-]
-
-
 ROLES = ("officer", "analyst")
 WHOLE_LEDGER = ""
 """Stands in the log in place of a data set's name, which is never empty."""

@@ -37,14 +37,6 @@ from interpret_dp.lime.paper.interactive import (
 from interpret_dp.lime.paper.weighting import WeightTable
 from interpret_dp.release import PlannedChoice, PlannedRelease, ReleaseSession
 
-__all__ = [
-    "DEFAULT_REUSE_DISTANCE",
-    "AdaptiveAnswer",
-    "AdaptiveConfig",
-    "adaptive_plan",
-    "explain_adaptively",
-]
-
 Floats = NDArray[np.float64]
 
 #: Up to here an explanation is taken over. On adult, taking over the best explanation of a query

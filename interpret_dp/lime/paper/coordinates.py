@@ -20,8 +20,6 @@ from interpret_dp.schema.containers import Table
 from interpret_dp.schema.encode import encode_column
 from interpret_dp.schema.fine_bins import fine_bin_count
 
-__all__ = ["UNITS", "Coordinates", "Points", "differences"]
-
 UNITS = 2**8
 """Integer units of one coordinate: the range of a number, or the difference of two levels."""
 

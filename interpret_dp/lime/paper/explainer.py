@@ -62,8 +62,6 @@ from interpret_dp.schema.units import kept_rows
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
 
-__all__ = ["METHODS", "PaperLimeTabular"]
-
 METHODS = ("interactive", "adaptive", "enhanced", "non_interactive")
 
 _WEIGHTS: Mapping[str, WeightFunction] = {

@@ -17,8 +17,6 @@ from interpret_dp.lime.paper.coordinates import Points, differences
 from interpret_dp.lime.paper.interactive import Queries
 from interpret_dp.lime.paper.weighting import WeightTable
 
-__all__ = ["Explained", "explain_from_history", "minimum_on_ball", "released"]
-
 Floats = NDArray[np.float64]
 
 # Bisection of a bracket of 64-bit floats cannot need more.

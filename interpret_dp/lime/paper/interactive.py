@@ -25,19 +25,6 @@ from interpret_dp.lime.paper.weighting import WeightTable
 from interpret_dp.mechanisms.additive import noise_scale
 from interpret_dp.release import PlannedRelease, ReleaseSession
 
-__all__ = [
-    "GRADIENTS",
-    "PHI_UNITS",
-    "Descents",
-    "ExactMoments",
-    "ExplanationData",
-    "Queries",
-    "descend",
-    "exact_moments",
-    "gradients_release",
-    "noisy_gradients",
-]
-
 Integers = NDArray[np.int64]
 
 PHI_UNITS = 2**10

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.lime.paper.coordinates import UNITS
 
-__all__ = ["WeightFunction", "WeightTable", "exponential_weight", "stable_weight", "weight_table"]
-
 WeightFunction = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 _MOST_CELLS = 2**18

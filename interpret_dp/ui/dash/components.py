@@ -21,17 +21,6 @@ from interpret_dp.explanation.markup import Element
 from interpret_dp.explanation.panel import privacy_panel
 from interpret_dp.explanation.plots.parts import text_alternative
 
-__all__ = [
-    "CLOCK",
-    "clock",
-    "error_message",
-    "explanation_of",
-    "figure_component",
-    "message_on_error",
-    "new_uid",
-]
-__all__ += ["panel_children", "panel_id", "titled_card", "to_component"]
-
 _log = logging.getLogger(__name__)
 
 CLOCK = "idp-clock"

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from interpret_dp.editor import EditSession
     from interpret_dp.released import EditRecord
 
-__all__ = ["Controls", "error_html", "history_html", "metrics_html", "note_html"]
-__all__ += ["privacy_text", "session_html"]
-
 # Buttons by the name of their row.
 _ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -12,8 +12,6 @@ from interpret_dp.ui.notebook.controls import error_html, ipywidgets, note_html
 if TYPE_CHECKING:
     from interpret_dp.editor import EarlierEdits, EditSession
 
-__all__ = ["EarlierRows"]
-
 
 class EarlierRows:
     """A row for each autosave file of an earlier session, and a line with this session's file.

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
     from interpret_dp.editor import EditSession, Preview
 
-__all__ = ["NotebookEditor", "session_mimebundle"]
-
 _RANGE, _MISSING, _UNSEEN, _ALL = "the range", "missing only", "unseen only", "all bins"
 
 

@@ -12,8 +12,6 @@ from interpret.visual.dashboard import DispatcherApp
 
 from interpret_dp.ui.dash.app.host import runners, shows_ours
 
-__all__ = ["GuardedServer", "refuse_foreign_requests"]
-
 # More host names that our dashboards answer to, separated by commas.
 _HOSTS_VARIABLE = "INTERPRET_DP_ALLOWED_HOSTS"
 

@@ -11,16 +11,6 @@ import dash
 import flask
 from dash.exceptions import MissingCallbackContextException
 
-__all__ = [
-    "explanations_of",
-    "filled_container",
-    "is_interprets",
-    "remember",
-    "runners",
-    "served_app",
-    "shows_ours",
-]
-
 # Where interpret's callbacks put what `visualize` returns.
 _CONTAINERS = re.compile(r"viz-container|\w+-(overall-plot|plots)-container-\d+")
 

@@ -31,8 +31,6 @@ from interpret_dp.ui.dash.editor.layout import term_editor
 from interpret_dp.ui.dash.editor.model_bar import place_of_bars
 from interpret_dp.ui.dash.editor.parts import icon_styles
 
-__all__ = ["lay_out", "set_up", "stop_interprets_server"]
-
 _PATIENCE = 3.0  # seconds: a script may end before its server has begun to listen
 _PAUSE = 0.05
 

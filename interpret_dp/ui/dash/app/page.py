@@ -21,8 +21,6 @@ from interpret_dp.ui.dash.app.host import explanations_of
 from interpret_dp.ui.dash.components import message_on_error
 from interpret_dp.ui.dash.editor.parts import Ids, message
 
-__all__ = ["register", "with_page_parts"]
-
 _OFFERS, _PLACES = "idp-page-offers", "idp-page-places"
 _TAKE, _DISCARD = "idp-page-take", "idp-page-discard"
 

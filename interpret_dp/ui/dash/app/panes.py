@@ -20,8 +20,6 @@ from dash.exceptions import PreventUpdate
 from interpret_dp.ui.dash.app.host import explanations_of
 from interpret_dp.ui.dash.components import titled_card
 
-__all__ = ["register"]
-
 _TABS = ("data", "global", "local")
 _N_PANES = 5  # of each tab, as interpret lays them out
 

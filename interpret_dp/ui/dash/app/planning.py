@@ -26,8 +26,6 @@ from interpret_dp.ui.dash.app.host import explanations_of
 from interpret_dp.ui.dash.components import error_message, figure_component, titled_card
 from interpret_dp.ui.dash.editor.parts import message
 
-__all__ = ["plan_cards", "register"]
-
 _PAUSE = 500  # milliseconds between two looks at whether the plan is made
 
 _plans: weakref.WeakKeyDictionary[Any, dict[Any, Future[FitPlan]]] = weakref.WeakKeyDictionary()

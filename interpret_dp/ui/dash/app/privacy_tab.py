@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
-__all__ = ["ShownAccount", "ShownModel", "collect_accounts", "register"]
-__all__ += ["spending_figure", "with_tab"]
-
 _OURS, _OTHERS = "models of this dashboard", "other requests"
 _VALUE, _CONTENT = "privacy", "privacy-tab"
 _MAX_REQUESTS = 200  # in the table, the latest

@@ -47,8 +47,6 @@ from interpret_dp.ui.dash.editor.parts import (
 )
 from interpret_dp.ui.figure import EditedTerm
 
-__all__ = ["register"]
-
 _TIP_OF_LOOK = (
     "The dotted line shows this entry. 'Hide' takes it away, 'Go back' makes it the curve."
 )

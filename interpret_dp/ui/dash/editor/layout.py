@@ -38,8 +38,6 @@ from interpret_dp.ui.dash.editor.parts import (
 )
 from interpret_dp.ui.figure import EditedTerm
 
-__all__ = ["ALL_CLASSES", "own_history", "term_editor"]
-
 ALL_CLASSES = "all"
 _HIDDEN = {"display": "none"}
 _MODEBAR = ("select2d", "lasso2d", "zoom2d", "pan2d", "autoScale2d")

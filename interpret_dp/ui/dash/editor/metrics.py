@@ -17,8 +17,6 @@ from interpret_dp.ui.dash.editor.parts import Ids, session_of
 from interpret_dp.ui.figure import EditedTerm
 from interpret_dp.ui.metrics import MetricsTable, metrics_tables
 
-__all__ = ["metrics_children", "metrics_section", "register", "slices_style"]
-
 _CARD = Ids(MATCH, MATCH)
 _GUARANTEE = (
     "Edits from now on say in the history that their author saw these metrics. The guarantee does "

@@ -41,8 +41,6 @@ from interpret_dp.ui.dash.editor.parts import (
     session_of,
 )
 
-__all__ = ["ACTED", "place_of_bars", "register"]
-
 _KIND, _PLACE = "model", "idp-model-bars"
 _BAR, _BARS = Ids(MATCH, _KIND, _KIND), Ids(ALL, _KIND, _KIND)
 ACTED = _BARS("acted")

@@ -18,10 +18,6 @@ from interpret_dp.ui.dash.components import explanation_of
 from interpret_dp.ui.figure import EditedTerm
 from interpret_dp.ui.metrics import correlated_text
 
-__all__ = ["Ids", "action_button", "data_attributes", "history_list", "icon_styles", "link_button"]
-__all__ += ["message", "model_name", "named_field", "notes", "preview_message", "selection_line"]
-__all__ += ["session_of"]
-
 _MAX_ENTRIES = 100
 _STRONG = ("commit", "accept")
 _PATHS = {
