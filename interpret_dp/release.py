@@ -66,6 +66,8 @@ _UNRECORDED = (
     "holds and no head can show once that process has ended"
 )
 
+_SEEDED = "the noise was drawn from a fixed seed"
+
 _ONE_ROW = Neighbourhood()
 
 _Planned = TypeVar("_Planned", bound=PlannedRelease)
@@ -86,6 +88,9 @@ class ReleaseRequest:
     randomness : Randomness
     ledger : PrivacyLedger
     dataset : str
+    conditions, failures : tuple of str
+        As in :class:`~interpret_dp.accounting.guarantee.Guarantee`. They follow from arguments and
+        from the calling code, never from a value in a row.
     """
 
     epsilon: float
@@ -95,6 +100,8 @@ class ReleaseRequest:
     randomness: Randomness
     ledger: PrivacyLedger
     dataset: str
+    conditions: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
 
     def opened(self, explainer: str, *, charges_used: bool = False) -> ReleaseSession:
         """Return the context in which the request runs; the ledger's log names the explainer."""
@@ -134,6 +141,8 @@ class ReleaseRequest:
             dataset=self.dataset,
             scope=scope,
             tests_only=self.randomness.tests_only,
+            conditions=self.conditions,
+            failures=self.failures,
         )
 
 
@@ -480,15 +489,20 @@ class ReleaseSession:
     def _commit(self, reservation: Reservation, *, whole: bool) -> None:
         # Noted before the commit: if that fails the reservation stays open, which is spent too.
         self.charged = GdpPair(reservation.mu, reservation.delta)
-        if whole:
-            self.head = self.request.ledger.commit(reservation)
-            return
-        used = compose_repeated(
-            [(part.pair, part.count - self._left[name]) for name, part in self._planned.items()]
-            + [(GdpPair(sampling.mu), 1) for sampling in self._sampled.values()]
+        if not whole:
+            used = compose_repeated(
+                [(part.pair, part.count - self._left[name]) for name, part in self._planned.items()]
+                + [(GdpPair(sampling.mu), 1) for sampling in self._sampled.values()]
+            )
+            self.charged = GdpPair(min(used.mu, reservation.mu), reservation.delta)
+        request = self.request
+        seeded = (_SEEDED,) if request.randomness.tests_only else ()
+        self.head = request.ledger.commit(
+            reservation,
+            charged_mu=None if whole else self.charged.mu,
+            conditions=request.conditions,
+            failures=(*request.failures, *seeded),
         )
-        self.charged = GdpPair(min(used.mu, reservation.mu), reservation.delta)
-        self.head = self.request.ledger.commit(reservation, charged_mu=self.charged.mu)
 
 
 def _raise_failure(charged: bool, reason: str | None) -> NoReturn:

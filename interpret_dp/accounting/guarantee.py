@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,6 @@ from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.gaussian import delta_of_mu, detection_power
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.accounting.registry import registry_record, registry_yaml
-
-__all__ = ["DEFAULT_ASSUMPTIONS", "FALSE_ALARMS", "UNDECLARED_ASSUMPTIONS", "Guarantee"]
-__all__ += ["ReleaseShare", "detection_text"]
 
 DEFAULT_ASSUMPTIONS = (
     "the curator who runs the fit is trusted with the rows",
@@ -44,9 +41,14 @@ UNDECLARED_ASSUMPTIONS = (
 FALSE_ALARMS = 0.05
 """Share of absent persons whom the attacker of our plain sentences is ready to accuse."""
 
+HOLDS, HOLDS_IF, DOES_NOT_HOLD = "holds", "holds if", "does not hold"
+"""States of a guarantee, from the best to the worst."""
+
 _FORMAT = "interpret_dp.guarantee"
 _VERSION = 1
 _RELATIVE_TOLERANCE = 1e-9
+# Fields that documents of older versions lack, and that are left out where they are empty.
+_OPTIONAL = ("scope", "conditions", "failures")
 
 _PAIRS_OF_TABLES = {
     "add_or_remove_one": "any two tables that differ by adding or removing {unit}",
@@ -67,6 +69,13 @@ _SUSPECTS = {
         ("rows with one of two contents", "a row with the other"),
     ),
 }
+
+
+def state_of(conditions: Iterable[str], failures: Iterable[str]) -> str:
+    """Return the state of a guarantee, or of several together: the worst that any clause gives."""
+    if any(True for _ in failures):
+        return DOES_NOT_HOLD
+    return HOLDS_IF if any(True for _ in conditions) else HOLDS
 
 
 def detection_text(probability: str, *, relation: str, of_rows: bool, seen: str = "") -> str:
@@ -166,6 +175,12 @@ class Guarantee:
         the rows without condition: it follows the first sentence wherever that is shown.
     tests_only : bool
         The noise came from a fixed seed: nothing is promised.
+    conditions : tuple of str
+        Clauses that this very fit depends on, beyond what every fit assumes: it saw something
+        that it cannot check. With one the state is "holds if".
+    failures : tuple of str
+        Clauses on why the promise is void, such as a step that learned from the rows. With one
+        the state is "does not hold".
 
     Raises
     ------
@@ -192,6 +207,8 @@ class Guarantee:
     ledger_head: str | None = None
     scope: str | None = None
     tests_only: bool = False
+    conditions: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check every field, and that mu, (epsilon, delta) and the releases agree."""
@@ -201,6 +218,8 @@ class Guarantee:
             "mu": None if self.mu is None else check_real("mu", self.mu, low=0),
             "assumptions": _checked_tuple("assumptions", self.assumptions, str),
             "releases": _checked_tuple("releases", self.releases, ReleaseShare),
+            "conditions": _checked_tuple("conditions", self.conditions, str),
+            "failures": _checked_tuple("failures", self.failures, str),
         }.items():
             object.__setattr__(self, name, value)
         _check_text("mechanism", self.mechanism)
@@ -212,6 +231,22 @@ class Guarantee:
         if not isinstance(self.tests_only, bool):
             raise TypeError(f"tests_only is {self.tests_only!r}; it must be True or False.")
         self._check_agreement()
+
+    @property
+    def state(self) -> str:
+        """Whether the promise "holds", "holds if" conditions are met, or "does not hold"."""
+        return DOES_NOT_HOLD if self.tests_only else state_of(self.conditions, self.failures)
+
+    @property
+    def state_sentence(self) -> str:
+        """The state in a sentence, with every condition or reason; empty if the promise holds."""
+        if self.tests_only:
+            return "For tests only: the noise was drawn from a fixed seed, so nothing is promised."
+        if self.failures:
+            return f"The promise does not hold: {'; '.join(self.failures)}."
+        if self.conditions:
+            return f"The promise holds only if {'; and if '.join(self.conditions)}."
+        return ""
 
     @property
     def pair(self) -> GdpPair | None:
@@ -245,9 +280,12 @@ class Guarantee:
 
     @property
     def sentence(self) -> str:
-        """The promise in one sentence, and its scope; every figure in it is rounded up."""
-        if self.tests_only:
-            return "For tests only: the noise was drawn from a fixed seed, so nothing is promised."
+        """The state, the promise and its scope; every figure is rounded up.
+
+        A promise that does not hold is not printed: the sentence says why it does not.
+        """
+        if self.state == DOES_NOT_HOLD:
+            return self.state_sentence
         tables = _PAIRS_OF_TABLES[self.neighboring].format(unit=self.unit)
         text = (
             f"For {tables}, the probability of any outcome differs by at most a factor "
@@ -261,25 +299,30 @@ class Guarantee:
             of_rows = self.unit == Neighbourhood().unit_text
             probability = f"{ceil_text(power, digits=2)} %"
             parts.append(detection_text(probability, relation=self.neighboring, of_rows=of_rows))
-        return " ".join([*parts, self.scope] if self.scope else parts)
+        return " ".join(part for part in (self.state_sentence, *parts, self.scope) if part)
 
     @property
     def brief(self) -> str:
-        """Epsilon, delta and data set in a few words, rounded up."""
+        """Epsilon, delta and data set in a few words, rounded up; with the state."""
         if self.tests_only:
             return "for tests only, nothing promised"
+        if self.failures:
+            return "nothing promised: the guarantee does not hold"
         text = f"epsilon {ceil_text(self.epsilon)} at delta {ceil_text(self.delta)}"
+        if self.conditions:
+            text += " on conditions"
         return text if self.dataset is None else f"{text}, data set {self.dataset!r}"
 
     def __str__(self) -> str:
         """Return the sentence and what it assumes."""
-        if self.tests_only or not self.assumptions:
+        if self.state == DOES_NOT_HOLD or not self.assumptions:
             return self.sentence
         return f"{self.sentence} This assumes that {'; '.join(self.assumptions)}."
 
     def _repr_html_(self) -> str:
         """Return the sentence, the figures and the assumptions for a notebook, escaped."""
         figures = {
+            "state": self.state,
             "epsilon": ceil_text(self.epsilon, digits=6),
             "delta": ceil_text(self.delta, digits=6),
             "mu": "not purely Gaussian" if self.mu is None else ceil_text(self.mu, digits=6),
@@ -303,13 +346,15 @@ class Guarantee:
     def to_dict(self) -> dict[str, Any]:
         """Return a versioned document that JSON can hold; :meth:`from_dict` reads it.
 
-        A scope of None is left out.
+        A scope of None is left out, and so are conditions and failures if there are none.
         """
         document = {"format": _FORMAT, "version": _VERSION} | dataclasses.asdict(self)
         document["assumptions"] = list(self.assumptions)
         document["releases"] = [share.to_dict() for share in self.releases]
-        if self.scope is None:
-            del document["scope"]
+        for name in _OPTIONAL:
+            document[name] = list(value) if isinstance(value := document[name], tuple) else value
+            if not value:
+                del document[name]
         return document
 
     def to_registry(self, **statements: Any) -> dict[str, Any]:
@@ -423,10 +468,10 @@ class Guarantee:
             If the document is of another format or version, lacks a key or has one too many, or
             if its figures are out of range or contradict each other.
         """
-        keys = [field.name for field in dataclasses.fields(cls) if field.name != "scope"]
+        keys = [field.name for field in dataclasses.fields(cls) if field.name not in _OPTIONAL]
         writer = "guarantee.to_dict()"
         fields = open_document(
-            "guarantee", document, _FORMAT, (_VERSION,), keys, ("scope",), writer=writer
+            "guarantee", document, _FORMAT, (_VERSION,), keys, _OPTIONAL, writer=writer
         )
         if not isinstance(fields["releases"], list):
             raise TypeError("The guarantee's releases must be a list.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -33,8 +33,6 @@ from interpret_dp.ledger.team.approving import (
 )
 from interpret_dp.ledger.team.budgets import LedgerBudgets, other_promise
 from interpret_dp.ledger.team.roles import LedgerOversight, LedgerRoles, read_roles
-
-__all__ = ["PrivacyLedger", "Reservation", "default_ledger"]
 
 _EVENT_TOLERANCE = 1e-9
 # Hashes of the open reservations that this process made. Only it knows what it released under them:
@@ -216,7 +214,14 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                 return Reservation(dataset, entry.number, pair.mu, pair.delta, entry.hash)
         raise approval_needed_error(approval, roles)
 
-    def commit(self, reservation: Reservation, *, charged_mu: float | None = None) -> str:
+    def commit(
+        self,
+        reservation: Reservation,
+        *,
+        charged_mu: float | None = None,
+        conditions: Sequence[str] = (),
+        failures: Sequence[str] = (),
+    ) -> str:
         """Charge a reservation for good; return the hash of the log's new head.
 
         Parameters
@@ -228,6 +233,9 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
             released, at most the reserved mu. It must follow from released figures alone. By
             default the whole reservation is charged; always so if it took the whole budget, beyond
             what is kept for selections.
+        conditions, failures : sequence of str
+            On what the promise of the request depends, and why it does not hold, as clauses
+            (:class:`~interpret_dp.accounting.guarantee.Guarantee`). The entry carries them.
 
         Raises
         ------
@@ -242,7 +250,11 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         charged = reservation.mu
         if charged_mu is not None:
             charged = check_real("charged_mu", charged_mu, low=0, high=reservation.mu)
-        return self._close(reservation, "commit", charged, reservation.delta)
+        clauses = {
+            "conditions": [check_text(clause) for clause in conditions] or None,
+            "failures": [check_text(clause) for clause in failures] or None,
+        }
+        return self._close(reservation, "commit", charged, reservation.delta, clauses)
 
     def cancel(self, reservation: Reservation) -> str:
         """Return a reservation unspent; return the hash of the log's new head.
@@ -265,7 +277,14 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         return self._close(reservation, "cancel", 0.0, 0.0)
 
     @tried_again
-    def _close(self, reservation: Reservation, kind: str, mu: float, delta: float) -> str:
+    def _close(
+        self,
+        reservation: Reservation,
+        kind: str,
+        mu: float,
+        delta: float,
+        details: Mapping[str, Any] | None = None,
+    ) -> str:
         if_not_written = (
             f"Reservation {reservation.number} of data set {reservation.dataset!r} is open and "
             "counts as spent. Close it from this process, once the ledger can be written, with "
@@ -295,6 +314,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                     "commit(reservation)."
                 )
             closing = log.append_act(
+                details,
                 kind=kind,
                 dataset=entry.dataset,
                 reservation=entry.number,

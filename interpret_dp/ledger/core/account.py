@@ -10,20 +10,10 @@ from functools import cached_property
 from typing import Any
 
 from interpret_dp.accounting.composition import GdpPair, compose_repeated
+from interpret_dp.accounting.guarantee import state_of
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.ledger.core.chain import Entry
 from interpret_dp.ledger.core.names import has_passed
-
-__all__ = [
-    "Account",
-    "Approval",
-    "Budget",
-    "ProposedRequest",
-    "Request",
-    "Spent",
-    "covering",
-    "total_of",
-]
 
 _ROUNDING = 1e-6
 """Relative room of an approved epsilon: a request for the very same epsilon is calibrated to mu
@@ -231,6 +221,8 @@ class Request:
     counts : bool
         Whether it counts against the budget in force: False once the budget was renewed for new
         people.
+    conditions, failures : tuple of str
+        On what its guarantee depends, and why it does not hold; empty while the request is open.
     """
 
     number: int
@@ -249,6 +241,13 @@ class Request:
     package_version: str = ""
     approval: int | None = None
     counts: bool = True
+    conditions: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+
+    @property
+    def guarantee_state(self) -> str:
+        """Whether its guarantee "holds", "holds if" conditions are met, or "does not hold"."""
+        return state_of(self.conditions, self.failures)
 
     @property
     def pair(self) -> GdpPair:
@@ -353,6 +352,21 @@ class Account:
     def counted(self) -> list[Request]:
         """Requests that count against the budget in force."""
         return [request for request in self.ever if request.counts]
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """On what the guarantees of the counted requests depend, each clause once."""
+        return tuple(dict.fromkeys(clause for r in self.counted for clause in r.conditions))
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Why guarantees of counted requests do not hold, each clause once."""
+        return tuple(dict.fromkeys(clause for r in self.counted for clause in r.failures))
+
+    @property
+    def guarantee_state(self) -> str:
+        """The worst state of the guarantees of the counted requests."""
+        return state_of(self.conditions, self.failures)
 
     @property
     def protected(self) -> str | None:

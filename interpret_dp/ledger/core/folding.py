@@ -17,8 +17,6 @@ from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.core.account import Account, Approval, Budget, Request
 from interpret_dp.ledger.core.chain import GENESIS, Entry, check_next
 
-__all__ = ["Running", "fold_all"]
-
 _Part = TypeVar("_Part")
 
 _ONE_ROW = Neighbourhood().protected
@@ -215,6 +213,8 @@ def _close(book: _Book, entry: Entry) -> None:
         mu=entry.mu,
         delta=entry.delta,
         state="committed" if entry.kind == "commit" else "cancelled",
+        conditions=tuple(entry.details.get("conditions", ())),
+        failures=tuple(entry.details.get("failures", ())),
     )
 
 
