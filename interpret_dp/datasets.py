@@ -20,6 +20,17 @@ from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, Continuous, Integer, Schema
 from interpret_dp.schema.fine_bins import fine_edges
 
+# A public module by itself, whose names the reference lists.
+__all__ = [
+    "BENCHMARKS",
+    "DATA_VARIABLE",
+    "Cohort",
+    "Curve",
+    "load_benchmark",
+    "make_cohort",
+    "simulate_table",
+]
+
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
