@@ -87,6 +87,22 @@ def gaussian_part(delta: float, delta_x: float) -> float:
     return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
 
 
+def mu_of_group(mu: float, n_units: int) -> float:
+    """Return the mu that protects a group of ``n_units`` units, each of them by mu; rounded up.
+
+    Parameters
+    ----------
+    mu : float
+    n_units : int
+        At least 1.
+
+    Notes
+    -----
+    Dong, Roth and Su (2019), Theorem 2.14. Mechanisms with a delta of their own have no such rule.
+    """
+    return mu if n_units == 1 else math.nextafter(n_units * mu, math.inf)
+
+
 def compose(pairs: Iterable[GdpPair]) -> GdpPair:
     """Return the pair of a composition: mu^2 = sum mu_i^2 and delta = sum delta_i, rounded up.
 

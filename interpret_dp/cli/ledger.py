@@ -310,6 +310,31 @@ def raise_budget(
 
 
 @console.command(
+    "ledger unit --dataset adult --unit patient_id --at-most 12 \\\n"
+    "      --reason 'one visit a month, one year'",
+    group,
+)
+@console.dataset_option("whose account")
+@click.option("--unit", metavar="COLUMN", required=True, help="the identifier of people")
+@click.option(
+    "--at-most",
+    type=console.COUNT,
+    help="the most rows that one of them had in any earlier fit, by public facts; earlier charges "
+    "are multiplied by it (default: unknown, so that earlier promises do not hold)",
+)
+@click.option("--accept-overspent", is_flag=True, help="even if more than the budget is spent then")
+@_reason_option(required=True)
+@console.existing_ledger
+def unit(ledger: PrivacyLedger, dataset: str, **details: Any) -> None:
+    """Let an account protect people after fits that protected rows by mistake.
+
+    This is a logged act of an officer. It cannot be undone.
+    """
+    ledger.change_unit(dataset, **details)
+    _say_account(ledger.to_dict(dataset)["datasets"][0])
+
+
+@console.command(
     "ledger renew --dataset adult --expires 2030-12-31 \\\n      --reason 'board, 3 May'", group
 )
 @console.dataset_option("whose budget")

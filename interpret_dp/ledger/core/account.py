@@ -222,7 +222,11 @@ class Request:
         Whether it counts against the budget in force: False once the budget was renewed for new
         people.
     conditions, failures : tuple of str
-        On what its guarantee depends, and why it does not hold; empty while the request is open.
+        On what its guarantee depends, and why it does not hold; those of the request itself are
+        known once it is committed.
+    group : int
+        How many of the units that it was made for one protected unit had at most, by the word of an
+        officer; ``mu`` is that of them all.
     """
 
     number: int
@@ -243,6 +247,7 @@ class Request:
     counts: bool = True
     conditions: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
+    group: int = 1
 
     @property
     def guarantee_state(self) -> str:

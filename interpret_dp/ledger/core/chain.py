@@ -36,6 +36,7 @@ KINDS = (
     "renew",
     "link",
     "policy",
+    "unit",
     # Asking before spending.
     "ask",
     "approve",

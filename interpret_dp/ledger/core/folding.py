@@ -10,8 +10,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from interpret_dp.accounting.composition import mu_of_group
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.core.account import Account, Approval, Budget, Request
@@ -210,12 +211,37 @@ def _close(book: _Book, entry: Entry) -> None:
         )
     book.requests[request.number] = dataclasses.replace(
         request,
-        mu=entry.mu,
+        mu=mu_of_group(entry.mu, request.group),
         delta=entry.delta,
         state="committed" if entry.kind == "commit" else "cancelled",
-        conditions=tuple(entry.details.get("conditions", ())),
-        failures=tuple(entry.details.get("failures", ())),
+        conditions=(*entry.details.get("conditions", ()), *request.conditions),
+        failures=(*entry.details.get("failures", ()), *request.failures),
     )
+
+
+def _change_unit(book: _Book, entry: Entry) -> None:
+    """Let earlier requests protect a coarser unit, at the price of a group's, or fail to."""
+    book.acts.append(entry)
+    details = entry.details
+    old, new, group = details.get("was"), str(details.get("protected")), details.get("at_most")
+    if book.budget is not None:
+        book.budget = dataclasses.replace(book.budget, protected=new)
+    for number, request in book.requests.items():
+        if request.protected != old:
+            continue
+        changes: dict[str, Any] = {"protected": new}
+        if group is None:
+            clause = f"it was made for ({old}), and nothing bounds how many of them belong together"
+            changes["failures"] = (*request.failures, clause)
+        else:
+            clause = (
+                f"in no request before entry {entry.number} of the ledger did more than {group} "
+                f"units of ({old}) belong to a unit of ({new})"
+            )
+            changes["conditions"] = (*request.conditions, clause)
+            changes["group"] = request.group * int(group)
+            changes["mu"] = mu_of_group(request.mu, int(group))
+        book.requests[number] = dataclasses.replace(request, **changes)
 
 
 def _ask(book: _Book, entry: Entry) -> None:
@@ -267,6 +293,7 @@ _HANDLERS: dict[str, Callable[[_Book, Entry], None]] = {
     "raise": _set_budget,
     "renew": _renew,
     "policy": _set_policy,
+    "unit": _change_unit,
     "reserve": _reserve,
     "commit": _close,
     "cancel": _close,

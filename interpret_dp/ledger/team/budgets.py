@@ -7,11 +7,11 @@ import datetime
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._figures import ceil_text, selections_text
-from interpret_dp._validate import check_real, looks_of
+from interpret_dp._validate import check_int, check_real, looks_of
 from interpret_dp.accounting.composition import SELECTIONS_SHARE, GdpPair
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger.core.account import Account, Budget
+from interpret_dp.ledger.core.account import Account, Budget, Spent
 from interpret_dp.ledger.core.filter import admits, fix_budget
 from interpret_dp.ledger.core.handle import tried_again
 from interpret_dp.ledger.core.names import check_name, check_text, until
@@ -289,6 +289,84 @@ class LedgerBudgets(LedgerReader):
             return require_budget(log, to)
 
     @tried_again
+    def change_unit(
+        self,
+        dataset: str,
+        *,
+        unit: str,
+        reason: str,
+        at_most: int | None = None,
+        accept_overspent: bool = False,
+    ) -> Spent:
+        """Let an account protect a coarser unit, after requests that left it out by mistake.
+
+        A fit without a ``PrivacyUnit`` bounded nobody's rows: to one person it costs as much as all
+        of that person's rows together. What it costs is known only if something public bounds their
+        number. Later requests must protect the new unit. It cannot be undone.
+
+        Parameters
+        ----------
+        dataset : str
+            A data set with requests; names that share its account come along.
+        unit : str
+            The identifier that later requests name, as in ``PrivacyUnit(unit)``.
+        reason : str
+            Why, and what justifies ``at_most``; it stays in the log for ever.
+        at_most : int, optional
+            The most rows (or units of the old kind) that one new unit had in the whole table of
+            any earlier request. It must follow from public facts, such as "one visit a month, for
+            two years". It is not ``max_rows`` of later fits, which draw some rows of many. The
+            earlier charges are multiplied by it, and their promises hold if it is true. Without
+            it they count as they are, and do not hold.
+        accept_overspent : bool
+            Change it even if more than the budget is spent then. Nothing can be spent until it is
+            raised, and its promise does not hold for what was spent.
+
+        Returns
+        -------
+        Spent
+            The spending, in the new unit.
+
+        Raises
+        ------
+        LedgerError
+            If the account protects the unit already, or nothing that fixes it; if it replaces rows
+            and does not add them; if ``at_most`` is given, and a request has a delta of its own
+            for selections or samples, for which no multiple is known; or if it would be overspent.
+        RoleError
+            If officers are named and the user is none.
+        TypeError, ValueError
+            If an argument is of another form.
+
+        Examples
+        --------
+        >>> from interpret_dp import PrivacyLedger
+        >>> ledger = PrivacyLedger.in_memory()
+        >>> of_rows = {"neighboring": "add_or_remove_one"}
+        >>> budget = ledger.create_budget("ward", epsilon=3, delta=1e-6, **of_rows)
+        >>> _ = ledger.change_unit("ward", unit="patient_id", at_most=4, reason="quarterly visits")
+        >>> ledger.budget("ward").protected
+        "add_or_remove_one: one 'patient_id'"
+        """
+        dataset = check_name("dataset", dataset)
+        reason = check_name("reason", reason, longest=None)
+        new = Neighbourhood(unit=check_name("unit", unit)).protected
+        if at_most is not None:
+            at_most = check_int("at_most", at_most, low=1)
+        with self._opened().writing() as log:
+            require_officer(log, "change whom a budget protects")
+            account = log.account(dataset)
+            _check_change_of_unit(account, new, at_most)
+            act = {"was": account.protected, "protected": new, "at_most": at_most}
+            log.append_act(act, kind="unit", dataset=dataset, purpose=reason)
+            # The rule that reads the log says what the act costs; an error takes the act back.
+            changed = log.account(dataset)
+            grows = changed.spent.mu > account.spent.mu
+            if grows and not accept_overspent and not admits(changed, GdpPair(0.0)):
+                raise _overspent(changed)
+            return changed.spent
+
+    @tried_again
     def require_approval(self, dataset: str, *, above: float | None = 0.0, reason: str) -> None:
         """Let an officer decide on each request before it is made.
 
@@ -328,9 +406,45 @@ def other_promise(account: Account, protected: str) -> LedgerError:
     return LedgerError(
         f"The account of data set {account.dataset!r} protects ({account.protected}); this request "
         f"protects ({protected}). Losses of different promises do not add up to one. "
-        "Nothing was spent. Use the same PrivacyUnit and the same neighboring as before, or "
-        "another data set name with a budget of its own: each name's total then holds for its own "
-        "releases alone."
+        "Nothing was spent. Use the same PrivacyUnit and the same neighboring as before. If the "
+        "earlier requests left out the unit by mistake, an officer moves their account to it: "
+        f"ledger.change_unit({account.dataset!r}, unit=..., at_most=..., reason=...) or "
+        "`interpret-dp ledger unit`. If they are about other people, use another data set name."
+    )
+
+
+def _check_change_of_unit(account: Account, new: str, at_most: int | None) -> None:
+    """Raise LedgerError if earlier requests of an account cannot protect a coarser unit."""
+    name, old = account.dataset, account.protected
+    if old is None:
+        raise LedgerError(
+            f"Nothing fixes yet whom data set {name!r} protects: the first request does. Declare "
+            f"ledger.create_budget({name!r}, epsilon=..., delta=..., unit=...)."
+        )
+    if old == new:
+        raise LedgerError(f"Data set {name!r} protects ({new}) already; nothing is to be changed.")
+    if not old.startswith(ADD_OR_REMOVE_ONE):
+        raise LedgerError(
+            f"Data set {name!r} protects ({old}). Promises about replaced contents fix the number "
+            "of rows, so that they bound nothing about a person who comes or goes. Use another "
+            "data set name for the new unit; nothing bounds both together."
+        )
+    if at_most is not None and any(request.delta > 0 for request in account.ever):
+        raise LedgerError(
+            f"Requests on data set {name!r} have a delta of their own, for selections or samples, "
+            f"and at_most is {at_most}; no multiple of it is known to cover a person of several "
+            "rows. Nothing was changed. Leave at_most out: then the log says that the promises of "
+            "these requests do not hold."
+        )
+
+
+def _overspent(account: Account) -> LedgerError:
+    budget, spent = account.budget, account.spent
+    limit = "no budget" if budget is None else f"a budget of epsilon {budget.epsilon:g}"
+    return LedgerError(
+        f"In the new unit data set {account.dataset!r} has spent epsilon "
+        f"{ceil_text(spent.epsilon or 0.0)}, with {limit}. Nothing was changed. Raise the budget "
+        "first, or pass accept_overspent=True: then nothing can be spent until it is raised."
     )
 
 
