@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
+from interpret_dp.explanation.pages.ledger import render_ledger_page
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.ledger.core.chain import read_archive
 from interpret_dp.ledger.core.folding import fold_all
@@ -77,6 +78,8 @@ def test_what_is_overspent_in_the_new_unit_is_refused_unless_accepted(
     assert ledger.head == head
     assert ledger.spent("ward").mu == pytest.approx(0.2)
     ledger.change_unit("ward", at_most=12, accept_overspent=True, **CHANGE)
+    page = render_ledger_page(ledger.oversight("ward"))
+    assert "protects (add_or_remove_one: one &#39;patient_id&#39;) from here on; at most 12" in page
     with pytest.raises(BudgetExceededError):
         reserve(ledger, "ward", protected=PERSON, mu=0.001)
 

@@ -336,10 +336,17 @@ def _policy_words(act: Mapping[str, Any]) -> str:
     return f"approvals needed above epsilon {above:g}" if above else "approvals needed for all"
 
 
+def _unit_words(act: Mapping[str, Any]) -> str:
+    most = act["context"].get("at_most")
+    known = "no bound of the earlier rows is known" if most is None else f"at most {most} before"
+    return f"protects ({act['context']['protected']}) from here on; {known}"
+
+
 _ACTS = {
     "budget": lambda act: _budget_words(act, "declared"),
     "raise": lambda act: _budget_words(act, "raised to"),
     "renew": _renewal_words,
     "link": _link_words,
     "policy": _policy_words,
+    "unit": _unit_words,
 }
