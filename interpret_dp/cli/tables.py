@@ -199,7 +199,7 @@ def read_declared(
         As :func:`column_names`; or if a column is missing or misspelled, the schema has no target,
         or a column of a CSV file, which has no types, is not declared.
     """
-    unit = None if schema.unit is None else schema.unit.column
+    unit = None if schema.people is None else schema.people.column
     _check_roles(schema, target, unit)
     all_names = column_names(path)
     names = kept_columns(path, all_names, exclude, (target, unit))

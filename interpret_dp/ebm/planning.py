@@ -290,8 +290,8 @@ def _tables(
             schema, drawn, rate=rate, spread=spread, correlation=correlation, seed=seed
         )
         X = table.X
-        if schema.unit is not None:
-            X = X.assign(**{schema.unit.column: np.arange(drawn) // schema.unit.max_rows})
+        if schema.people is not None:
+            X = X.assign(**{schema.people.column: np.arange(drawn) // schema.people.max_rows})
         yield _Rows(X, table.y, size / drawn, table)
 
 

@@ -190,7 +190,8 @@ def neighbourhood_of(relation: str, unit: PrivacyUnit | None) -> Neighbourhood:
 
 def refuse_unnamed_unit(ledger: PrivacyLedger | str | None, unit: object, schema: Schema) -> None:
     """Raise SchemaError if a ledger could not tell whom identifiers identify."""
-    if ledger is not None and unit is not None and schema.unit is None:
+    is_column = unit is not None and not isinstance(unit, str)
+    if ledger is not None and is_column and schema.unit is None:
         raise SchemaError(
             "unit was given, and the schema does not say what it identifies, so the ledger "
             "cannot tell whom this promise protects. Declare "

@@ -21,8 +21,9 @@ from interpret_dp.exceptions import BackendError, SchemaError
 from interpret_dp.fitting.account import thread_count
 from interpret_dp.fitting.init_score import open_init_score
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.schema import FeatureSpec, Schema
+from interpret_dp.schema import FeatureSpec, PrivacyUnit, Schema
 from interpret_dp.schema.containers import is_dask
+from interpret_dp.schema.declarations import ROWS
 from interpret_dp.schema.units import deal_units, has_other_index, kept_of_units, noted_units
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ def open_collections(backend: Any, given: Mapping[str, Any]) -> Pieces | None:
     ----------
     backend : {"auto", "local", "dask"}
     given : mapping of str to object
-        The arguments of ``fit`` by name, X first. None and a model in ``init_score`` are no
-        collections.
+        The arguments of ``fit`` by name, X first. None, a model in ``init_score`` and a text in
+        ``unit`` are no collections.
 
     Raises
     ------
@@ -77,7 +78,9 @@ def open_collections(backend: Any, given: Mapping[str, Any]) -> Pieces | None:
     rows = {
         role: value
         for role, value in given.items()
-        if value is not None and not (role == "init_score" and _is_model(value))
+        if value is not None
+        and not (role == "init_score" and _is_model(value))
+        and not (role == "unit" and isinstance(value, str))
     }
     return open_pieces(rows)
 
@@ -163,7 +166,8 @@ class Opening:
             feature_names=self.feature_names,
             schema=self.schema,
             sample_weight=given.get("sample_weight"),
-            unit=given.get("unit"),
+            # That rows are the units, if they are, was in order in the form of all partitions.
+            unit=given.get("unit", ROWS if self._people is None else None),
             has_target="y" in self.roles,
         )
         start = open_init_score(
@@ -176,6 +180,10 @@ class Opening:
         rows = replace(rows, start=start).with_init_scores()
         note = pieces[len(self.roles) :]
         return rows.subset(note[0]) if note else replace(rows, identifiers=None)
+
+    @property
+    def _people(self) -> PrivacyUnit | None:
+        return None if self.schema is None else self.schema.people
 
     def _check_alignment(self, given: dict[str, Any]) -> None:
         lengths = {len(piece) for piece in given.values()}

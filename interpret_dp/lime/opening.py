@@ -96,10 +96,10 @@ def open_model_rows(
     X, source = _readable(X, shape)
     if feature_names is None and source.names is None and shape is not None:
         feature_names = [f"pixel {row},{at}" for row in range(shape[0]) for at in range(shape[1])]
-    declared = schema.unit if isinstance(schema, Schema) else None
+    declared = schema.people if isinstance(schema, Schema) else None
     column = None if declared is None else declared.column
     if needs_unit:
-        table, identifiers, declared = open_people(source, feature_names, declared, unit, call=call)
+        table, identifiers, declared = open_people(source, feature_names, schema, unit, call=call)
     else:
         feature_names = _without_unit(source, feature_names, column)
         table, identifiers = open_table(source, feature_names), None

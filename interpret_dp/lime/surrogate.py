@@ -165,7 +165,9 @@ def open_surrogate_request(
     refuse_unnamed_unit(estimator.ledger, unit, schema)
     promise = model_promise(estimator.model, estimator.model_guarantee)
     warn_of_two_names(promise, same_people, dataset)
-    declared = Schema(specs, unit=privacy_unit)
+    declared = Schema(
+        specs, unit=privacy_unit or ("rows" if isinstance(unit, str) else schema.unit)
+    )
     answers = _ask_example(rows, box, declared, example, estimator.image_shape)
     n_outputs = answers.shape[1]
     is_complementary = box.gives_probabilities and n_outputs == 2 and sum_to_one(answers)

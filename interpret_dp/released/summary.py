@@ -211,7 +211,7 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
         _column(model, feature, terms.get(index)) for index, feature in enumerate(model.features)
     )
     kind = f"{model.task.capitalize()} of about {model.n_rows:,.0f} rows"
-    if (unit := model.schema.unit) is not None:
+    if (unit := model.schema.people) is not None:
         kind += f" (at most {unit.max_rows} of each {unit.column!r})"
     return ModelSummary(
         f"{kind}, {model.guarantee.brief}",
@@ -414,7 +414,7 @@ def _rows_of_one_unit(model: AdditiveModel) -> float:
     if "largest weight" in {share.name for share in model.guarantee.releases}:
         return math.inf
     of_weight = max(1.0, float(model.parameters.get("privacy_weight_max") or 1.0))
-    return of_weight * (1 if model.schema.unit is None else model.schema.unit.max_rows)
+    return of_weight * (1 if model.schema.people is None else model.schema.people.max_rows)
 
 
 # -------------------------------------------------------------------------------- backgrounds
@@ -423,7 +423,7 @@ def _rows_of_one_unit(model: AdditiveModel) -> float:
 def _summary_of_background(background: Background) -> ModelSummary:
     n_rows, schema = background.n_rows, background.schema
     columns = [_background_line(column, n_rows) for column in background.columns]
-    most = 1 if schema.unit is None else schema.unit.max_rows
+    most = 1 if schema.people is None else schema.people.max_rows
     return ModelSummary(
         f"Background of about {n_rows:,.0f} rows, {background.guarantee.brief}",
         tuple(columns),

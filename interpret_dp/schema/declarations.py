@@ -209,6 +209,10 @@ class Categorical:
 FeatureSpec: TypeAlias = Continuous | Categorical
 
 
+ROWS = "rows"
+"""What is given as the unit where each row is a person of its own."""
+
+
 @dataclass(frozen=True)
 class PrivacyUnit:
     """The unit of privacy where one person may have several rows.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
@@ -11,8 +12,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from interpret_dp._documents import check_keys, open_document, parse_json, write_file
+from interpret_dp._validate import check_choice
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.declarations import (
+    ROWS,
     Categorical,
     Continuous,
     FeatureSpec,
@@ -44,7 +47,7 @@ def declarations_to_dict(
     features: Mapping[str, FeatureSpec],
     target: FeatureSpec | None,
     default: FeatureSpec | None,
-    unit: PrivacyUnit | None,
+    unit: PrivacyUnit | str | None,
 ) -> dict[str, Any]:
     """Return a schema's declarations as plain dicts, lists, strings and numbers."""
     document: dict[str, Any] = {"format": _FORMAT, "version": _VERSION}
@@ -52,7 +55,7 @@ def declarations_to_dict(
         if spec is not None:
             document[role] = _spec_to_dict(spec)
     if unit is not None:
-        document["unit"] = {"column": unit.column, "max_rows": unit.max_rows}
+        document["unit"] = unit if isinstance(unit, str) else dataclasses.asdict(unit)
     document["features"] = {name: _spec_to_dict(spec) for name, spec in features.items()}
     return document
 
@@ -202,7 +205,9 @@ def _spec_from_dict(where: str, spec: Any) -> FeatureSpec:
         raise SchemaError(f"{where}: {error}") from error
 
 
-def _unit_from_dict(unit: Any) -> PrivacyUnit:
+def _unit_from_dict(unit: Any) -> PrivacyUnit | str:
+    if isinstance(unit, str):
+        return check_choice("unit", unit, (ROWS,), mend=_MEND_FILE)
     check_keys("unit", unit, *_UNIT_KEYS, mend=_MEND_FILE)
     try:
         return PrivacyUnit(**unit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.arguments import ReadArguments, read_arguments
@@ -34,12 +34,12 @@ class PartialSchema:
         Every column, in the table's order.
     target : Continuous, Categorical, Gap or None
         None where nothing is predicted.
-    unit : PrivacyUnit or None
+    unit : PrivacyUnit, "rows" or None
     """
 
     features: Mapping[str, FeatureSpec | Gap]
     target: FeatureSpec | Gap | None
-    unit: PrivacyUnit | None = None
+    unit: PrivacyUnit | Literal["rows"] | None = None
 
     @property
     def gaps(self) -> dict[str, Gap]:

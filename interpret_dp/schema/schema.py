@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import EllipsisType, MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from interpret_dp._figures import notebook_table
 from interpret_dp._validate import (
@@ -21,6 +21,7 @@ from interpret_dp._validate import (
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.declarations import (
     MAX_BINS,
+    ROWS,
     Categorical,
     Continuous,
     FeatureSpec,
@@ -62,8 +63,10 @@ class Schema:
         The target: levels are class labels, bounds are those of a regression.
     default : Continuous, Integer or Categorical, default=None
         For every column that ``features`` does not list, and so for tables without names.
-    unit : PrivacyUnit, default=None
-        The column that says which rows are one person's; None: every row is protected by itself.
+    unit : PrivacyUnit or "rows", default=None
+        The column that says which rows are one person's; ``"rows"``: each row is a person of its
+        own. None: the same, unless a column of the table looks like an identifier of people: then
+        a fit asks for one of the two.
 
     Raises
     ------
@@ -87,7 +90,7 @@ class Schema:
     features: Mapping[str, FeatureSpec] = field(default_factory=dict)
     target: FeatureSpec | None = None
     default: FeatureSpec | None = None
-    unit: PrivacyUnit | None = None
+    unit: PrivacyUnit | Literal["rows"] | None = None
 
     def __post_init__(self) -> None:
         """Check names and declarations and freeze the mapping."""
@@ -110,6 +113,11 @@ class Schema:
         if self.unit is not None:
             _check_unit(self.unit, self.features)
         object.__setattr__(self, "features", MappingProxyType(dict(self.features)))
+
+    @property
+    def people(self) -> PrivacyUnit | None:
+        """The unit of which a person may have several rows; None where rows are the units."""
+        return self.unit if isinstance(self.unit, PrivacyUnit) else None
 
     def __hash__(self) -> int:
         """Hash consistently with equality, which does not mind the order of columns."""
@@ -135,10 +143,10 @@ class Schema:
             rows.append(("feature", "every other column", repr(self.default)))
         if self.target is not None:
             rows.append(("target", "", repr(self.target)))
-        if self.unit is not None:
-            used = f"at most {self.unit.max_rows} rows of one person are used"
-            rows.append(("privacy unit", self.unit.column, used))
-        unit = "one row" if self.unit is None else f"all rows of one {self.unit.column!r}"
+        if self.people is not None:
+            used = f"at most {self.people.max_rows} rows of one person are used"
+            rows.append(("privacy unit", self.people.column, used))
+        unit = "one row" if self.people is None else f"all rows of one {self.people.column!r}"
         return notebook_table(
             f"Schema of {len(self.features)} columns",
             ("role", "column", "public declaration"),
@@ -189,7 +197,7 @@ class Schema:
             If a name is no column of the schema.
         """
         given = check_sequence("names", names, "names of columns")
-        unit = None if self.unit is None else self.unit.column
+        unit = None if self.people is None else self.people.column
         chosen = self._known([str(name) for name in given if name != unit])
         return dataclasses.replace(self, features={name: self.features[name] for name in chosen})
 
@@ -216,7 +224,7 @@ class Schema:
         *,
         target: FeatureSpec | EllipsisType | None = ...,
         default: FeatureSpec | EllipsisType | None = ...,
-        unit: PrivacyUnit | EllipsisType | None = ...,
+        unit: PrivacyUnit | Literal["rows"] | EllipsisType | None = ...,
     ) -> Schema:
         """Return the schema with other declarations.
 
@@ -226,7 +234,7 @@ class Schema:
             Columns to declare anew, or to add; all others stay.
         target, default : Continuous, Categorical or None, default=...
             None removes the declaration; the default ``...`` keeps it.
-        unit : PrivacyUnit or None, default=...
+        unit : PrivacyUnit, "rows" or None, default=...
             As ``target``.
 
         Examples
@@ -278,7 +286,7 @@ class Schema:
         from interpret_dp.schema.report import check_table
 
         return check_table(
-            X, y, features=self.features, target=self.target, default=self.default, unit=self.unit
+            X, y, features=self.features, target=self.target, default=self.default, unit=self.people
         )
 
     @classmethod
@@ -472,9 +480,12 @@ def _check_spec(role: str, spec: object) -> None:
 
 
 def _check_unit(unit: object, features: Mapping[str, FeatureSpec]) -> None:
+    if isinstance(unit, str) and unit == ROWS:
+        return
     if not isinstance(unit, PrivacyUnit):
         raise TypeError(
-            f'{describe_argument("unit", unit)}; it must be PrivacyUnit("column", max_rows=...).'
+            f'{describe_argument("unit", unit)}; it must be PrivacyUnit("column", max_rows=...), '
+            'or "rows" if each row is a person of its own.'
         )
     if unit.column in features:
         raise SchemaError(

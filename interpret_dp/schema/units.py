@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import math
 import numbers
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from interpret_dp._validate import looks_of
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.cells import cells_of, level_key
 from interpret_dp.schema.columns import Values, category_values, is_category_coded
@@ -28,8 +30,11 @@ from interpret_dp.schema.containers import (
     read_column,
     read_source,
 )
-from interpret_dp.schema.declarations import PrivacyUnit
+from interpret_dp.schema.declarations import ROWS, Categorical, FeatureSpec, PrivacyUnit
 from interpret_dp.schema.kinds import kind_of
+
+if TYPE_CHECKING:
+    from interpret_dp.schema.schema import Schema
 
 Key: TypeAlias = str | int | float | Decimal
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -49,6 +54,15 @@ _MIX: Final = (
 )
 _LAST_SHIFT: Final = np.uint64(31)
 _UNNAMED_UNIT = "unit"
+
+# Names of identifiers of people, in small letters and single words: an identifier, or a person's
+# number.
+_IDENTIFIER: Final = re.compile(
+    r"(.* )?(id|ids|uid|uuid|guid|identifier|ssn|mrn)"
+    r"|(.* )?(account|client|customer|employee|household|individual|insured|member|participant"
+    r"|patient|person|policy|policyholder|respondent|resident|student|subject|user)"
+    r"(id|no| no| nr| num| number| code| key| hash)"
+)
 
 
 def kept_rows(identifiers: Values, max_rows: int, key: int) -> Mask:
@@ -253,7 +267,7 @@ def _plain(number: float) -> int | float:
 
 
 def open_people(
-    X: Any, feature_names: Any, declared: PrivacyUnit | None, unit: Any, *, call: str
+    X: Any, feature_names: Any, schema: Schema | None, unit: Any, *, call: str
 ) -> tuple[Table, Values | None, PrivacyUnit | None]:
     """Open the features of a table and the identifiers of its rows' units.
 
@@ -265,10 +279,11 @@ def open_people(
     feature_names : sequence of str, or None
         As ``open_table`` takes them; a container with names of its own need not have the unit's
         column named here.
-    declared : PrivacyUnit or None
-        What the schema says.
-    unit : Series, pyarrow.Array, ndarray or list, shape (n_rows,), or None
-        Identifiers that are given beside the table; a DataFrame of one column will do.
+    schema : Schema or None
+        Its ``unit`` counts, and which columns it declares as categories.
+    unit : Series, pyarrow.Array, ndarray or list, shape (n_rows,), "rows" or None
+        Identifiers that are given beside the table; a DataFrame of one column will do. ``"rows"``:
+        each row is a unit.
     call : str
         How a user gives them, for the message, such as ``"fit(X, y, unit=ids)"``.
 
@@ -287,12 +302,20 @@ def open_people(
         If one has another form, or it is not clear which rows are one unit's.
     """
     source = read_source(X)
-    if isinstance(unit, str):
+    declared = schema.people if schema is not None else None
+    if isinstance(unit, str) and unit != ROWS:
         raise TypeError(
             f"unit is {unit!r} (str); it must hold the identifier of each row. Name a column in "
             f"the schema, Schema(..., unit=PrivacyUnit({unit!r})), or pass the column's cells: "
-            f"{call}."
+            f"{call}. If each row is a person of its own, pass unit='rows'."
         )
+    if isinstance(unit, str):
+        if declared is not None:
+            raise SchemaError(
+                f"unit is 'rows', and the schema names {declared.column!r} as the privacy unit. "
+                "Leave one of the two out."
+            )
+        return open_table(source, feature_names), None, None
     if unit is None and declared is not None:
         table = open_table(source, _with_unit(source, feature_names, declared.column))
         if declared.column not in table.names:
@@ -316,6 +339,8 @@ def open_people(
             "the privacy unit. Drop one of the two."
         )
     if unit is None:
+        if schema is None or schema.unit is None:
+            _refuse_unnamed_people(table, {} if schema is None else schema.features)
         return table, None, declared
     identifiers = open_column("unit", unit, table.n_rows)
     if has_other_index(source, unit):
@@ -326,6 +351,31 @@ def open_people(
         )
     _check_identifiers("unit", identifiers)
     return table, identifiers, declared or PrivacyUnit(_UNNAMED_UNIT)
+
+
+def _refuse_unnamed_people(table: Table, features: Mapping[str, FeatureSpec]) -> None:
+    """Raise SchemaError if a column seems to say whose rows belong together, and nothing uses it.
+
+    A fit that protects rows by mistake bounds nothing about a person. Names, declarations and
+    dtypes decide, never a cell.
+    """
+    for index, name in enumerate(table.names):
+        if not looks_like_identifier(name) or isinstance(features.get(name), Categorical):
+            continue
+        if kind_of(table.column(index)).cells in ("integers", "texts", "objects"):
+            raise SchemaError(
+                f"Column {name!r} looks like an identifier of people, and nothing says whose rows "
+                "belong together, so that only single rows would be protected. If a person may "
+                f"have several rows, declare Schema(..., unit=PrivacyUnit({name!r}, max_rows=...)),"
+                " without it among the features. If each row is a person of its own, or the column "
+                'identifies something else, say so: unit="rows", in the schema or the fit.'
+            )
+
+
+def looks_like_identifier(name: str) -> bool:
+    """Whether a column's name is that of an identifier: "patient_id", "personID", "member no"."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return _IDENTIFIER.fullmatch(looks_of(spaced)) is not None
 
 
 def has_other_index(X: Any, unit: Any) -> bool:

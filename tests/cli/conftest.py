@@ -57,7 +57,7 @@ def typed(command: Callable[..., Outcome]) -> Callable[[str], Outcome]:
 
 def write_patients(folder: Path, cohort: Any) -> Path:
     """Write a table of 2,345 simulated rows and its schema; return the table's path."""
-    table = cohort.X.assign(readmitted=cohort.y, patient_id=range(len(cohort.X)))[:N_ROWS]
+    table = cohort.X.assign(readmitted=cohort.y, bed=range(len(cohort.X)))[:N_ROWS]
     table.to_parquet(folder / "patients.parquet")
     table.to_csv(folder / "patients.csv", index=False)
     cohort.schema.save(folder / "schema.toml")

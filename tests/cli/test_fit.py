@@ -30,7 +30,7 @@ def spent(folder):
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_fit_writes_a_model_and_says_what_it_promises(fit, patients, cohort, suffix):
     is_found = suffix == "parquet"
-    flags = [] if is_found else ["--exclude", "patient_id"]
+    flags = [] if is_found else ["--exclude", "bed"]
     outcome = fit(f"patients.{suffix}", *flags, budget=4)
     assert outcome.code == 0, outcome.err
     assert outcome.err == ""
@@ -44,10 +44,10 @@ def test_fit_writes_a_model_and_says_what_it_promises(fit, patients, cohort, suf
     assert left_text(left, 1e-6) in text
     assert model.guarantee_.ledger_head == PrivacyLedger().head
     assert model.guarantee_.ledger_head in text
-    found = "does not declare column 'patient_id'. The fit finds levels or bounds privately"
+    found = "does not declare column 'bed'. The fit finds levels or bounds privately"
     assert (found in text) is is_found
-    assert ("patient_id" in model.schema_.features) is is_found
-    assert (model.predict_proba(cohort.X[:5].assign(patient_id=1)) > 0).all()
+    assert ("bed" in model.schema_.features) is is_found
+    assert (model.predict_proba(cohort.X[:5].assign(bed=1)) > 0).all()
 
 
 def test_no_private_number_is_shown(fit, patients, cohort):
@@ -213,7 +213,7 @@ def test_a_schema_with_a_unit_protects_people(fit, patients, folder):
     """Texts that mean 'missing' are no identifier: such rows are people of their own."""
     import pandas as pd
 
-    table = pd.read_parquet(patients)
+    table = pd.read_parquet(patients).drop(columns="bed")
     table["patient_id"] = [None if n % 9 == 0 else f"p{n // 5}" for n in range(len(table))]
     table.to_csv("patients.csv", index=False)
     with (folder / "schema.toml").open("a", encoding="utf-8") as schema:

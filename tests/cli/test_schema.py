@@ -7,7 +7,7 @@ from interpret_dp.schema import Categorical, Continuous, Integer, Schema
 
 
 def test_draft_writes_a_schema_and_says_that_it_looks_at_public_data(typed, patients, folder):
-    words = "--target readmitted --exclude patient_id --exclude age --out draft.toml"
+    words = "--target readmitted --exclude bed --exclude age --out draft.toml"
     outcome = typed(f"schema draft {patients} {words}")
     assert outcome.code == 0
     assert outcome.err == ""
@@ -15,7 +15,7 @@ def test_draft_writes_a_schema_and_says_that_it_looks_at_public_data(typed, pati
     assert "By running it you declare that the file is public" in text
     assert "9 columns, of which 4 have a list of levels" in text
     schema = Schema.load(folder / "draft.toml")
-    assert {"patient_id", "age"}.isdisjoint(schema.features)
+    assert {"bed", "age"}.isdisjoint(schema.features)
     assert schema.target == Categorical(["no", "yes"])
     assert schema.features["smoker"] == Categorical(["current", "former", "never"])
     assert list(folder.glob(".draft*")) == []
@@ -94,8 +94,8 @@ def test_check_says_when_there_is_nothing_to_mend(command, patients, folder):
     outcome = command(*words)
     assert outcome.code == 0
     assert clean not in outcome.out
-    assert "Undeclared: columns 'readmitted', 'patient_id'. A fit finds" in outcome.out
+    assert "Undeclared: columns 'readmitted', 'bed'. A fit finds" in outcome.out
     assert "Without --target COLUMN, the target counts as a feature." in outcome.out
     # What is left is known of everybody.
-    names = ["smoker", "creatinine", "readmitted", "patient_id"]
+    names = ["smoker", "creatinine", "readmitted", "bed"]
     assert clean in command(*words, *(word for name in names for word in ("--exclude", name))).out

@@ -101,7 +101,7 @@ def test_metrics_are_of_the_public_rows_of_a_file(command, model, monkeypatch, c
     assert outcome.code == 0, outcome.err
     assert "Metrics     on 2,345 public rows" in outcome.out
     session = shown[0].edit_session
-    rows = cohort.X[:2_345].assign(patient_id=range(2_345)), cohort.y[:2_345]
+    rows = cohort.X[:2_345].assign(bed=range(2_345)), cohort.y[:2_345]
     assert session.metrics().equals(session.metrics(*rows, public=True))
 
 

@@ -50,7 +50,7 @@ schemas = st.builds(
     st.dictionaries(names, spec, max_size=4),
     target=st.none() | spec,
     default=st.none() | spec,
-    unit=st.none() | units,
+    unit=st.none() | units | st.just("rows"),
 )
 
 

@@ -122,7 +122,7 @@ def percent(probability: float) -> str:
 
 def row_noun(model: AdditiveModel) -> str:
     """Return what a count of rows counts: "patients" where each ``patient_id`` has one row."""
-    unit = model.schema.unit
+    unit = model.schema.people
     if unit is None or unit.max_rows > 1:
         return "rows"
     name = re.sub(r"[ _-]?(id|ID|Id)$", "", unit.column).replace("_", " ").strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import pickle
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from interpret_dp import LedgerError, PrivacyUnit
+from interpret_dp import Categorical, Integer, LedgerError, PrivacyUnit, Schema, SchemaError
+from interpret_dp.schema.units import open_people
 from tests.contract.explainers.registry import (
     DATASET,
     EXPLAINERS,
@@ -107,6 +109,48 @@ def test_unclear_units_are_refused_before_anything_is_spent(name: str, kind: str
     with pytest.raises(ValueError, match=message):
         fitted(name, make(frame()), unit=unit, seed=None, **given)
     assert ledger.verify() == head
+
+
+@pytest.mark.parametrize("name", names())
+def test_rows_are_protected_beside_identifiers_only_if_somebody_says_so(name: str) -> None:
+    schema = schema_of(name).replace({"patient_id": Integer(0, N_ROWS)})
+    X = frame({"patient_id": [*range(N_ROWS)], **COLUMNS})
+    ledger = new_ledger((1000.0, 1e-5))
+    head = ledger.head
+    with pytest.raises(SchemaError, match=r"'patient_id' looks like an identifier.*unit=\"rows\""):
+        fitted(name, X, schema=schema, ledger=ledger, dataset=DATASET, seed=None)
+    assert ledger.verify() == head
+    for beside in ({"unit": "rows"}, {}) if name != "metrics" else ({},):
+        declared_so = schema.replace(unit=None if beside else "rows")
+        result = fitted(name, X, schema=declared_so, **beside)
+        assert EXPLAINERS[name].promise(result).unit == "one row"
+    with pytest.raises(SchemaError, match="schema names 'person' as the privacy unit"):
+        fitted(name, X, schema=schema.replace(unit=PrivacyUnit("person")), unit="rows")
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "spec", "is_refused"),
+    [
+        ("patient_id", [1, 2], None, True),
+        ("personID", ["a", "b"], None, True),
+        ("Member No.", [1, 2], Integer(0, 9), True),
+        ("UUID", ["a", "b"], None, True),
+        ("userid", np.array(["a", 1], dtype=object), None, True),
+        ("patient_id", [0.5, 1.5], None, False),
+        ("hospital_id", [1, 2], Categorical([1, 2]), False),
+        ("valid", [1, 2], None, False),
+        ("paid", [1, 2], None, False),
+        ("patient", ["in", "out"], None, False),
+        ("number of patients", [1, 2], None, False),
+    ],
+)
+def test_names_dtypes_and_declarations_decide_what_looks_like_an_identifier(
+    column: str, cells: Any, spec: Any, is_refused: bool
+) -> None:
+    schema = None if spec is None else Schema({column: spec})
+    expected = pytest.raises(SchemaError, match=column) if is_refused else nullcontext()
+    with expected:
+        open_people(pd.DataFrame({column: cells}), None, schema, None, call="fit(X, unit=ids)")
 
 
 @pytest.mark.parametrize("name", names())
