@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._version import __version__
 from interpret_dp.accounting.composition import GdpPair, compose_repeated
 from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee, ReleaseShare
 from interpret_dp.accounting.lattice import LATTICE
@@ -143,6 +144,7 @@ class ReleaseRequest:
             tests_only=self.randomness.tests_only,
             conditions=self.conditions,
             failures=self.failures,
+            package_version=__version__,
         )
 
 

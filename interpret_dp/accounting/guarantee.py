@@ -12,7 +12,6 @@ from typing import Any
 from interpret_dp._documents import check_keys, open_document
 from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_choice, check_int, check_real
-from interpret_dp._version import __version__
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.gaussian import delta_of_mu, detection_power
 from interpret_dp.accounting.neighbourhood import Neighbourhood
@@ -41,6 +40,15 @@ UNDECLARED_ASSUMPTIONS = (
 FALSE_ALARMS = 0.05
 """Share of absent persons whom the attacker of our plain sentences is ready to accuse."""
 
+MOST_CENTRED_BEFORE = 32_767
+"""Features of a row that 0.1.0 and 0.2.0.dev0 could centre without an overflow."""
+VOID_CENTRE = (
+    f"its maps centred rows of more than {MOST_CENTRED_BEFORE:,} features by a version before "
+    "0.2.0.dev1, in which a sum of squares overflowed and one row could move the release by any "
+    "amount"
+)
+"""Why the promise of such maps does not hold."""
+
 HOLDS, HOLDS_IF, DOES_NOT_HOLD = "holds", "holds if", "does not hold"
 """States of a guarantee, from the best to the worst."""
 
@@ -48,7 +56,7 @@ _FORMAT = "interpret_dp.guarantee"
 _VERSION = 1
 _RELATIVE_TOLERANCE = 1e-9
 # Fields that documents of older versions lack, and that are left out where they are empty.
-_OPTIONAL = ("scope", "conditions", "failures")
+_OPTIONAL = ("scope", "conditions", "failures", "package_version")
 
 _PAIRS_OF_TABLES = {
     "add_or_remove_one": "any two tables that differ by adding or removing {unit}",
@@ -181,6 +189,8 @@ class Guarantee:
     failures : tuple of str
         Clauses on why the promise is void, such as a step that learned from the rows. With one
         the state is "does not hold".
+    package_version : str or None
+        Version of this package that made the noise; None: one before 0.2.0.dev1.
 
     Raises
     ------
@@ -209,6 +219,7 @@ class Guarantee:
     tests_only: bool = False
     conditions: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
+    package_version: str | None = None
 
     def __post_init__(self) -> None:
         """Check every field, and that mu, (epsilon, delta) and the releases agree."""
@@ -225,7 +236,7 @@ class Guarantee:
         _check_text("mechanism", self.mechanism)
         _check_text("unit", self.unit)
         check_choice("neighboring", self.neighboring, _PAIRS_OF_TABLES)
-        for name in ("dataset", "ledger_head", "scope"):
+        for name in ("dataset", "ledger_head", "scope", "package_version"):
             if getattr(self, name) is not None:
                 _check_text(name, getattr(self, name))
         if not isinstance(self.tests_only, bool):
@@ -346,7 +357,7 @@ class Guarantee:
     def to_dict(self) -> dict[str, Any]:
         """Return a versioned document that JSON can hold; :meth:`from_dict` reads it.
 
-        A scope of None is left out, and so are conditions and failures if there are none.
+        What older versions did not know is left out where it is empty.
         """
         document = {"format": _FORMAT, "version": _VERSION} | dataclasses.asdict(self)
         document["assumptions"] = list(self.assumptions)
@@ -447,9 +458,10 @@ class Guarantee:
             },
             "implementation": {
                 "mechanisms": (
-                    f"{self.mechanism}, by interpret_dp {__version__}. What this assumes of the "
-                    "arithmetic is among the assumptions. Rows cannot raise errors or change "
-                    "messages. The time and the memory that a request takes are not protected."
+                    f"{self.mechanism}, by interpret_dp {self.package_version or 'before 0.2.0'}. "
+                    "What this assumes of the arithmetic is among the assumptions. Rows cannot "
+                    "raise errors or change messages. The time and the memory that a request takes "
+                    "are not protected."
                 ),
             },
         }

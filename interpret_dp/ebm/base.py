@@ -100,9 +100,10 @@ class PrivateEBM(ShowsGuarantee):
             a class, or numbers in units of the target; or a model that predicts them from ``X``.
             Private, and free: each row's own. Pass it to ``predict`` as well; tables, SQL and
             explanations hold the part that this model adds. Refused under a log link.
-        unit : array-like, shape (n_rows,), default=None
+        unit : array-like, shape (n_rows,), or "rows", default=None
             Private. Who each row belongs to, where ``schema.unit`` names no column of ``X``.
             Without a ``schema.unit`` one row of each unit is used. In pandas: indexed as ``X``.
+            ``"rows"``: each row is a person of its own, although a column looks like an identifier.
 
         Returns
         -------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -392,8 +393,20 @@ def from_document(
     ------
     ValueError
         If the document is not such a model, or is incomplete or contradicts itself.
+
+    Warns
+    -----
+    UserWarning
+        If it is a regression of an older version: its totals may be wrong.
     """
     model = AdditiveModel.from_dict(document)
+    if model.task == "regression" and model.guarantee.package_version is None:
+        warnings.warn(
+            "This regression is of a version before 0.2.0.dev1, which cut large residuals. Where "
+            "few rows hold much of the total, as of costs, its predictions add up to too little, "
+            "by up to a half. Compare their sum with a total that you know before you use it.",
+            stacklevel=3,
+        )
     kind = (
         DPExplainableBoostingClassifier
         if model.task == "classification"

@@ -103,7 +103,7 @@ def private_metrics(
     dataset : str, default=None
         Name of the rows' data set in the ledger; required with a ledger.
     neighboring : {"add_or_remove_one", "replace_one"}
-    unit : array-like, shape (n_rows,), default=None
+    unit : array-like, shape (n_rows,), or "rows", default=None
         Identifiers of people, as ``fit`` takes them; the first model's ``schema_.unit`` holds.
 
     Returns

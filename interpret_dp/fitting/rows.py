@@ -124,8 +124,9 @@ def open_rows(
     TypeError, SchemaError
         If one has another form, or it is not clear which rows are one unit's.
     """
+    known = schema if isinstance(schema, Schema) else None
     table, identifiers, declared = open_people(
-        X, feature_names, schema, unit, call="fit(X, y, unit=ids)"
+        X, feature_names, known, unit, call="fit(X, y, unit=ids)"
     )
     n_rows = table.n_rows
     y = open_target(y, n_rows) if has_target else np.zeros(n_rows, dtype=np.int8)

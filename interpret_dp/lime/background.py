@@ -134,7 +134,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
             Private. Missing cells and undeclared levels are counted as such.
         y : None
             In scikit-learn's signature; not read.
-        unit : array-like, shape (n_rows,), default=None
+        unit : array-like, shape (n_rows,), or "rows", default=None
             Private. Who each row belongs to, where ``schema.unit`` names no column of ``X``.
 
         Returns

@@ -250,7 +250,7 @@ class DPLimeTabular(BackgroundExplainer):
         Under which the model was trained; taken from ``model.guarantee_`` where there is one.
     neighboring : {"add_or_remove_one", "replace_one"}, default="add_or_remove_one"
         Which tables are neighbours.
-    unit : array-like, shape (n_rows,), default=None
+    unit : array-like, shape (n_rows,), or "rows", default=None
         Identifiers of people, where they are no column of ``data``.
     random_state : int, default=None
         For tests only: voids the promise.

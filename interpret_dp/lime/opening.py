@@ -67,7 +67,7 @@ def open_model_rows(
         is interpret's, ``feature_0000`` onwards, or ``pixel 0,0`` of images.
     schema : Schema or None
         Only its ``unit`` is used here.
-    unit : Series, pyarrow.Array, ndarray or list, shape (n_rows,), default=None
+    unit : Series, pyarrow.Array, ndarray, list or "rows", default=None
         Identifier of each row's unit, where X does not have it as a column.
     image_shape : (int, int), default=None
         Height and width of images.
@@ -96,10 +96,11 @@ def open_model_rows(
     X, source = _readable(X, shape)
     if feature_names is None and source.names is None and shape is not None:
         feature_names = [f"pixel {row},{at}" for row in range(shape[0]) for at in range(shape[1])]
-    declared = schema.people if isinstance(schema, Schema) else None
+    known = schema if isinstance(schema, Schema) else None
+    declared = None if known is None else known.people
     column = None if declared is None else declared.column
     if needs_unit:
-        table, identifiers, declared = open_people(source, feature_names, schema, unit, call=call)
+        table, identifiers, declared = open_people(source, feature_names, known, unit, call=call)
     else:
         feature_names = _without_unit(source, feature_names, column)
         table, identifiers = open_table(source, feature_names), None

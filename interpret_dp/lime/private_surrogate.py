@@ -152,7 +152,7 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
             Private, in the form that the model takes; images also as (n_rows, height, width).
         y : None
             In scikit-learn's signature; not read.
-        unit : array-like, shape (n_rows,), default=None
+        unit : array-like, shape (n_rows,), or "rows", default=None
             Private. Who each row belongs to, where ``schema.unit`` names no column of ``X``.
         example : as X, default=None
             One public row, by which the model is tried before anything is spent. None: made from

@@ -265,7 +265,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
             Private. Missing cells, infinities and undeclared levels are encoded, never refused.
         y : array-like, shape (n_rows,)
             Private. Rows whose label is missing or undeclared add nothing.
-        unit : array-like, shape (n_rows,), default=None
+        unit : array-like, shape (n_rows,), or "rows", default=None
             Private. Who each row belongs to; one row of each unit is used. In pandas: indexed as
             ``X``.
 

@@ -10,8 +10,9 @@ import base64
 import binascii
 import json
 import math
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
 from interpret_dp._validate import check_choice, check_real
-from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.accounting.guarantee import MOST_CENTRED_BEFORE, VOID_CENTRE, Guarantee
+from interpret_dp.exceptions import PrivacyWarning
 from interpret_dp.released.scattering import Scattering
 from interpret_dp.released.terms import frozen
 from interpret_dp.schema import Categorical, Schema, interpret_type, level_labels
@@ -319,9 +321,24 @@ class LocallyLinearModel:
             "parameters": dict(self.parameters),
         }
 
+    @property
+    def has_void_centre(self) -> bool:
+        """Whether an older version centred rows of so many features that its sums overflowed."""
+        dimension = self.settings.get("projection_dim") or self.n_inputs
+        return (
+            self.guarantee.package_version is None
+            and bool(self.settings.get("centring"))
+            and dimension > MOST_CENTRED_BEFORE
+        )
+
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> LocallyLinearModel:
         """Rebuild a model from its document.
+
+        Warns
+        -----
+        PrivacyWarning
+            If its promise turned out to be void after it was written; its guarantee says so.
 
         Raises
         ------
@@ -341,7 +358,7 @@ class LocallyLinearModel:
         )
         with reading_parts("The model file", "Fit the model again, or restore the file."):
             shape, steps, means = content["image_shape"], content["steps"], content.get("means")
-            return cls(
+            model = cls(
                 schema=Schema.from_dict(content["schema"]),
                 centres=content["centres"],
                 spreads=content["spreads"],
@@ -358,6 +375,17 @@ class LocallyLinearModel:
                 steps=None if steps is None else dict(steps),
                 parameters=dict(content["parameters"]),
             )
+        if not model.has_void_centre:
+            return model
+        guarantee = model.guarantee
+        others = [reason for reason in guarantee.failures if reason != VOID_CENTRE]
+        guarantee = replace(guarantee, failures=(*others, VOID_CENTRE))
+        warnings.warn(
+            f"{guarantee.state_sentence} Withdraw this model, and fit it again.",
+            PrivacyWarning,
+            stacklevel=4,
+        )
+        return replace(model, guarantee=guarantee)
 
 
 def _check_plain(what: str, values: Mapping[str, Any] | None) -> None:

@@ -55,7 +55,7 @@ def table(n_rows: int = 3_000) -> tuple[pd.DataFrame, Any]:
             "age": rng.integers(18, 90, n_rows),
             "rate": rng.normal(size=n_rows),
             "site": pd.Series(rng.choice(["north", "south"], n_rows), dtype="string"),
-            "id": [f"person {row}" for row in range(n_rows)],
+            "note": [f"person {row}" for row in range(n_rows)],
             "member": rng.random(n_rows) < 0.5,
             "nothing": [None] * n_rows,
         }
@@ -77,7 +77,7 @@ def test_the_completed_schema_has_what_is_frequent_and_nothing_else(model: Class
     assert schema.target == Categorical(["old", "young"])
     assert schema.features["age"] == Integer(16, 127)
     assert schema.features["site"] == Categorical(["north", "south"])
-    assert schema.features["id"] == schema.features["nothing"] == Categorical([NO_LEVEL])
+    assert schema.features["note"] == schema.features["nothing"] == Categorical([NO_LEVEL])
     assert schema.features["member"] == Categorical([False, True])
     assert "person" not in str(model.released_.to_dict())
     X, y = table()
@@ -166,7 +166,7 @@ def test_what_is_declared_costs_nothing() -> None:
 
 def test_excluded_columns_are_neither_looked_at_nor_paid_for() -> None:
     X, y = table()
-    fitted = Classifier(epsilon=4.0, exclude=["rate", "site", "id"]).fit(X, y)
+    fitted = Classifier(epsilon=4.0, exclude=["rate", "site", "note"]).fit(X, y)
     shares = {share.name: share.count for share in fitted.guarantee_.releases}
     assert (shares["bounds"], shares["levels"]) == (1, 1)
     assert fitted.schema_.features["site"] == Categorical([NO_LEVEL])

@@ -137,3 +137,15 @@ def test_a_step_that_fails_changes_nothing(
     with monkeypatch.context() as patch:
         next_version(patch, add_a_table)
         assert PrivacyLedger(store_url).verify() == ledger.head
+
+
+def test_maps_of_versions_that_could_overflow_are_marked(
+    ledger: PrivacyLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.create_budget("ward", epsilon=3, delta=1e-6)
+    for version in ("0.1.0", "0.2.0.dev0", "0.2.0.dev1"):
+        monkeypatch.setattr("interpret_dp.ledger.core.store.__version__", version)
+        for explainer in ("DPLocallyLinearClassifier", "DPExplainableBoostingClassifier"):
+            ledger.commit(reserve(ledger, "ward", explainer=explainer))
+    (account,) = ledger.to_dict("ward")["datasets"]
+    assert [len(request["conditions"]) for request in account["requests"]] == [1, 0, 1, 0, 0, 0]

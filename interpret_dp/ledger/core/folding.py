@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from interpret_dp.accounting.composition import mu_of_group
+from interpret_dp.accounting.guarantee import MOST_CENTRED_BEFORE
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.core.account import Account, Approval, Budget, Request
@@ -21,6 +22,7 @@ from interpret_dp.ledger.core.chain import GENESIS, Entry, check_next
 _Part = TypeVar("_Part")
 
 _ONE_ROW = Neighbourhood().protected
+_VERSIONS_OF_VOID_CENTRES = ("0.1.0", "0.2.0.dev0")
 _ADVICE = "Run verify() and restore the ledger from a backup."
 
 
@@ -199,6 +201,18 @@ def _reserve(book: _Book, entry: Entry) -> None:
         host=str(details.get("host", "")),
         package_version=entry.package_version,
         approval=details.get("approval"),
+        conditions=_conditions_of_version(entry),
+    )
+
+
+def _conditions_of_version(entry: Entry) -> tuple[str, ...]:
+    """Return what is known by now of requests of older versions: the log does not say it."""
+    is_affected = entry.package_version in _VERSIONS_OF_VOID_CENTRES
+    if not is_affected or entry.explainer != "DPLocallyLinearClassifier":
+        return ()
+    return (
+        f"the maps of entry {entry.number}, of version {entry.package_version}, centred rows of at "
+        f"most {MOST_CENTRED_BEFORE:,} features; with more, a sum of squares overflowed",
     )
 
 

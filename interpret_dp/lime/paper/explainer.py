@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_flag, check_int, check_real
+from interpret_dp._version import __version__
 from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import largest_mu, mu_of_budget
 from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee
@@ -324,6 +325,7 @@ class PaperLimeTabular:
             dataset=self._dataset,
             ledger_head=self._head,
             tests_only=(active_randomness() or self._randomness).tests_only,
+            package_version=__version__,
         )
         return conditional_guarantee(guarantee, None, self._same_people)
 
