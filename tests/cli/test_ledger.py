@@ -84,6 +84,16 @@ def test_an_expired_budget_is_renewed(typed, ledger):
     assert "Ever        mu 0.101, including spending before" in typed("ledger show").out
 
 
+def test_an_account_protects_people_from_now_on(typed, ledger):
+    ledger.commit(reserve(ledger, "ward"))
+    change = f"ledger unit --dataset ward --unit patient_id --at-most 2 {REASON}"
+    changed = typed(change)
+    assert changed.code == 0, changed.err
+    assert "one 'patient_id'" in changed.out
+    assert "mu 0.201" in changed.out
+    assert typed(change).code == 1
+
+
 def test_link(typed, ledger):
     ledger.create_budget("copy", 1.0, 1e-6)
     ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6, "copy"))
