@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from interpret_dp._documents import check_keys, open_document
+from interpret_dp._documents import check_keys, is_encodable, open_document
 from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp._version import __version__
@@ -502,8 +502,10 @@ def _factor_text(epsilon: float) -> str:
 
 
 def _check_text(name: str, value: Any) -> None:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{name} is {value!r}; it must be a text that is not empty.")
+    if not isinstance(value, str) or not value.strip() or not is_encodable(value):
+        raise ValueError(
+            f"{name} is {value!r}; it must be a text that is not empty and can be stored as UTF-8."
+        )
 
 
 def _checked_tuple(name: str, values: Any, kind: type) -> tuple[Any, ...]:

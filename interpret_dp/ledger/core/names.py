@@ -113,9 +113,19 @@ def in_days(days: int) -> str:
     return (now() + days * _DAY).isoformat(timespec="seconds")
 
 
-def has_passed(moment: str | None) -> bool:
-    """Whether a moment of :func:`until` lies in the past; None never does."""
-    return moment is not None and datetime.datetime.fromisoformat(moment) <= now()
+def has_passed(moment: str | None, date: str | None = None) -> bool:
+    """Whether a moment of :func:`until` was over at the start of a date (UTC), or is; None never.
+
+    Parameters
+    ----------
+    moment : str or None
+    date : str, optional
+        ISO 8601; by default the present moment by this machine's clock.
+    """
+    if moment is None:
+        return False
+    reached = now() if date is None else datetime.datetime.fromisoformat(f"{date}T00:00+00:00")
+    return datetime.datetime.fromisoformat(moment) <= reached
 
 
 def moment_text(moment: str) -> str:
