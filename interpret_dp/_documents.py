@@ -9,6 +9,7 @@ seal it again. To know that a file is the one that was released, keep its digest
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -205,6 +206,33 @@ def check_kinds(
                 f"{what} is damaged: {describe_argument(key, given[key])}; it must be "
                 f"{'an' if allowed[0] in 'aeiou' else 'a'} {allowed}. {mend}"
             )
+
+
+def plain_values(what: str, values: Any) -> dict[str, Any]:
+    """Return settings as a dict; ValueError unless they are values that a file can hold."""
+    try:
+        settings = dict(values)
+        json.dumps(settings, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{what} must map names to texts, finite numbers, or lists or maps of them: {error}."
+        ) from error
+    return settings
+
+
+_KIND_OF_TYPE = {
+    **{"str": "text", "int": "integer", "float": "number", "bool": "boolean", "None": "null"},
+    "tuple[str, ...]": "list of texts",
+    "Mapping[str, Any]": "object",
+}
+
+
+def kinds_of(cls: type) -> dict[str, str]:
+    """Return the kinds of the fields of a dataclass of plain values, by its annotations."""
+    return {
+        field.name: " or ".join(_KIND_OF_TYPE[part] for part in str(field.type).split(" | "))
+        for field in dataclasses.fields(cls)
+    }
 
 
 def _is_of(value: Any, kind: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from interpret_dp._documents import canonical_json
-from interpret_dp._validate import check_real
+from interpret_dp._validate import check_name, check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
 from interpret_dp.accounting.events import check_new_event
 from interpret_dp.accounting.neighbourhood import Neighbourhood
@@ -23,7 +23,7 @@ from interpret_dp.exceptions import BudgetExpiredError, LedgerError
 from interpret_dp.ledger.core.account import Account, ProposedRequest
 from interpret_dp.ledger.core.filter import admits, refusal, within_limits
 from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import check_name, check_text, has_passed, in_days, moment_text
+from interpret_dp.ledger.core.names import check_text, has_passed, in_days, moment_text
 from interpret_dp.ledger.core.reader import refuse_unlimited
 from interpret_dp.ledger.team.approving import (
     LedgerApprovals,

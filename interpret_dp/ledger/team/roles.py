@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._validate import check_choice
+from interpret_dp._validate import check_choice, check_name
 from interpret_dp._version import __version__
 from interpret_dp.exceptions import LedgerError, RoleError
 from interpret_dp.ledger.core.account import Account
 from interpret_dp.ledger.core.chain import Entry, verify_chain, write_archive
 from interpret_dp.ledger.core.folding import Running
 from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import check_name, check_text, in_days
+from interpret_dp.ledger.core.names import check_text, in_days
 from interpret_dp.ledger.core.reader import LedgerReader
 from interpret_dp.ledger.core.reporting import oversight_document
 
