@@ -46,6 +46,7 @@ _KEYS = {
 }
 _MORE_KEYS = {SEAL: "text", "features": "text", "background": "number or null", "means": "object"}
 _ROWS_AT_A_TIME = 4096
+_MOST_ROWS = 2**63
 _LARGEST = 2.0**20  # input; larger ones are clipped
 
 
@@ -120,6 +121,9 @@ class LocallyLinearModel:
         for name in ("settings", "steps", "parameters"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, plain_values(name, getattr(self, name)))
+        for name in ("n_rows", "batch_size"):
+            if self.parameters.get(name) is not None:
+                check_int(f"{name} of the fit", self.parameters[name], low=1, high=_MOST_ROWS)
         check_choice("features", self.features, ("inputs", "scattering"))
         n_features = len(self.schema.features)
         if self.image_shape is not None:
