@@ -6,7 +6,14 @@ import math
 import sys
 from pathlib import Path
 
-from interpret_dp._documents import SEAL, check_keys, parse_json, unsealed, write_file
+from interpret_dp._documents import (
+    SEAL,
+    check_keys,
+    kinds_of,
+    parse_json,
+    unsealed,
+    write_file,
+)
 from interpret_dp.audit.results import AttackLine, ReplayLine, to_markdown
 
 __all__ = ["BEGIN", "END", "from_json", "put_into_page"]
@@ -24,17 +31,19 @@ def from_json(text: str | bytes) -> list[AttackLine | ReplayLine]:
     """
     try:
         document = parse_json(text, "audit.json")
-        check_keys("audit.json", document, ("interpret_dp", "attacks", "replays"), optional=(SEAL,))
+        keys = {"interpret_dp": "text", "attacks": "list of objects", "replays": "list of objects"}
+        check_keys("audit.json", document, keys, optional={SEAL: "text"})
         document = unsealed(document, "audit.json")
-        attacks: list[AttackLine | ReplayLine] = [
-            AttackLine(**(line | {"finds": math.inf if line["finds"] is None else line["finds"]}))
-            for line in document["attacks"]
-        ]
-        replays = [
-            ReplayLine(**(line | {"violations": tuple(line["violations"])}))
-            for line in document["replays"]
-        ]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        attacks: list[AttackLine | ReplayLine] = []
+        for line in document["attacks"]:
+            check_keys("An attack", line, kinds_of(AttackLine) | {"finds": "number or null"})
+            finds = math.inf if line["finds"] is None else line["finds"]
+            attacks.append(AttackLine(**(line | {"finds": finds})))
+        replays = []
+        for line in document["replays"]:
+            check_keys("A replay", line, kinds_of(ReplayLine))
+            replays.append(ReplayLine(**(line | {"violations": tuple(line["violations"])})))
+    except ValueError as error:
         raise ValueError(
             f"The document is not one that `interpret-dp audit --out` wrote as audit.json: {error}"
         ) from error

@@ -9,16 +9,22 @@ seal it again. To know that a file is the one that was released, keep its digest
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
 import os
+import re
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, NoReturn
 from uuid import uuid4
+
+from interpret_dp._validate import describe_argument
 
 SEAL = "sha256"
 """Key under which a file keeps the digest of all the rest of it."""
@@ -142,7 +148,10 @@ def check_keys(
     *,
     mend: str = _MEND_KEYS,
 ) -> None:
-    """Raise ValueError unless an object has all required keys, and no others but optional ones."""
+    """Raise ValueError unless an object has all required keys, and no others but optional ones.
+
+    Where either is a mapping, it names the kind of each value as well (:func:`check_kinds`).
+    """
     allowed = ", ".join((*required, *optional))
     if not isinstance(given, Mapping):
         raise ValueError(
@@ -158,6 +167,101 @@ def check_keys(
         faults.append(f"has unknown keys: {', '.join(map(repr, unknown))}; its keys are {allowed}")
     if faults:
         raise ValueError(f"{what} {' and '.join(faults)}. {mend}")
+    for kinds in (required, optional):
+        if isinstance(kinds, Mapping):
+            check_kinds(what, given, kinds, mend=mend)
+
+
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "text": lambda value: isinstance(value, str) and is_encodable(value),
+    "integer": lambda value: isinstance(value, Integral) and not isinstance(value, bool),
+    "number": lambda value: isinstance(value, Real) and not isinstance(value, bool),
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+    "list": lambda value: isinstance(value, list | tuple),
+    "object": lambda value: isinstance(value, Mapping),
+    "moment": lambda value: isinstance(value, str) and _is_moment(value),
+}
+
+
+def check_kinds(
+    what: str, given: Mapping[str, Any], kinds: Mapping[str, str], *, mend: str = _MEND_KEYS
+) -> None:
+    """Raise ValueError unless the values under the keys that are there are of the named kinds.
+
+    Parameters
+    ----------
+    what : str
+        What it is, for messages.
+    given : mapping
+    kinds : mapping of str to str
+        Of each key: text, integer, number, boolean, null, list, object, moment (ISO 8601, with a
+        time zone), "list of texts" and so on, or several of these with "or" between them.
+    mend : str
+        The end of messages.
+    """
+    for key, allowed in kinds.items():
+        if key in given and not any(_is_of(given[key], kind) for kind in allowed.split(" or ")):
+            raise ValueError(
+                f"{what} is damaged: {describe_argument(key, given[key])}; it must be "
+                f"{'an' if allowed[0] in 'aeiou' else 'a'} {allowed}. {mend}"
+            )
+
+
+def plain_values(what: str, values: Any) -> dict[str, Any]:
+    """Return settings as a dict; ValueError unless they are values that a file can hold."""
+    try:
+        settings = dict(values)
+        json.dumps(settings, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{what} must map names to texts, finite numbers, or lists or maps of them: {error}."
+        ) from error
+    return settings
+
+
+_KIND_OF_TYPE = {
+    **{"str": "text", "int": "integer", "float": "number", "bool": "boolean", "None": "null"},
+    "tuple[str, ...]": "list of texts",
+    "Mapping[str, Any]": "object",
+}
+
+
+def kinds_of(cls: type) -> dict[str, str]:
+    """Return the kinds of the fields of a dataclass of plain values, by its annotations."""
+    return {
+        field.name: " or ".join(_KIND_OF_TYPE[part] for part in str(field.type).split(" | "))
+        for field in dataclasses.fields(cls)
+    }
+
+
+def _is_of(value: Any, kind: str) -> bool:
+    outer, _, inner = kind.partition(" of ")
+    if not _KINDS[outer](value):
+        return False
+    return not inner or all(_KINDS[inner.removesuffix("s")](part) for part in value)
+
+
+def is_encodable(text: str) -> bool:
+    """Whether a text can be stored as UTF-8: it holds no half of a character (surrogate)."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+# Control characters but tab and ends of lines, separators of lines, byte-order marks and
+# noncharacters: YAML and HTML forbid most of them, and readers take the others for breaks.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+def printable(text: str) -> str:
+    """Return a text with its escape, as JSON has it, for each character that pages may not hold."""
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 @contextmanager

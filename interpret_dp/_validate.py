@@ -15,6 +15,7 @@ from typing import Any
 
 _LONGEST = 100
 
+_LONGEST_NAME = 200
 _NAMES_SHOWN = 12
 _NUMBERS = re.compile(r"\d+")
 # So near are "age" and "ages", and "height" and "weight"; "systolic" and "diastolic" are not.
@@ -128,6 +129,22 @@ def check_choice(name: str, value: Any, allowed: Collection[str], *, mend: str =
         choices = ", ".join(repr(choice) for choice in allowed)
         raise ValueError(f"{describe_argument(name, value)}; it must be one of {choices}.{tail}")
     return value
+
+
+def check_name(name: str, value: str, *, longest: int | None = _LONGEST_NAME) -> str:
+    """Return a text that means the same to eyes and to the database (Unicode form NFC)."""
+    tail = "" if longest is None else f", of at most {longest} characters"
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {value!r} ({type(value).__name__}); it must be a text{tail}.")
+    # The form NFC of a few characters is longer than they are.
+    text = unicodedata.normalize("NFC", value)
+    too_long = longest is not None and len(text) > longest
+    if not value or value != value.strip() or not value.isprintable() or too_long:
+        raise ValueError(
+            f"{name} is {value!r}; it must be a printable text that is not empty{tail}, without "
+            "spaces at its ends."
+        )
+    return text
 
 
 def looks_of(name: str) -> str:

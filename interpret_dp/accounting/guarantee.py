@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from interpret_dp._documents import check_keys, open_document
+from interpret_dp._documents import check_keys, is_encodable, open_document
 from interpret_dp._figures import ceil_text
-from interpret_dp._validate import check_choice, check_int, check_real
+from interpret_dp._validate import check_choice, check_int, check_name, check_real
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.gaussian import delta_of_mu, detection_power
 from interpret_dp.accounting.neighbourhood import Neighbourhood
@@ -142,7 +142,7 @@ class ReleaseShare:
         """Check the figures."""
         _check_text("name", self.name)
         object.__setattr__(self, "mu", check_real("mu", self.mu, low=0))
-        object.__setattr__(self, "count", check_int("count", self.count, low=1))
+        object.__setattr__(self, "count", check_int("count", self.count, low=1, high=10**12))
         delta = check_real("delta", self.delta, low=0, high=1, high_open=True)
         object.__setattr__(self, "delta", delta)
 
@@ -236,9 +236,14 @@ class Guarantee:
         _check_text("mechanism", self.mechanism)
         _check_text("unit", self.unit)
         check_choice("neighboring", self.neighboring, _PAIRS_OF_TABLES)
-        for name in ("dataset", "ledger_head", "scope", "package_version"):
+        for name in ("ledger_head", "scope", "package_version"):
             if getattr(self, name) is not None:
                 _check_text(name, getattr(self, name))
+        if self.dataset is not None:
+            object.__setattr__(self, "dataset", check_name("dataset", self.dataset))
+        for name in ("assumptions", "conditions", "failures"):
+            for clause in getattr(self, name):
+                _check_text(f"a clause of {name}", clause)
         if not isinstance(self.tests_only, bool):
             raise TypeError(f"tests_only is {self.tests_only!r}; it must be True or False.")
         self._check_agreement()
@@ -514,8 +519,10 @@ def _factor_text(epsilon: float) -> str:
 
 
 def _check_text(name: str, value: Any) -> None:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{name} is {value!r}; it must be a text that is not empty.")
+    if not isinstance(value, str) or not value.strip() or not is_encodable(value):
+        raise ValueError(
+            f"{name} is {value!r}; it must be a text that is not empty and can be stored as UTF-8."
+        )
 
 
 def _checked_tuple(name: str, values: Any, kind: type) -> tuple[Any, ...]:

@@ -148,6 +148,12 @@ class SampledSteps:
     probability: float
     count: int
 
+    def __post_init__(self) -> None:
+        """Check the figures."""
+        check_real("noise_multiplier", self.noise_multiplier, low=0)
+        check_real("probability", self.probability, low=0, high=1, low_open=True)
+        check_int("count", self.count, low=0)
+
 
 @dataclass(frozen=True)
 class PlannedSampling:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from interpret_dp._documents import is_encodable, printable
 from interpret_dp._validate import check_choice, did_you_mean
 
 FORMAT_DATE = date(2026, 7, 15)
@@ -145,14 +146,25 @@ def _checked(name: str, statement: Statement, value: Any) -> Any:
         texts = [value] if isinstance(value, str) else value
         if not isinstance(texts, list | tuple) or not all(isinstance(one, str) for one in texts):
             raise TypeError(f"{name} is {value!r}; it must be a text or a list of texts.")
+        for one in texts:
+            _check_encodable(name, one)
         return list(texts)
     if isinstance(value, date):
         value = value.isoformat()
     if not isinstance(value, str):
         raise TypeError(f"{name} is {value!r} ({type(value).__name__}); it must be a text.")
+    _check_encodable(name, value)
     if name == "publication_date":
         _check_date(value)
     return check_choice(name, value, statement.choices) if value and statement.choices else value
+
+
+def _check_encodable(name: str, text: str) -> None:
+    if not is_encodable(text):
+        raise ValueError(
+            f"{name} is {text!r}; it must be a text without halves of characters (surrogates), "
+            "which no file stores. Remove them."
+        )
 
 
 def _check_date(value: str) -> None:
@@ -168,7 +180,7 @@ def _check_date(value: str) -> None:
 
 
 def registry_yaml(record: Mapping[str, Any], indent: str = "") -> str:
-    """Return a record as YAML: every text is in double quotes, as in JSON.
+    """Return a record as YAML: every text is in double quotes, as in JSON, with more escapes.
 
     Parameters
     ----------
@@ -189,6 +201,7 @@ def registry_yaml(record: Mapping[str, Any], indent: str = "") -> str:
 
 
 def _scalar(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    # JSON leaves characters as they are that YAML knows as escapes alone.
+    text = printable(json.dumps(value, ensure_ascii=False))
     # YAML 1.1 reads 1e-06 as a text, and 1.0e-06 as a number.
     return text.replace("e", ".0e") if isinstance(value, float) and "." not in text else text

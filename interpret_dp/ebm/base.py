@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from interpret_dp._documents import write_file, write_sealed
+from interpret_dp._documents import check_keys, write_file, write_sealed
 from interpret_dp._optional import import_optional
 from interpret_dp._validate import check_int
 from interpret_dp.accounting.guarantee import Guarantee
@@ -580,12 +580,7 @@ class PrivateEBM(ShowsGuarantee):
                 f"The model is a {model.task}; {cls.__name__} holds a {cls._task}. Use "
                 "interpret_dp.load_model(path), which finds the class."
             )
-        for name in model.parameters:
-            if name not in SAVED_PARAMETERS:
-                raise ValueError(
-                    f"The model's parameters have {name!r}; they may have "
-                    f"{', '.join(SAVED_PARAMETERS)}. Fit the model again, or restore the file."
-                )
+        check_keys("parameters of the model", model.parameters, (), SAVED_PARAMETERS)
         estimator = cls(  # type: ignore[call-arg]
             **model.parameters, schema=model.schema, ledger=ledger, dataset=model.guarantee.dataset
         )

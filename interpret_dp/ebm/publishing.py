@@ -17,22 +17,15 @@ from interpret_dp.ebm.training import TrainedTerms
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.schema import Categorical, Continuous, Schema
 
-SAVED_PARAMETERS = (
-    "max_bins",
-    "learning_rate",
-    "max_rounds",
-    "max_leaves",
-    "epsilon",
-    "delta",
-    "composition",
-    "bin_budget_frac",
-    "privacy_weight_max",
-    "neighboring",
-    "monotone_constraints",
-    "objective",
-    "interactions",
-)
-"""Constructor parameters that a file holds."""
+SAVED_PARAMETERS = {
+    **{"max_bins": "integer", "max_rounds": "integer or null", "max_leaves": "integer or null"},
+    **{"learning_rate": "number or null", "epsilon": "number", "delta": "number"},
+    **{"bin_budget_frac": "number", "privacy_weight_max": "number or null"},
+    **{"composition": "text", "neighboring": "text", "objective": "text"},
+    "monotone_constraints": "list or object or null",
+    "interactions": "integer or number or text or list",
+}
+"""Constructor parameters that a file holds, and their kinds."""
 
 # What is known of a term's noise.
 _NOISE = (

@@ -237,10 +237,12 @@ class Autosave:
             return EarlierEdits(path, problem=f"{str(path)!r} cannot be read: {error}.")
         try:
             edits = edits_of(parse_json(content, repr(str(path))), self._session.base)
+            if not edits:
+                raise ValueError("it holds no edits. Delete it.")
             last = edits[-1]
             digest = hashlib.sha256(content).hexdigest()
             return EarlierEdits(path, len(edits), last["who"], last["when"], digest=digest)
-        except (ValueError, LookupError, TypeError) as error:
+        except ValueError as error:
             problem = f"{str(path)!r} is left as it is: {error}"
             return EarlierEdits(path, problem=problem)
 

@@ -28,11 +28,13 @@ from interpret_dp.editor.state import (
     whole_term,
 )
 from interpret_dp.released import AdditiveModel, EditRecord
+from interpret_dp.released.terms import frozen
 
 FloatArray = NDArray[np.float64]
 
 _FORMAT = "interpret_dp.edit_session"
 _VERSION = 1
+_MEND = "Restore the file, or make the edits again."
 # Replayed and recorded scores may differ by this share of the largest of them: rounding, and the
 # seven digits with which a model's file keeps the covariance of the noise.
 _TOLERANCE = 1e-4
@@ -71,9 +73,10 @@ def edits_of(document: Any, base: AdditiveModel) -> list[Any]:
         If it is of another format or version, was changed since it was sealed, belongs to another
         model, or holds no list of edits.
     """
-    keys, writer = ("base", "edits"), "session.save(path)"
+    keys, optional = {"base": "text", "edits": "list"}, {SEAL: "text"}
+    writer = "session.save(path)"
     content = open_document(
-        "session file", document, _FORMAT, (_VERSION,), keys, (SEAL,), writer=writer
+        "session file", document, _FORMAT, (_VERSION,), keys, optional, writer=writer
     )
     if content["base"] != base_digest(base):
         raise ValueError(
@@ -81,9 +84,10 @@ def edits_of(document: Any, base: AdditiveModel) -> list[Any]:
             f"{_short(base_digest(base))}. Load it with the estimator that edit() was called on, "
             "or with the same model read from its own file."
         )
-    edits = content["edits"]
-    if not isinstance(edits, list):
-        raise ValueError("The session file is damaged: edits must be a list.")
+    edits: list[Any] = content["edits"]
+    for number, entry in enumerate(edits, start=1):
+        what = f"Edit {number} of the session file"
+        check_keys(what, entry, _KEYS, {"n_public_rows": "integer"}, mend=_MEND)
     return edits
 
 
@@ -97,8 +101,7 @@ def steps_of(document: Any, base: AdditiveModel, start: State) -> list[Step]:
     """
     steps: list[Step] = []
     for number, entry in enumerate(edits_of(document, base), start=1):
-        mend = "Restore the file, or make the edits again."
-        with reading_parts(f"Edit {number} of the session file", mend):
+        with reading_parts(f"Edit {number} of the session file", _MEND):
             step = _replay(base, [start, *(step.state for step in steps)], entry)
         steps.append(step)
     return steps
@@ -109,7 +112,6 @@ def _short(digest: Any) -> str:
 
 
 def _replay(base: AdditiveModel, states: Sequence[State], entry: Any) -> Step:
-    check_keys("it", entry, _KEYS, ("n_public_rows",))
     state = states[-1]
     operation = _operation(base, states, entry)
     index = find_term(base, operation.term)
@@ -132,15 +134,14 @@ def _replay(base: AdditiveModel, states: Sequence[State], entry: Any) -> Step:
     return Step(operation, record, after.with_result(base, operation.term, scores, moved))
 
 
-_KEYS = (
-    *("kind", "term", "bins", "classes", "parameters", "recentre"),
-    *("who", "when", "why", "scores", "moved"),
-)
+_KEYS = {
+    **dict.fromkeys(("kind", "term", "who", "when", "why"), "text"),
+    **{"bins": "list of integers", "classes": "list of integers", "parameters": "object"},
+    **{"recentre": "boolean", "scores": "list", "moved": "list"},
+}
 
 
 def _operation(base: AdditiveModel, states: Sequence[State], entry: Mapping[str, Any]) -> Operation:
-    if not isinstance(entry["term"], str):
-        raise TypeError(f"term is {entry['term']!r}; it must be a name")
     kind, index, parameters = entry["kind"], find_term(base, entry["term"]), {}
     if kind not in (RESET, RESTORE):
         return recorded(base, index, entry)
@@ -158,9 +159,7 @@ def _operation(base: AdditiveModel, states: Sequence[State], entry: Mapping[str,
 
 def _agreeing(name: str, given: Any, replayed: FloatArray, largest: float) -> FloatArray:
     """Return recorded numbers if the replay gives the same, up to rounding of the largest."""
-    array = np.array(given, dtype=np.float64)
-    if array.shape != replayed.shape:
-        raise ValueError(f"{name} has shape {array.shape}; it must have shape {replayed.shape}")
+    array = frozen(given, replayed.shape, name)
     if not (np.abs(array - replayed) <= _TOLERANCE * largest).all():
         raise ValueError(f"its {name} are not what its operation gives")
     return array

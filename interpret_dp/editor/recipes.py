@@ -22,6 +22,7 @@ from interpret_dp.editor.curves import (
     smooth,
 )
 from interpret_dp.released.isotonic import isotonic, positive_weights
+from interpret_dp.released.terms import LARGEST_SCORE
 
 FloatArray = NDArray[np.float64]
 
@@ -367,7 +368,9 @@ KINDS: Mapping[str, Recipe] = MappingProxyType(
             {
                 "length": Parameter(_LENGTH, None, None, per_class=True),
                 "amplitude": Parameter(
-                    _real("amplitude", low=0.0, low_open=True), per_class=True, is_argument=False
+                    _real("amplitude", low=0.0, low_open=True, high=LARGEST_SCORE),
+                    per_class=True,
+                    is_argument=False,
                 ),
                 "noise": Parameter(_check_noise, per_class=True, is_argument=False),
             },

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field
 
+from interpret_dp._documents import printable
+
 
 @dataclass(frozen=True)
 class Element:
@@ -70,7 +72,7 @@ def element(
 def to_html(node: Element | str) -> str:
     """Return the element as HTML without scripts or style sheets; every text is escaped."""
     if isinstance(node, str):
-        return html.escape(node)
+        return html.escape(printable(node))
     attributes = {
         "class": node.css_class,
         "title": node.title,
@@ -78,6 +80,6 @@ def to_html(node: Element | str) -> str:
         "style": "; ".join(f"{name}: {value}" for name, value in node.style.items()),
     }
     written = "".join(
-        f' {name}="{html.escape(value)}"' for name, value in attributes.items() if value
+        f' {name}="{html.escape(printable(value))}"' for name, value in attributes.items() if value
     )
     return f"<{node.tag}{written}>{''.join(map(to_html, node.children))}</{node.tag}>"

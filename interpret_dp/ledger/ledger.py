@@ -15,7 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from interpret_dp._documents import canonical_json
-from interpret_dp._validate import check_real
+from interpret_dp._validate import check_name, check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
 from interpret_dp.accounting.events import check_new_event
 from interpret_dp.accounting.neighbourhood import Neighbourhood
@@ -23,7 +23,7 @@ from interpret_dp.exceptions import BudgetExpiredError, LedgerError
 from interpret_dp.ledger.core.account import Account, ProposedRequest
 from interpret_dp.ledger.core.filter import admits, refusal, within_limits
 from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import check_name, check_text, moment_text
+from interpret_dp.ledger.core.names import check_text, has_passed, in_days, moment_text
 from interpret_dp.ledger.core.reader import refuse_unlimited
 from interpret_dp.ledger.team.approving import (
     LedgerApprovals,
@@ -357,9 +357,16 @@ def _refuse_expired(account: Account) -> None:
     budget = account.budget
     if budget is None or budget.expires is None or not budget.has_expired:
         return
+    shown = ""
+    if budget.ended_by and not has_passed(budget.expires):
+        shown = (
+            f" This machine's clock says {moment_text(in_days(0))}, but {budget.ended_by}. Set the "
+            "clock; if that date is wrong, a renewal mends it: dates of entries before it do not "
+            "count."
+        )
     raise BudgetExpiredError(
         f"The budget of data set {account.dataset!r} has expired, on "
-        f"{moment_text(budget.expires)}. Nothing was spent. An officer renews it with "
+        f"{moment_text(budget.expires)}.{shown} Nothing was spent. An officer renews it with "
         f"ledger.renew_budget({account.dataset!r}, reason=..., expires=...) or `interpret-dp "
         "ledger renew`; earlier spending still counts.",
         account.dataset,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from interpret_dp._documents import write_sealed
+from interpret_dp._documents import check_keys, kinds_of, write_sealed
 from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.fitting.account import ledger_of
@@ -172,14 +172,12 @@ class ExplainedMaps:
     def _hold(self, model: LocallyLinearModel) -> None:
         """Fill the fitted attributes from a released model."""
         fitted: Any = self
-        try:
-            fitted.settings_ = TrainingSettings(**model.settings)
-            fitted.steps_ = None if model.steps is None else SampledSteps(**model.steps)
-        except TypeError as error:
-            raise ValueError(
-                f"The model's settings are not those of this version ({error}). Read the file "
-                "with the version that wrote it."
-            ) from error
+        check_keys("settings of the model", model.settings, kinds_of(TrainingSettings))
+        fitted.settings_ = TrainingSettings(**model.settings)
+        fitted.steps_ = None
+        if model.steps is not None:
+            check_keys("steps of the model", model.steps, kinds_of(SampledSteps))
+            fitted.steps_ = SampledSteps(**model.steps)
         features = tuple(model.schema.features.items())
         fitted.coding_ = InputCoding(
             features,

@@ -13,11 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
+from interpret_dp._documents import (
+    SEAL,
+    check_keys,
+    digest_of,
+    open_document,
+    plain_values,
+    reading_parts,
+)
 from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.released.edits import EditRecord
 from interpret_dp.released.terms import (
+    LARGEST_COUNT,
+    LARGEST_SCORE,
     OPTIONAL_KEYS,
     AdditiveFeature,
     AdditiveTerm,
@@ -26,7 +35,7 @@ from interpret_dp.released.terms import (
     read_term,
     term_document,
 )
-from interpret_dp.schema import Schema
+from interpret_dp.schema import Categorical, Schema
 from interpret_dp.schema.declarations import check_text
 
 FloatArray = NDArray[np.float64]
@@ -34,12 +43,27 @@ FloatArray = NDArray[np.float64]
 
 _FORMAT = "interpret_dp.additive_model"
 _VERSION = 1
-_KEYS = (
-    *("task", "schema", "features", "terms", "intercept", "classes"),
-    *("n_rows", "noise_scale_binning", "noise_scale_boosting", "rounds"),
-    *("guarantee", "parameters"),
-)
-_TERM_KEYS = ("feature", "scores", "weights", "covariance")
+_KEYS = {
+    **{"task": "text", "classes": "list or null", "rounds": "integer"},
+    **dict.fromkeys(("schema", "guarantee", "parameters"), "object"),
+    **dict.fromkeys(("features", "terms", "intercept"), "list"),
+    **dict.fromkeys(("n_rows", "noise_scale_binning", "noise_scale_boosting"), "number"),
+}
+_MORE_KEYS = {
+    SEAL: "text",
+    **dict.fromkeys(("link", "target"), "text"),
+    **dict.fromkeys(("edits", "correlations"), "list"),
+}
+_FEATURE_KEYS = {"name": "text", "cuts": "list or null"}
+_TERM_KEYS = {
+    "feature": "integer",
+    **dict.fromkeys(("scores", "weights"), "list"),
+    "covariance": "list or null",
+}
+_LARGEST = {
+    **dict.fromkeys(("n_rows", "noise_scale_binning"), LARGEST_COUNT),
+    "noise_scale_boosting": LARGEST_SCORE,
+}
 _LINKS = ("identity", "log")  # that a file may name
 _MOST_ROUNDS = 2**63 - 1  # of interpret's attribute
 # Labels that say no more than that the target holds.
@@ -120,6 +144,8 @@ class AdditiveModel:
             raise ValueError(f"task is {self.task!r}; it must be 'classification' or 'regression'.")
         if (self.classes is None) != (self.task == "regression"):
             raise ValueError("A classification has classes and a regression has none.")
+        if self.classes is not None:
+            object.__setattr__(self, "classes", Categorical(self.classes).levels)
         if self.has_log_link and self.classes is not None:
             raise ValueError("A classification cannot have a log link.")
         if not self.terms:
@@ -128,8 +154,14 @@ class AdditiveModel:
                 "are set to 0 has no effect."
             )
         n_scores = len(self.classes) if self.classes and len(self.classes) > 2 else 1
-        intercept = np.atleast_1d(np.asarray(self.intercept))
-        object.__setattr__(self, "intercept", frozen(intercept, (n_scores,), "intercept"))
+        intercept = np.atleast_1d(frozen(self.intercept, None, "intercept"))
+        intercept = frozen(intercept, (n_scores,), "intercept", largest=LARGEST_SCORE)
+        object.__setattr__(self, "intercept", intercept)
+        check_int("rounds", self.rounds, low=0, high=_MOST_ROUNDS)
+        object.__setattr__(self, "parameters", plain_values("parameters", self.parameters))
+        most = self.parameters.get("privacy_weight_max")
+        if most is not None:
+            check_real("privacy_weight_max", most, low=0, low_open=True)
         for term in self.terms:
             if term.scores[0].size != n_scores:
                 raise ValueError(
@@ -146,15 +178,21 @@ class AdditiveModel:
                     f"The term of {subject.name!r} has {len(term.scores)} scores; its bins need "
                     f"{subject.n_codes}."
                 )
-        names = [self.subject(term).name for term in self.terms]
-        if len(set(names)) < len(names):
-            raise ValueError(f"The terms are named {names}; each needs its own name.")
+        for names in (
+            [feature.name for feature in self.features],
+            [self.subject(term).name for term in self.terms],
+        ):
+            if len(set(names)) < len(names):
+                raise ValueError(
+                    f"The features or terms are named {names}; each needs its own name."
+                )
         if self.target is not None:
             if not isinstance(self.target, str):
                 raise TypeError(f"target is {self.target!r}; it must be a name or None.")
             check_text("The name of the target", self.target)
-        for name in ("n_rows", "noise_scale_binning", "noise_scale_boosting"):
-            object.__setattr__(self, name, float(frozen(getattr(self, name), (), name)))
+        for name, largest in _LARGEST.items():
+            number = frozen(getattr(self, name), (), name, low=0, largest=largest)
+            object.__setattr__(self, name, float(number))
         object.__setattr__(self, "edits", tuple(self.edits))
         for edit in self.edits:
             if not isinstance(edit, EditRecord):
@@ -276,14 +314,14 @@ class AdditiveModel:
             lacks a part or has one too many, or its parts do not fit together.
         """
         versions = _VERSION, _EXTENDED_VERSION
-        optional = SEAL, "link", "target", "edits", "correlations"
+        writer = "model.save(path)"
         content = open_document(
-            "model file", document, _FORMAT, versions, _KEYS, optional, writer="model.save(path)"
+            "model file", document, _FORMAT, versions, _KEYS, _MORE_KEYS, writer=writer
         )
         with reading_parts("The model file", "Fit the model again, or restore the file."):
             for number, entry in enumerate(content["features"]):
                 what = f"Feature {number} of the model file"
-                check_keys(what, entry, ("name", "cuts"), optional=("pair_cuts",))
+                check_keys(what, entry, _FEATURE_KEYS, optional={"pair_cuts": "list"})
             for number, entry in enumerate(content["terms"]):
                 what = f"Term {number} of the model file"
                 check_keys(what, entry, _TERM_KEYS, optional=OPTIONAL_KEYS)
@@ -292,7 +330,6 @@ class AdditiveModel:
             specs = schema.resolve(names)
             if len(schema.features) > len(names):
                 raise ValueError("its schema declares columns that are not among its features")
-            classes = content["classes"]
             return cls(
                 task=content["task"],
                 schema=schema,
@@ -302,13 +339,13 @@ class AdditiveModel:
                 ),
                 terms=tuple(read_term(entry) for entry in content["terms"]),
                 intercept=content["intercept"],
-                classes=None if classes is None else tuple(classes),
+                classes=content["classes"],
                 n_rows=content["n_rows"],
                 noise_scale_binning=content["noise_scale_binning"],
                 noise_scale_boosting=content["noise_scale_boosting"],
-                rounds=check_int("rounds", content["rounds"], low=0, high=_MOST_ROUNDS),
+                rounds=content["rounds"],
                 guarantee=Guarantee.from_dict(content["guarantee"]),
-                parameters=dict(content["parameters"]),
+                parameters=content["parameters"],
                 edits=tuple(EditRecord.from_dict(entry) for entry in content.get("edits", ())),
                 has_log_link=check_choice("link", content.get("link", "identity"), _LINKS) == "log",
                 target=content.get("target"),
@@ -318,7 +355,12 @@ class AdditiveModel:
 
 def _correlation(entry: Any, names: Collection[str]) -> tuple[str, str, float]:
     """Return a correlation of two features, checked."""
+    if not isinstance(entry, list | tuple) or len(entry) != 3:
+        raise ValueError(
+            f"A correlation is {entry!r}; it must be two names of features and a number."
+        )
     first, second, value = entry
-    if first not in names or second not in names or first == second:
+    are_known = all(isinstance(name, str) and name in names for name in (first, second))
+    if not are_known or first == second:
         raise ValueError(f"A correlation is of {first!r} and {second!r}; each must be a feature.")
     return first, second, check_real("a correlation", value, low=-1.0, high=1.0)

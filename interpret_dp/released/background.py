@@ -19,7 +19,7 @@ from interpret_dp.released.copula import (
     copula_places,
     half_signs,
 )
-from interpret_dp.released.terms import AdditiveFeature, frozen
+from interpret_dp.released.terms import LARGEST_COUNT, AdditiveFeature, frozen
 from interpret_dp.schema import Continuous, Integer, Schema
 
 if TYPE_CHECKING:
@@ -34,9 +34,12 @@ BACKGROUND_FORMAT = "interpret_dp.background"
 """The format that a file of a background names."""
 
 _VERSION = 1
-_KEYS = ("schema", "columns", "n_rows", "dependence", "guarantee")
-_COLUMN_KEYS = ("name", "cuts", "counts", "noise")
-_DEPENDENCE_KEYS = ("places", "products", "noise")
+_KEYS = {
+    **dict.fromkeys(("schema", "guarantee"), "object"),
+    **{"columns": "list", "n_rows": "number", "dependence": "object or null"},
+}
+_COLUMN_KEYS = {"name": "text", "cuts": "list or null", "counts": "list", "noise": "list"}
+_DEPENDENCE_KEYS = {"places": "list of integers", "products": "list", "noise": "number"}
 # Missing cells are drawn where their count stands out by so many standard deviations of its noise:
 # many models cannot read a missing cell, and without noise there might be none.
 _MISSING_STANDS_OUT = 4.0
@@ -76,9 +79,12 @@ class BackgroundColumn:
         shape = (self.feature.n_codes,)
         for name in ("counts", "noise"):
             what = f"{name} of column {self.feature.name!r}"
-            object.__setattr__(self, name, frozen(getattr(self, name), shape, what))
-        if (self.noise[self.counted] <= 0).any():
-            raise ValueError(f"noise of column {self.feature.name!r} must be above 0.")
+            counts = frozen(getattr(self, name), shape, what, largest=LARGEST_COUNT)
+            object.__setattr__(self, name, counts)
+        if (self.noise < 0).any() or (self.noise[self.counted] < 1 / LARGEST_COUNT).any():
+            raise ValueError(
+                f"noise of column {self.feature.name!r} must be at least {1 / LARGEST_COUNT:g}."
+            )
 
     @property
     def counted(self) -> slice:
@@ -181,9 +187,10 @@ class Background:
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
-        object.__setattr__(self, "n_rows", float(frozen(self.n_rows, (), "n_rows")))
-        if self.n_rows <= 0 or not self.columns:
-            raise ValueError("A background needs at least one column, and n_rows above 0.")
+        n_rows = frozen(self.n_rows, (), "n_rows", low=1 / LARGEST_COUNT, largest=LARGEST_COUNT)
+        object.__setattr__(self, "n_rows", float(n_rows))
+        if not self.columns:
+            raise ValueError("A background needs at least one column.")
         places = () if self.dependence is None else self.dependence.places
         split = [k for k, column in enumerate(self.columns) if column.signs.any()]
         if self.dependence is not None and (len(places) < 2 or list(places) != split):
@@ -330,9 +337,9 @@ class Background:
             If the document is of another format or version, was changed since it was sealed, or
             its parts do not fit together.
         """
-        writer = "background.save(path)"
+        writer, optional = "background.save(path)", {SEAL: "text"}
         content = open_document(
-            "background", document, BACKGROUND_FORMAT, (_VERSION,), _KEYS, (SEAL,), writer=writer
+            "background", document, BACKGROUND_FORMAT, (_VERSION,), _KEYS, optional, writer=writer
         )
         with reading_parts("The background", "Release it again, or restore the file."):
             for number, entry in enumerate(content["columns"]):

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.released.terms import frozen
+from interpret_dp._validate import check_int, check_real
+from interpret_dp.released.terms import LARGEST_COUNT, frozen
 
 FloatArray = NDArray[np.float64]
 
@@ -50,11 +51,13 @@ class ColumnDependence:
     def __post_init__(self) -> None:
         """Freeze the products and check that the parts fit together."""
         n_pairs = len(self.places) * (len(self.places) - 1) // 2
-        object.__setattr__(self, "places", tuple(int(place) for place in self.places))
-        object.__setattr__(self, "products", frozen(self.products, (n_pairs,), "products"))
-        object.__setattr__(self, "noise", float(frozen(self.noise, (), "noise of the products")))
-        if self.noise <= 0:
-            raise ValueError("noise of the products must be above 0.")
+        places = tuple(check_int("a place of a column", place, low=0) for place in self.places)
+        object.__setattr__(self, "places", places)
+        products = frozen(self.products, (n_pairs,), "products", largest=LARGEST_COUNT)
+        object.__setattr__(self, "products", products)
+        low, high = 1 / LARGEST_COUNT, LARGEST_COUNT
+        noise = check_real("noise of the products", self.noise, low=low, high=high)
+        object.__setattr__(self, "noise", noise)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; they are the arguments."""

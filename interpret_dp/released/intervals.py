@@ -103,9 +103,9 @@ def assisted_interval(
     noisy, deviations = np.asarray(noisy, float), np.asarray(deviations, float)
     moves = deviations > 0
     safe = np.where(moves, deviations, 1.0)
-    share = np.where(moves, np.square(np.sqrt(np.maximum(variances, 0.0)) / safe), 1.0)
-    share = np.where(np.isfinite(share) & np.isfinite(mean), np.minimum(share, 1.0), 1.0)
     with np.errstate(over="ignore"):
+        share = np.where(moves, np.square(np.sqrt(np.maximum(variances, 0.0)) / safe), 1.0)
+        share = np.where(np.isfinite(share) & np.isfinite(mean), np.minimum(share, 1.0), 1.0)
         surprise = np.where(share < 1.0, 2.0 * (noisy - mean) / safe, 0.0)
 
     def above(tail: FloatArray) -> FloatArray:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import math
+import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,12 +18,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
-from interpret_dp._validate import check_choice, check_real
+from interpret_dp._documents import (
+    SEAL,
+    check_keys,
+    digest_of,
+    open_document,
+    plain_values,
+    reading_parts,
+)
+from interpret_dp._validate import check_choice, check_int, check_real, check_sequence
 from interpret_dp.accounting.guarantee import MOST_CENTRED_BEFORE, VOID_CENTRE, Guarantee
 from interpret_dp.exceptions import PrivacyWarning
 from interpret_dp.released.scattering import Scattering
-from interpret_dp.released.terms import frozen
+from interpret_dp.released.terms import LARGEST_COUNT, frozen
 from interpret_dp.schema import Categorical, Schema, interpret_type, level_labels
 
 FloatArray = NDArray[np.float64]
@@ -32,13 +39,17 @@ MAPS_FORMAT = "interpret_dp.locally_linear_model"
 """The format that a file of such a model names."""
 
 _VERSION = 1
-_KEYS = (
-    *("schema", "centres", "spreads", "weights", "biases"),
-    *("inverse_temperature", "classes", "image_shape", "guarantee"),
-    *("settings", "steps", "parameters"),
-)
-_OPTIONAL_KEYS = ("features", "background", "means")
+_KEYS = {
+    **dict.fromkeys(("schema", "weights", "guarantee", "settings", "parameters"), "object"),
+    **dict.fromkeys(("centres", "spreads", "biases", "classes"), "list"),
+    "inverse_temperature": "number",
+    "image_shape": "list of integers or null",
+    "steps": "object or null",
+}
+_MORE_KEYS = {SEAL: "text", "features": "text", "background": "number or null", "means": "object"}
 _ROWS_AT_A_TIME = 4096
+_MOST_ROWS = 2**63
+_LARGEST = 2.0**20  # input; larger ones are clipped
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,11 +121,16 @@ class LocallyLinearModel:
         """Freeze the arrays and check that the parts fit together."""
         object.__setattr__(self, "classes", Categorical(self.classes).levels)
         for name in ("settings", "steps", "parameters"):
-            _check_plain(name, getattr(self, name))
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, plain_values(name, getattr(self, name)))
+        for name in ("n_rows", "batch_size"):
+            if self.parameters.get(name) is not None:
+                check_int(f"{name} of the fit", self.parameters[name], low=1, high=_MOST_ROWS)
         check_choice("features", self.features, ("inputs", "scattering"))
         n_features = len(self.schema.features)
         if self.image_shape is not None:
-            lengths = tuple(int(length) for length in self.image_shape)
+            given = check_sequence("image_shape", self.image_shape, "integers")
+            lengths = tuple(check_int("a side in image_shape", side, low=1) for side in given)
             object.__setattr__(self, "image_shape", lengths)
             if len(lengths) not in (2, 3) or math.prod(lengths) != n_features:
                 raise ValueError(
@@ -123,7 +139,7 @@ class LocallyLinearModel:
                 )
         scattering = self.scattering
         n_inputs = sum(self.widths) if scattering is None else scattering.n_features
-        shape = np.shape(self.weights)
+        shape = frozen(self.weights, None, "weights").shape
         if len(shape) != 3 or not shape[1]:
             raise ValueError(
                 f"weights has shape {shape}; it must be (n_classes, n_maps, n_inputs), with at "
@@ -138,10 +154,14 @@ class LocallyLinearModel:
         if self.means is not None:
             shapes["means"] = (n_inputs,)
         for name, expected in shapes.items():
-            object.__setattr__(self, name, frozen(getattr(self, name), expected, name, order="C"))
+            largest = sys.float_info.max if name in ("centres", "spreads") else LARGEST_COUNT
+            array = frozen(getattr(self, name), expected, name, order="C", largest=largest)
+            object.__setattr__(self, name, array)
         if (self.spreads <= 0).any():
             raise ValueError("spreads must be above 0; 1 leaves a feature as it is.")
-        temperature = check_real("inverse_temperature", self.inverse_temperature, low=0)
+        temperature = check_real(
+            "inverse_temperature", self.inverse_temperature, low=0, high=LARGEST_COUNT
+        )
         object.__setattr__(self, "inverse_temperature", temperature)
         if self.background is not None:
             object.__setattr__(self, "background", check_real("background", self.background))
@@ -196,7 +216,8 @@ class LocallyLinearModel:
         specs = self.schema.features.values()
         lower = np.array([getattr(spec, "lower", 0.0) for spec in specs])
         level = lower if self.background is None else self.background
-        return np.asarray((level - self.centres) / self.spreads)
+        with np.errstate(over="ignore"):
+            return np.clip((level - self.centres) / self.spreads, -_LARGEST, _LARGEST)
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -324,7 +345,8 @@ class LocallyLinearModel:
     @property
     def has_void_centre(self) -> bool:
         """Whether an older version centred rows of so many features that its sums overflowed."""
-        dimension = self.settings.get("projection_dim") or self.n_inputs
+        given = self.settings.get("projection_dim")
+        dimension = given if isinstance(given, int) and given else self.n_inputs
         return (
             self.guarantee.package_version is None
             and bool(self.settings.get("centring"))
@@ -348,16 +370,10 @@ class LocallyLinearModel:
         """
         writer = "model.save(path)"
         content = open_document(
-            "model file",
-            document,
-            MAPS_FORMAT,
-            (_VERSION,),
-            _KEYS,
-            (SEAL, *_OPTIONAL_KEYS),
-            writer=writer,
+            "model file", document, MAPS_FORMAT, (_VERSION,), _KEYS, _MORE_KEYS, writer=writer
         )
         with reading_parts("The model file", "Fit the model again, or restore the file."):
-            shape, steps, means = content["image_shape"], content["steps"], content.get("means")
+            means = content.get("means")
             model = cls(
                 schema=Schema.from_dict(content["schema"]),
                 centres=content["centres"],
@@ -365,15 +381,15 @@ class LocallyLinearModel:
                 weights=_unpacked("weights", content["weights"]),
                 biases=content["biases"],
                 inverse_temperature=content["inverse_temperature"],
-                classes=tuple(content["classes"]),
+                classes=content["classes"],
                 guarantee=Guarantee.from_dict(content["guarantee"]),
-                image_shape=None if shape is None else tuple(shape),
+                image_shape=content["image_shape"],
                 features=content.get("features", "inputs"),
                 background=content.get("background"),
                 means=None if means is None else _unpacked("means", means),
-                settings=dict(content["settings"]),
-                steps=None if steps is None else dict(steps),
-                parameters=dict(content["parameters"]),
+                settings=content["settings"],
+                steps=content["steps"],
+                parameters=content["parameters"],
             )
         if not model.has_void_centre:
             return model
@@ -388,12 +404,7 @@ class LocallyLinearModel:
         return replace(model, guarantee=guarantee)
 
 
-def _check_plain(what: str, values: Mapping[str, Any] | None) -> None:
-    """Raise ValueError unless these are values that a file can hold."""
-    try:
-        json.dumps(None if values is None else dict(values), allow_nan=False).encode()
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{what} must hold texts and finite numbers only: {error}.") from error
+_PACKED_KEYS = {"shape": "list of integers", "float64": "text"}
 
 
 def _packed(values: FloatArray) -> dict[str, Any]:
@@ -402,8 +413,8 @@ def _packed(values: FloatArray) -> dict[str, Any]:
 
 
 def _unpacked(what: str, document: Mapping[str, Any]) -> FloatArray:
-    check_keys(f"{what} of the model file", document, ("shape", "float64"))
-    shape = tuple(int(length) for length in document["shape"])
+    check_keys(f"{what} of the model file", document, _PACKED_KEYS)
+    shape = tuple(document["shape"])
     try:
         packed = base64.b64decode(document["float64"], validate=True)
     except (binascii.Error, ValueError) as error:

@@ -379,7 +379,7 @@ def _has_hardly_any_row(model: AdditiveModel) -> bool:
     releases' mu are to each other. A class's count is never below its noise.
     """
     each = {s.name: s.mu / math.sqrt(s.count) for s in model.guarantee.releases}
-    if not {"bins", "weights", "target"} <= set(each):
+    if not {"bins", "weights", "target"} <= set(each) or not each["target"]:
         return False
     noise = model.noise_scale_binning * math.hypot(each["bins"], each["weights"]) / each["target"]
     n_counts = len(model.classes or (None,))

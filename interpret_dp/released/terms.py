@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from statistics import NormalDist
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._documents import check_keys
-from interpret_dp._validate import check_real
+from interpret_dp._documents import check_keys, check_kinds
+from interpret_dp._validate import check_int, check_real
 from interpret_dp.released.intervals import Band, assisted_interval
 from interpret_dp.schema import Categorical, Continuous, Integer, interpret_type, level_labels
 from interpret_dp.schema.declarations import integer_ranges
@@ -24,30 +26,76 @@ FEWEST_ROWS = 2.0
 
 _ROUNDING = 1e-9
 
-OPTIONAL_KEYS = (
-    *("partner", "variances", "noisy_scores"),
-    *("posterior_mean", "posterior_covariance", "posterior_variances", "released"),
-)
-"""Keys that a term's document may lack."""
+OPTIONAL_KEYS = {
+    "partner": "integer",
+    **dict.fromkeys(("variances", "noisy_scores", "posterior_mean"), "list"),
+    **dict.fromkeys(("posterior_covariance", "posterior_variances"), "list"),
+    "released": "object",
+}
+"""Keys that a term's document may lack, and kinds of their values."""
 
 # Keys that a term and what it was before its edits have in common.
 _SHARED = ("feature", "partner", "weights")
 
 
+LARGEST_COUNT, LARGEST_SCORE = 1e30, 1e120
+"""Sizes that no released count and no score exceeds: sums of their squares stay finite."""
+
+
 def frozen(
-    values: Any, shape: tuple[int, ...], what: str, *, order: Literal["K", "C"] = "K"
+    values: Any,
+    shape: tuple[int, ...] | None,
+    what: str,
+    *,
+    order: Literal["K", "C"] = "K",
+    low: float = -math.inf,
+    largest: float = sys.float_info.max,
 ) -> FloatArray:
-    """Return an immutable float copy of the expected shape with finite values, or raise."""
+    """Return an immutable float copy of the expected shape, or raise.
+
+    Parameters
+    ----------
+    values : array-like
+        Numbers; no bools, and no texts that say numbers.
+    shape : tuple of int, or None
+        None: any.
+    what : str
+        For messages.
+    order : {"K", "C"}
+    low, largest : float
+        The lowest value, and the largest size of one.
+
+    Raises
+    ------
+    ValueError
+        If they are something else, or out of range.
+    """
+    wanted = "of one shape" if shape is None else f"of shape {shape}"
     try:
+        if not _are_numbers(values):
+            raise TypeError
         array = np.array(values, dtype=np.float64, order=order)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{what} must be numbers of shape {shape}.") from None
-    if array.shape != shape:
+        raise ValueError(f"{what} must be numbers {wanted}.") from None
+    if shape is not None and array.shape != shape:
         raise ValueError(f"{what} has shape {array.shape}; it must have shape {shape}.")
     if not np.isfinite(array).all():
         raise ValueError(f"{what} has values that are not finite; all must be.")
+    if (np.abs(array) > largest).any() or (array < low).any():
+        lowest = f"at least {low:g} and " if low > -math.inf else ""
+        raise ValueError(
+            f"{what} has values out of range; they must be {lowest}at most {largest:g} in size."
+        )
     array.setflags(write=False)
     return array
+
+
+def _are_numbers(values: Any) -> bool:
+    if isinstance(values, np.ndarray):
+        return values.dtype.kind in "iuf"
+    if isinstance(values, list | tuple):
+        return all(map(_are_numbers, values))
+    return isinstance(values, Real) and not isinstance(values, bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +132,7 @@ class AdditiveFeature:
 
     def __post_init__(self) -> None:
         """Freeze the cut points and check them against the declaration."""
+        check_kinds("A feature", {"name": self.name}, {"name": "text"})
         if isinstance(self.spec, Categorical):
             if self.cuts is not None or self.pair_cuts is not None:
                 raise ValueError(f"Feature {self.name!r} is categorical and cannot have cuts.")
@@ -94,7 +143,9 @@ class AdditiveFeature:
             given = getattr(self, which)
             if given is None:
                 continue
-            cuts = frozen(given, (len(given),), f"{which} of feature {self.name!r}")
+            cuts = frozen(given, None, f"{which} of feature {self.name!r}")
+            if cuts.ndim != 1:
+                raise ValueError(f"{which} of feature {self.name!r} must be a list of numbers.")
             if (np.diff(cuts) <= 0).any():
                 raise ValueError(f"{which} of feature {self.name!r} must increase.")
             if isinstance(self.spec, Integer) and (np.diff(np.ceil(cuts)) <= 0).any():
@@ -262,16 +313,19 @@ class AdditiveTerm:
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check their shapes against one another."""
-        shape = np.shape(self.scores)
+        for name in ("feature", "partner"):
+            if getattr(self, name) is not None:
+                check_int(f"term {name}", getattr(self, name), low=0)
+        shape = frozen(self.scores, None, "term scores").shape
         if len(shape) not in (1, 2):
             raise ValueError(f"term scores have shape {shape}; one or two axes are allowed.")
-        for name, expected in (("scores", shape), ("weights", shape[:1])):
-            object.__setattr__(self, name, frozen(getattr(self, name), expected, f"term {name}"))
-        if (self.weights < 0).any():
-            raise ValueError("term weights must not be negative.")
-        for name in ("noisy_scores", "posterior_mean"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, frozen(getattr(self, name), shape, f"term {name}"))
+        weights = frozen(self.weights, shape[:1], "term weights", low=0, largest=LARGEST_COUNT)
+        object.__setattr__(self, "weights", weights)
+        for name in ("scores", "noisy_scores", "posterior_mean"):
+            given = getattr(self, name)
+            if given is not None:
+                scores = frozen(given, shape, f"term {name}", largest=LARGEST_SCORE)
+                object.__setattr__(self, name, scores)
         for prefix in ("", "posterior_"):
             self._check_spread(f"{prefix}covariance", f"{prefix}variances", shape)
         if self._posterior_deviations is not None and self.posterior_mean is None:
@@ -288,14 +342,15 @@ class AdditiveTerm:
             raise ValueError(
                 f"The released scores of an edited term must have shape {shape}, and no edits."
             )
-        moved = frozen(self.moved, shape[1:] or (1,), "term moved")
+        moved = frozen(self.moved, shape[1:] or (1,), "term moved", largest=LARGEST_SCORE)
         object.__setattr__(self, "moved", moved)
 
     def _check_spread(self, full: str, diagonal: str, shape: tuple[int, ...]) -> None:
         """Freeze a covariance or the variances that stand for it, and check them."""
         covariance, variances = getattr(self, full), getattr(self, diagonal)
         if covariance is not None:
-            square = frozen(covariance, (*shape[1:], shape[0], shape[0]), f"term {full}")
+            sides = (*shape[1:], shape[0], shape[0])
+            square = frozen(covariance, sides, f"term {full}", largest=LARGEST_SCORE**2)
             object.__setattr__(self, full, square)
         if variances is None:
             return
@@ -304,9 +359,7 @@ class AdditiveTerm:
                 f"A term has both {full} and {diagonal}; give the {full}, or the {diagonal} "
                 "where it is not known as a whole."
             )
-        variances = frozen(variances, shape, f"term {diagonal}")
-        if (variances < 0).any():
-            raise ValueError(f"term {diagonal} must not be negative.")
+        variances = frozen(variances, shape, f"term {diagonal}", low=0, largest=LARGEST_SCORE**2)
         object.__setattr__(self, diagonal, variances)
 
     @property
@@ -525,25 +578,25 @@ def _released_document(term: AdditiveTerm) -> dict[str, Any] | None:
 
 def read_term(entry: Mapping[str, Any]) -> AdditiveTerm:
     """Rebuild a term of a document."""
-    size = len(entry["scores"])
+    shape = np.atleast_1d(frozen(entry["scores"], None, "term scores")).shape
     released, moved = None, None
     if "released" in entry:
         content = dict(entry["released"])
-        known = [key for key in OPTIONAL_KEYS if key not in (*_SHARED, "released")]
-        keys = ("scores", "covariance", "moved")
+        known = {k: v for k, v in OPTIONAL_KEYS.items() if k not in (*_SHARED, "released")}
+        keys = {"scores": "list", "covariance": "list or null", "moved": "list"}
         check_keys("released of the term", content, keys, optional=known)
         moved = content.pop("moved")
         released = read_term({**{key: entry[key] for key in _SHARED if key in entry}, **content})
     return AdditiveTerm(
-        feature=int(entry["feature"]),
-        partner=int(entry["partner"]) if "partner" in entry else None,
+        feature=entry["feature"],
+        partner=entry.get("partner"),
         scores=entry["scores"],
         weights=entry["weights"],
-        covariance=_full_square(entry["covariance"], size),
+        covariance=_full_square("covariance", entry, shape),
         variances=entry.get("variances"),
         noisy_scores=entry.get("noisy_scores"),
         posterior_mean=entry.get("posterior_mean"),
-        posterior_covariance=_full_square(entry.get("posterior_covariance"), size),
+        posterior_covariance=_full_square("posterior_covariance", entry, shape),
         posterior_variances=entry.get("posterior_variances"),
         released=released,
         moved=moved,
@@ -568,14 +621,14 @@ def _shortened(numbers: FloatArray) -> list[Any]:
     ]
 
 
-def _full_square(triangle: list[Any] | None, size: int) -> FloatArray | None:
+def _full_square(name: str, entry: Mapping[str, Any], shape: tuple[int, ...]) -> FloatArray | None:
     """Return the symmetric square, or several, of a flattened lower triangle."""
-    if triangle is None:
+    if entry.get(name) is None:
         return None
-    shape = (*np.shape(triangle)[:-1], size * (size + 1) // 2)
-    values = frozen(triangle, shape, "term covariance")
+    size, *layers = shape
+    values = frozen(entry[name], (*layers, size * (size + 1) // 2), f"term {name}")
     rows, columns = np.tril_indices(size)
-    square = np.zeros((*shape[:-1], size, size))
+    square = np.zeros((*layers, size, size))
     square[..., rows, columns] = values
     square[..., columns, rows] = values
     return square

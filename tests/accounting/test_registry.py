@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from interpret_dp.accounting.guarantee import Guarantee, ReleaseShare
 from interpret_dp.accounting.registry import FORMAT_DATE, STATEMENTS, registry_yaml
@@ -72,6 +75,29 @@ def test_a_record_survives_yaml() -> None:
         "delta": 1e-16,
         "small": 2.5e-7,
     }
+
+
+@given(
+    text=st.text(st.characters(exclude_categories=["Cs"]))
+    | st.text("\x00\x7f\x85\x9f\u2028\ufeff\ufffe\uffff\U0001fffe'\"\\ \n\t")
+)
+def test_every_text_survives_yaml(text: str) -> None:
+    """By PyYAML, and by the rule of YAML 1.2 on characters that a document may hold."""
+    written = registry_yaml({"name": text, "list": [text]})
+    assert read_yaml(written) == {"name": text, "list": [text]}
+    printable = (
+        "[\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*"
+    )
+    assert re.fullmatch(printable, written)
+
+
+def test_half_a_character_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"notes is 'a\\ud800'.*halves of characters"):
+        PROMISE.to_registry(**STATED, notes="a\ud800")
+    with pytest.raises(ValueError, match=r"registry_authors.*halves"):
+        PROMISE.to_registry(**STATED | {"registry_authors": ["a\ud800"]})
+    with pytest.raises(ValueError, match=r"scope is .*UTF-8"):
+        replace(PROMISE, scope="a\ud800")
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def _read_schema(path: Path) -> Any:
 
 
 @cache
-def _memory() -> PrivacyLedger:
+def memory_ledger() -> PrivacyLedger:
     return _filled(PrivacyLedger.in_memory())
 
 
@@ -153,11 +153,11 @@ def _filled(ledger: PrivacyLedger) -> PrivacyLedger:
 
 
 def _write_archive(path: Path) -> None:
-    _memory().export(path)
+    memory_ledger().export(path)
 
 
 def _read_archive(path: Path) -> Any:
-    verify_archive(path, _memory().head)
+    verify_archive(path, memory_ledger().head)
     return read_archive(path)
 
 

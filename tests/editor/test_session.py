@@ -511,18 +511,18 @@ def test_a_file_for_another_model_is_refused(edited, tmp_path):
     [
         ("shift", {"kind": "paint"}, "one of 'make_monotone'"),
         ("shift", {"term": "height"}, "no term 'height'"),
-        ("shift", {"term": 0}, "must be a name"),
+        ("shift", {"term": 0}, "must be a text"),
         ("shift", {"bins": []}, "not empty"),
         ("shift", {"bins": [3, 2]}, "must increase"),
         ("shift", {"bins": [99]}, "at most 9"),
-        ("shift", {"bins": "all"}, "list of indices"),
+        ("shift", {"bins": "all"}, "list of integers"),
         ("shift", {"classes": [1]}, "at most 0"),
-        ("shift", {"recentre": 1}, "true or false"),
+        ("shift", {"recentre": 1}, "must be a boolean"),
         ("shift", {"parameters": {}}, "lacks 'by'"),
         ("shift", {"parameters": {"by": "1"}}, "real number"),
         ("shift", {"parameters": {"by": 0.75}}, "not what its operation gives"),
         ("shift", {"scores": [0.0]}, "has shape"),
-        ("shift", {"scores": "x"}, "convert"),
+        ("shift", {"scores": "x"}, "must be a list"),
         ("shift", {"moved": [9.0]}, "moved are not what"),
         ("shift", {"who": ""}, "who of an edit"),
         ("shift", {"extra": 1}, "unknown keys: 'extra'"),
@@ -551,7 +551,7 @@ def test_removed_parts_and_what_cannot_be_edited_are_refused(edited):
     for parts, message in (
         (document["edits"][1:], "Edit 1 of the session file"),
         ([{"kind": "shift"}], "Edit 1 of the session file .*lacks 'term'"),
-        ({}, "edits must be a list"),
+        ({}, "edits is .*must be a list"),
     ):
         with pytest.raises(ValueError, match=message):
             EditSession.from_dict({**document, "edits": parts}, Holder(edited.base))

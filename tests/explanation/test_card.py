@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -94,6 +95,13 @@ def test_names_are_shown_literally() -> None:
     assert texts.count(shown) == 4  # the name, the note, the reason of the edit, and the term
     # Each row of a table has as many cells as its head.
     assert card.to_markdown().count("| Guarantee |") == 7
+
+
+def test_characters_that_pages_may_not_hold_are_shown_as_escapes() -> None:
+    card = ModelCard(model_of(), {"name": "a\x00\x1b\x7f\x9b\uffffb"})
+    for page in (card.to_html(), card.to_markdown().replace("\\\\", "\\")):
+        assert r"a\u0000\u001b\u007f\u009b\uffffb" in page
+        assert not re.search("[\x00\x1b\x7f-\x9f\uffff]", page)
 
 
 @pytest.mark.parametrize("releases", [(), (ReleaseShare("levels", 0.01, 1, 1e-7),)])

@@ -63,9 +63,15 @@ def stored_ledger(store_url: str) -> PrivacyLedger:
     return PrivacyLedger(store_url)
 
 
-@pytest.fixture(params=[*STORES, "memory"])
-def ledger(request: pytest.FixtureRequest, path: Path) -> PrivacyLedger:
+@pytest.fixture
+def ledger(any_ledger: PrivacyLedger) -> PrivacyLedger:
     """Return an empty ledger, on each kind of store."""
+    return any_ledger
+
+
+@pytest.fixture(params=[*STORES, "memory"])
+def any_ledger(request: pytest.FixtureRequest, path: Path) -> PrivacyLedger:
+    """Return the same, beside a file's own ``ledger``."""
     if request.param == "memory":
         return PrivacyLedger.in_memory()
     return PrivacyLedger(url_of(request, path))

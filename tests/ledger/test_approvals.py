@@ -129,6 +129,17 @@ def test_approvals_end(ledger: PrivacyLedger) -> None:
         spend(ledger)
 
 
+def test_an_approval_ends_with_a_later_date_in_the_log(ledger: PrivacyLedger) -> None:
+    number = refused(ledger).number
+    decide(ledger, number)
+    with days_later(31), acting_as("olga"):
+        ledger.create_budget("clinic", 1.0, 1e-6)
+    approval = ledger.approvals("ward")[0]
+    assert approval.status == "expired"
+    assert "of the log is dated" in approval.ended_by
+    assert refused(ledger).number != number
+
+
 def test_withdrawal_of_what_was_not_used(ledger: PrivacyLedger) -> None:
     number = refused(ledger).number
     decide(ledger, number)

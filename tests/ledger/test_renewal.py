@@ -112,3 +112,55 @@ def test_moments_mean_the_same_everywhere() -> None:
     assert until("expires", "2099-12-31") == "2100-01-01T00:00:00+00:00"
     assert until("expires", "2099-12-31T18:00+01:00") == "2099-12-31T17:00:00+00:00"
     assert until("expires", datetime.date.max) == "9999-12-31T00:00:00+00:00"
+
+
+# ------------------------------------------------------------------------------- clocks set back
+
+
+@pytest.fixture
+def set_back(any_ledger: PrivacyLedger) -> PrivacyLedger:
+    """Return a ledger whose log holds a later date than the ends of "ward"; the clock is back."""
+    any_ledger.create_budget("ward", 2.0, 1e-6, expires=SOON)
+    with days_later(12):
+        # The log is one: any data set's entry says how late it is.
+        any_ledger.create_budget("clinic", 1.0, 1e-6)
+    return any_ledger
+
+
+def test_a_clock_that_is_set_back_does_not_bring_a_budget_back(set_back: PrivacyLedger) -> None:
+    later = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=12)).date()
+    head = set_back.head
+    message = rf"has expired.*clock says.*but entry 2 of the log is dated {later}\. Set the clock"
+    with pytest.raises(BudgetExpiredError, match=message):
+        reserve(set_back, "ward")
+    assert set_back.head == head
+    # Another process reads the same from the log.
+    (account,) = set_back.oversight("ward")["datasets"]
+    assert account["budget"]["expired"]
+    assert set_back.remaining("ward") == account["remaining_epsilon"] == 0.0
+    # A raise gives room and no time.
+    set_back.raise_budget("ward", 3.0, 1e-6, reason="x")
+    assert set_back.budget("ward").has_expired  # type: ignore[union-attr]
+    reserve(set_back, "clinic")
+
+
+def test_a_renewal_mends_a_date_of_a_clock_that_ran_ahead(set_back: PrivacyLedger) -> None:
+    set_back.renew_budget("ward", reason="the clock of 12 May ran ahead", expires=SOON)
+    reserve(set_back, "ward")
+    with days_later(12):
+        set_back.link("copy", to="clinic", reason="x")
+    with pytest.raises(BudgetExpiredError, match="but entry 6 of the log"):
+        reserve(set_back, "ward")
+
+
+def test_the_start_of_the_last_day_is_no_end(any_ledger: PrivacyLedger) -> None:
+    """An entry's date proves that its day has begun, in UTC, and no more."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    any_ledger.create_budget("ward", 2.0, 1e-6, expires=today + datetime.timedelta(days=3))
+    with days_later(3):
+        any_ledger.create_budget("clinic", 1.0, 1e-6)
+    reserve(any_ledger, "ward")
+    with days_later(4):
+        any_ledger.create_budget("home", 1.0, 1e-6)
+    with pytest.raises(BudgetExpiredError, match="but entry 4 of the log"):
+        reserve(any_ledger, "ward")

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from interpret_dp._documents import printable
+
 if TYPE_CHECKING:
     from jinja2 import Environment
     from plotly.graph_objects import Figure
@@ -85,6 +87,8 @@ def _environment() -> Environment:
         # In Markdown the filter `literal` does it.
         autoescape=lambda name: not str(name).endswith(".md"),
         undefined=StrictUndefined,
+        # Markup, which is of another type, was written by this package.
+        finalize=lambda value: printable(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )

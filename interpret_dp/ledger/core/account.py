@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from interpret_dp.accounting.composition import GdpPair, compose_repeated
 from interpret_dp.accounting.guarantee import state_of
@@ -69,6 +70,11 @@ class Approval:
         How many requests it covers.
     used : int
         How many were made under it and not returned unspent.
+    since : int
+        Number of the entry that set the end.
+    ended_by : str
+        The entry after that one whose date shows that the end has passed, whatever this machine's
+        clock says, in words; empty if there is none.
 
     Examples
     --------
@@ -95,15 +101,20 @@ class Approval:
     expires: str | None = None
     uses: int = 1
     used: int = 0
+    since: int = 0
+    ended_by: str = ""
 
     @property
     def status(self) -> str:
-        """The state in one word, "used" and "expired" included, as of now."""
+        """The state in one word, "used" and "expired" included, as of now.
+
+        Now is the later of this machine's clock and the dates in the log (:class:`Budget`).
+        """
         if self.state != "approved":
             return self.state
         if self.used >= self.uses:
             return "used"
-        return "expired" if has_passed(self.expires) else "approved"
+        return "expired" if self.ended_by or has_passed(self.expires) else "approved"
 
     def covers(self, proposed: ProposedRequest) -> bool:
         """Whether the request is one of those that were asked for; whatever was decided."""
@@ -168,6 +179,11 @@ class Budget:
         Whom every guarantee on the data set must protect; None if the owner did not say.
     expires : str or None
         The moment (ISO 8601, UTC) from which nothing may be spent until a renewal; None if never.
+    since : int
+        Number of the entry that set the end; 0 before it is written.
+    ended_by : str
+        The entry after that one whose date shows that the end has passed, whatever this machine's
+        clock says, in words; empty if there is none. A date proves that its day (UTC) has begun.
 
     Examples
     --------
@@ -186,11 +202,13 @@ class Budget:
     purpose: str = ""
     protected: str | None = None
     expires: str | None = None
+    since: int = field(default=0, compare=False)
+    ended_by: str = field(default="", compare=False)
 
     @property
     def has_expired(self) -> bool:
-        """Whether its time is over, by this machine's clock."""
-        return has_passed(self.expires)
+        """Whether its time is over, by this machine's clock or by a later date in the log."""
+        return bool(self.ended_by) or has_passed(self.expires)
 
 
 @dataclass(frozen=True)
@@ -258,6 +276,17 @@ class Request:
     def pair(self) -> GdpPair:
         """The cost that counts as spent."""
         return GdpPair(self.mu, self.delta)
+
+
+_Ending = TypeVar("_Ending", Budget, Approval)
+
+
+def _ended(part: _Ending, dates: Iterable[tuple[int, str]]) -> _Ending:
+    """Return a budget or an approval, marked if an entry after its own shows its end as passed."""
+    number, date = next((entry for entry in dates if entry[0] > part.since), (0, ""))
+    if not number or not has_passed(part.expires, date):
+        return part
+    return dataclasses.replace(part, ended_by=f"entry {number} of the log is dated {date}")
 
 
 def total_of(requests: Iterable[Request]) -> GdpPair:
@@ -347,6 +376,23 @@ class Account:
     approval_above: float | None = None
     renewed: tuple[Entry, ...] = field(default=(), repr=False)
     acts: tuple[Entry, ...] = field(default=(), repr=False)
+
+    def as_of(self, dates: Iterable[tuple[int, str]]) -> Account:
+        """Return the account with the ends that the log itself shows to have passed.
+
+        An officer who sets an end has seen the log: dates before that act do not count against
+        it. So a renewal mends what a clock that ran ahead once left in the log.
+
+        Parameters
+        ----------
+        dates : iterable of (int, str)
+            Numbers of entries and their dates, each the latest of all that follow the one before.
+        """
+        approvals = tuple(_ended(approval, dates) for approval in self.approvals)
+        budget = self.budget and _ended(self.budget, dates)
+        if budget is self.budget and all(map(operator.is_, approvals, self.approvals)):
+            return self
+        return dataclasses.replace(self, budget=budget, approvals=approvals)
 
     @cached_property
     def ever(self) -> list[Request]:

@@ -8,17 +8,27 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import datetime
 import io
 import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from interpret_dp._documents import canonical_json, check_keys, digest_of, parse_json, write_file
+from interpret_dp._documents import (
+    canonical_json,
+    check_keys,
+    check_kinds,
+    digest_of,
+    parse_json,
+    write_file,
+)
 from interpret_dp._validate import check_choice
+from interpret_dp.accounting.events import SMALLEST_MU
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 
@@ -52,6 +62,17 @@ CLOSING = ("commit", "cancel")
 """Kinds that close a reservation."""
 
 _HASH_FORMAT = 1
+_ADVICE = "Restore the ledger from a backup."
+# Kinds of the details that a version of this package writes; a newer one may write others.
+_DETAILS = {
+    **dict.fromkeys(("user", "host", "protected", "token", "new_people", "for_user"), "text"),
+    **dict.fromkeys(("to", "with", "subject", "role", "was"), "text"),
+    **dict.fromkeys(("conditions", "failures"), "list of texts"),
+    **dict.fromkeys(("whole_budget", "overspent"), "boolean"),
+    **dict.fromkeys(("approval", "uses", "at_most"), "integer"),
+    "approval_above": "number",
+    "expires": "moment",
+}
 
 FORMS = (".jsonl", ".csv")
 """Endings of archives' names."""
@@ -115,8 +136,13 @@ class Entry:
 
     @property
     def details(self) -> dict[str, Any]:
-        """The entries of ``context``."""
-        return self._document("context", self.context)
+        """The entries of ``context``; those that this version knows are of their kinds."""
+        details = self._document("context", self.context)
+        try:
+            check_kinds(f"Entry {self.number} of the ledger", details, _DETAILS, mend=_ADVICE)
+        except ValueError as error:
+            raise LedgerError(str(error)) from None
+        return details
 
     @property
     def date(self) -> str:
@@ -168,7 +194,7 @@ class Entry:
         if not isinstance(document, dict):
             raise LedgerError(
                 f"Entry {self.number} of the ledger is damaged: its {name} is no JSON object. "
-                "Restore the ledger from a backup."
+                f"{_ADVICE}"
             )
         return document
 
@@ -179,17 +205,34 @@ class Entry:
         Raises
         ------
         LedgerError
-            If a field has a type that this package never writes.
+            If a field has a type or a value that this package never writes.
         """
         for name, kind in _FIELDS.items():
-            if type(row[name]) not in _FIELD_TYPES[kind]:
-                raise LedgerError(
-                    f"Entry {row['number']!r} of the ledger is damaged: its {name} is of type "
-                    f"{type(row[name]).__name__}. Restore the ledger from a backup."
-                )
+            value = row[name]
+            if type(value) not in _FIELD_TYPES[kind]:
+                fault = f"of type {type(value).__name__}"
+            elif isinstance(value, float) and not 0 <= value <= _LARGEST.get(name, _MOST):
+                fault = f"{value!r}; it must be between 0 and {_LARGEST.get(name, _MOST):g}"
+            elif name == "time" and not _is_date(value[:10]):
+                fault = f"{value!r}; it must be a date, or a moment, as ISO 8601 text"
+            else:
+                continue
+            raise LedgerError(
+                f"Entry {row['number']!r} of the ledger is damaged: its {name} is {fault}. "
+                f"{_ADVICE}"
+            )
         return cls(**row)
 
 
+def _is_date(text: str) -> bool:
+    try:
+        return not text or bool(datetime.date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+_LARGEST = {"mu": 1 / SMALLEST_MU, "delta": 1.0, "epsilon_delta": 1.0}
+_MOST = sys.float_info.max
 _FIELDS = {field.name: str(field.type) for field in dataclasses.fields(Entry)}
 # An empty cell is the empty text, or nothing where an entry may have nothing.
 _READ_CELL: dict[str, Callable[[str], Any]] = {
@@ -362,7 +405,7 @@ def _rows_of_lines(text: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for line in text.splitlines():
         row = parse_json(line, f"line {len(rows) + 1}")
-        check_keys(f"line {len(rows) + 1}", row, _FIELDS)
+        check_keys(f"line {len(rows) + 1}", row, tuple(_FIELDS))
         rows.append(row)
     return rows
 

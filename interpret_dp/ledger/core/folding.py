@@ -133,9 +133,9 @@ def _open_book(books: dict[str, _Book], accounts: Mapping[str, Account], name: s
 def _set_budget(book: _Book, entry: Entry) -> None:
     book.acts.append(entry)
     old = book.budget
-    expires = entry.details.get("expires")
+    expires, since = entry.details.get("expires"), entry.number
     if entry.kind == "raise" and old is not None:
-        expires = old.expires
+        expires, since = old.expires, old.since
     book.budget = Budget(
         entry.dataset if old is None else old.dataset,
         entry.epsilon or 0.0,
@@ -145,7 +145,8 @@ def _set_budget(book: _Book, entry: Entry) -> None:
         entry.purpose,
         # A raise and a renewal say nothing of it: what was declared stays.
         entry.protected or (old.protected if old else None),
-        None if expires is None else str(expires),
+        expires,
+        since,
     )
 
 
@@ -293,7 +294,10 @@ def _answer(book: _Book, entry: Entry) -> None:
     if entry.kind == "approve":
         details = entry.details
         answered = dataclasses.replace(
-            answered, expires=details.get("expires"), uses=int(details.get("uses", 1))
+            answered,
+            expires=details.get("expires"),
+            uses=details.get("uses", 1),
+            since=entry.number,
         )
     book.approvals[approval.number] = answered
 
@@ -329,6 +333,8 @@ class Running:
         Of that entry.
     general : tuple of Entry
         The acts on the whole ledger, in order.
+    dates : tuple of (int, str)
+        Numbers and dates of entries, each the latest of all that follow the one before.
     """
 
     def __init__(
@@ -338,10 +344,12 @@ class Running:
         general: tuple[Entry, ...] = (),
         accounts: Mapping[str, Account] | None = None,
         waiting: tuple[Entry, ...] = (),
+        dates: tuple[tuple[int, str], ...] = (),
     ) -> None:
         self.number = number
         self.hash = digest
         self.general = general
+        self.dates = dates
         # The accounts as far as they are folded, and the entries that are not folded yet: always
         # replaced together, so that threads fold no entry twice.
         self._folded = (accounts or {}, waiting)
@@ -358,7 +366,8 @@ class Running:
         if waiting:
             accounts = fold_all(waiting, onto=accounts)
             self._folded = (accounts, ())
-        return accounts.get(dataset) or Account(dataset, None, (), names=(dataset,))
+        account = accounts.get(dataset) or Account(dataset, None, (), names=(dataset,))
+        return account.as_of(self.dates)
 
     def after(self, known: Entry | None, entries: Iterable[Entry], name: str) -> Running:
         """Return what is known after more entries were read.
@@ -397,14 +406,19 @@ class Running:
             If they do not.
         """
         number, digest = self.number, self.hash
-        added = []
+        added, dates = [], list(self.dates)
         for entry in entries:
             number += 1
             check_next(entry, number, digest)
             digest = entry.hash
             added.append(entry)
+            if entry.date:
+                while dates and dates[-1][1] <= entry.date:
+                    dates.pop()
+                dates.append((number, entry.date))
         if not added:
             return self
         accounts, waiting = self._folded
         general = tuple(entry for entry in added if not entry.dataset)
-        return Running(number, digest, self.general + general, accounts, (*waiting, *added))
+        waiting = (*waiting, *added)
+        return Running(number, digest, self.general + general, accounts, waiting, tuple(dates))

@@ -11,9 +11,8 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
-from interpret_dp._validate import check_real
+from interpret_dp._validate import check_name, check_real
 from interpret_dp.exceptions import ConnectionLostError, LedgerError
-from interpret_dp.ledger.core.names import check_name
 
 if TYPE_CHECKING:
     from sqlalchemy import URL

@@ -7,27 +7,9 @@ import functools
 import getpass
 import os
 import platform
-import unicodedata
 from typing import Any
 
-_LONGEST_NAME = 200
 _DAY = datetime.timedelta(days=1)
-
-
-def check_name(name: str, value: str, *, longest: int | None = _LONGEST_NAME) -> str:
-    """Return a text that means the same to eyes and to the database (Unicode form NFC)."""
-    tail = "" if longest is None else f", of at most {longest} characters"
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is {value!r} ({type(value).__name__}); it must be a text{tail}.")
-    # The form NFC of a few characters is longer than they are.
-    text = unicodedata.normalize("NFC", value)
-    too_long = longest is not None and len(text) > longest
-    if not value or value != value.strip() or not value.isprintable() or too_long:
-        raise ValueError(
-            f"{name} is {value!r}; it must be a printable text that is not empty{tail}, without "
-            "spaces at its ends."
-        )
-    return text
 
 
 def check_text(value: str, name: str = "purpose") -> str:
@@ -113,9 +95,19 @@ def in_days(days: int) -> str:
     return (now() + days * _DAY).isoformat(timespec="seconds")
 
 
-def has_passed(moment: str | None) -> bool:
-    """Whether a moment of :func:`until` lies in the past; None never does."""
-    return moment is not None and datetime.datetime.fromisoformat(moment) <= now()
+def has_passed(moment: str | None, date: str | None = None) -> bool:
+    """Whether a moment of :func:`until` was over at the start of a date (UTC), or is; None never.
+
+    Parameters
+    ----------
+    moment : str or None
+    date : str, optional
+        ISO 8601; by default the present moment by this machine's clock.
+    """
+    if moment is None:
+        return False
+    reached = now() if date is None else datetime.datetime.fromisoformat(f"{date}T00:00+00:00")
+    return datetime.datetime.fromisoformat(moment) <= reached
 
 
 def moment_text(moment: str) -> str:

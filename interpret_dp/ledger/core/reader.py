@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._figures import notebook_table
-from interpret_dp._validate import check_real, did_you_mean
+from interpret_dp._validate import check_name, check_real, did_you_mean
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.core.account import Account, Approval, Budget, Spent
 from interpret_dp.ledger.core.chain import GENESIS, verify_chain
 from interpret_dp.ledger.core.filter import largest_epsilon, remaining_mu
 from interpret_dp.ledger.core.handle import LedgerHandle
-from interpret_dp.ledger.core.names import check_name
 from interpret_dp.ledger.core.reporting import account_document, overview_row, report_frame
 
 if TYPE_CHECKING:

@@ -85,7 +85,11 @@ def account_document(account: Account) -> dict[str, Any]:
         "spent": account.spent.to_dict(),
         "remaining_epsilon": _remaining(account),
         # Their fields are plain values, which need no deep copy.
-        "requests": [dict(vars(request)) for request in account.requests],
+        "requests": [
+            vars(request)
+            | {"conditions": list(request.conditions), "failures": list(request.failures)}
+            for request in account.requests
+        ],
     }
 
 

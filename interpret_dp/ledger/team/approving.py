@@ -5,14 +5,13 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._validate import check_int, check_real
+from interpret_dp._validate import check_int, check_name, check_real
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.exceptions import ApprovalNeededError, LedgerError, RoleError
 from interpret_dp.ledger.core.account import Account, Approval, ProposedRequest, covering
 from interpret_dp.ledger.core.chain import Entry
 from interpret_dp.ledger.core.handle import tried_again
 from interpret_dp.ledger.core.names import (
-    check_name,
     check_text,
     in_days,
     until,

@@ -7,14 +7,14 @@ import datetime
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._figures import ceil_text, selections_text
-from interpret_dp._validate import check_int, check_real, looks_of
+from interpret_dp._validate import check_int, check_name, check_real, looks_of
 from interpret_dp.accounting.composition import SELECTIONS_SHARE, GdpPair
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.core.account import Account, Budget, Spent
 from interpret_dp.ledger.core.filter import admits, fix_budget
 from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import check_name, check_text, until
+from interpret_dp.ledger.core.names import check_text, until
 from interpret_dp.ledger.core.reader import LedgerReader, require_budget
 from interpret_dp.ledger.team.roles import require_officer
 

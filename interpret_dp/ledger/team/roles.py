@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._validate import check_choice
+from interpret_dp._validate import check_choice, check_name
 from interpret_dp._version import __version__
 from interpret_dp.exceptions import LedgerError, RoleError
 from interpret_dp.ledger.core.account import Account
 from interpret_dp.ledger.core.chain import Entry, verify_chain, write_archive
-from interpret_dp.ledger.core.folding import fold_all
+from interpret_dp.ledger.core.folding import Running
 from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import check_name, check_text, in_days
+from interpret_dp.ledger.core.names import check_text, in_days
 from interpret_dp.ledger.core.reader import LedgerReader
 from interpret_dp.ledger.core.reporting import oversight_document
 
@@ -316,8 +316,9 @@ class LedgerOversight(LedgerReader):
 
 def _accounts(entries: list[Entry]) -> list[Account]:
     """Return each account once, under the name of its budget."""
-    by_name = fold_all(entries)
-    return [by_name[name] for name in sorted(by_name) if by_name[name].names[0] == name]
+    log = Running().extended(entries)
+    accounts = map(log.account, sorted({entry.dataset for entry in entries if entry.dataset}))
+    return [account for account in accounts if account.names[0] == account.dataset]
 
 
 def _shown(entry: Entry) -> dict[str, Any]:

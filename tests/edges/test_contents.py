@@ -1,0 +1,79 @@
+"""Whatever a document says, it is refused by a message of ours, or works."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interpret_dp._documents import SEAL
+from interpret_dp.exceptions import LedgerError
+from tests.edges.contents import NAMES, Path_, contents, says_the_same
+
+# What Python and NumPy say where nobody checked.
+BARE = re.compile(
+    r"\((Key|Index|Attribute|Overflow|Lookup|Recursion)Error|object is not|has no len|unhashable"
+    r"|argument must be|unexpected keyword|has no attribute|invalid literal|could not convert"
+    r"|not supported between|not subscriptable|not iterable|positional arg|truth value"
+    r"|inhomogeneous|ufunc|broadcast|too large to convert|unsupported operand|values to unpack"
+)
+# Keys that may be left out: what is there without them says the same.
+DEFAULTS = {"scale", "ordered", "max_rows", "features", "scope", "delta"}
+
+
+def outcome(name: str, path: Path_, value: Any) -> str:
+    """Return "refused" or "works"; or what went wrong, with the place and the value."""
+    kind, fault = contents(name), ""
+    document = kind.changed(path, value)
+    with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
+        warnings.simplefilter("error")
+        try:
+            found = kind.read(document)
+        except (ValueError, TypeError, LedgerError) as error:
+            if not BARE.search(str(error)):
+                return "refused"
+            fault = str(error)
+        else:
+            try:
+                said = kind.use(found)
+            except Exception as error:
+                fault = f"{type(error).__name__}: {error}"
+            else:
+                document.pop(SEAL, None)
+                if said is None or DEFAULTS & set(path[-1:]) or says_the_same(document, said):
+                    return "works"
+                fault = "it is read as something else"
+    return f"{path} is {value!r:.60}: {fault:.300}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_documents_work_as_they_are(name: str) -> None:
+    kind = contents(name)
+    kind.use(kind.read(kind.document))
+
+
+@settings(max_examples=250, deadline=None)
+@given(data=st.data())
+def test_a_wrong_value_is_refused_or_works(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(NAMES), label="kind")
+    path = data.draw(st.sampled_from(contents(name).paths()), label="path")
+    value = data.draw(st.sampled_from(contents(name).values(path)), label="value")
+    assert outcome(name, path, value) in ("refused", "works")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_every_wrong_value_is_refused_or_works(name: str) -> None:
+    kind = contents(name)
+    found = Counter(
+        outcome(name, path, value) for path in kind.paths() for value in kind.values(path)
+    )
+    refused, works = found.pop("refused"), found.pop("works")
+    assert not found, list(found)
+    assert refused > works > 0
