@@ -457,7 +457,7 @@ def test_control_a_plain_reraise_would_tell():
 def test_a_ledger_that_fails_while_a_failure_is_charged(release_first, monkeypatch):
     """Both go wrong: the ledger's error passes, without the private one behind it."""
 
-    def locked(*arguments):
+    def locked(*arguments, **clauses):
         try:
             raise OSError("database is locked")
         except OSError as cause:

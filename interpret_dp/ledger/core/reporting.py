@@ -84,12 +84,18 @@ def account_document(account: Account) -> dict[str, Any]:
         "approval_above": account.approval_above,
         "spent": account.spent.to_dict(),
         "remaining_epsilon": _remaining(account),
-        # Their fields are plain values, which need no deep copy.
-        "requests": [
-            vars(request)
-            | {"conditions": list(request.conditions), "failures": list(request.failures)}
-            for request in account.requests
-        ],
+        **clauses_document(account),
+        # Their fields are plain values or lists of text, which need no deep copy.
+        "requests": [vars(request) | clauses_document(request) for request in account.requests],
+    }
+
+
+def clauses_document(part: Account | Request) -> dict[str, Any]:
+    """Return the state of the guarantees of an account or a request, and why, for JSON."""
+    return {
+        "guarantee_state": part.guarantee_state,
+        "conditions": list(part.conditions),
+        "failures": list(part.failures),
     }
 
 
