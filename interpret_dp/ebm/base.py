@@ -41,7 +41,7 @@ from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.account import ledger_of
 from interpret_dp.fitting.declaring import declare
-from interpret_dp.fitting.pipelines import warn_of_learning_steps
+from interpret_dp.fitting.pipelines import ScoredByHand, warn_of_learning_steps
 from interpret_dp.fitting.tags import estimator_tags, with_substitutes
 from interpret_dp.released import AdditiveModel
 from interpret_dp.released.background import public_generator
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from interpret_dp.explanation.card import ModelCard
 
 
-class PrivateEBM(ShowsGuarantee):
+class PrivateEBM(ShowsGuarantee, ScoredByHand):
     """Mixin in front of interpret's DP-EBM classes; replaces ``fit`` and reads rows by schema."""
 
     _task: ClassVar[str]
@@ -118,16 +118,15 @@ class PrivateEBM(ShowsGuarantee):
         ReleaseError
             If the computation failed. What was charged is in the message.
         """
-        doubts = warn_of_learning_steps()
+        surroundings = warn_of_learning_steps()
         if bags is not None:
             raise ValueError(
                 "bags was given; it must be None. Bags would divide the budget: the noise is "
                 "known, so standard_deviations_ has the error bands without them."
             )
         given = {"sample_weight": sample_weight, "init_score": init_score, "unit": unit}
-        request = open_request(self, X, y, **given, reads_dask=True)
+        request = surroundings.noted_in(open_request(self, X, y, **given, reads_dask=True))
         promise = request.promise()
-        assumptions = (*promise.assumptions, *doubts)
         with request.opened(type(self).__name__) as session:
             rows = request.rows.with_init_scores()
             rows = rows.limited(request.neighbourhood.max_rows, session.public_choices)
@@ -144,7 +143,7 @@ class PrivateEBM(ShowsGuarantee):
                     n_threads=request.n_threads,
                     verbose=bool(self.verbose),  # type: ignore[attr-defined]
                 )
-        promise = dataclasses.replace(promise, ledger_head=session.head, assumptions=assumptions)
+        promise = dataclasses.replace(promise, ledger_head=session.head)
         self._publish(fitted_model(self, request, trained, promise))
         self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
         self.pair_record_ = tuple(pair.gain for pair in trained.pairs)

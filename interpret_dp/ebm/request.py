@@ -27,7 +27,7 @@ from interpret_dp.fitting.account import (
     thread_count,
 )
 from interpret_dp.fitting.declaring import Declared, DeclaringTask, warn_of_gaps
-from interpret_dp.fitting.init_score import INIT_SCORE_ASSUMPTION, open_init_score
+from interpret_dp.fitting.init_score import INIT_SCORE_CONDITION, open_init_score
 from interpret_dp.fitting.partitioned import (
     DASK_ASSUMPTION,
     PartitionedRows,
@@ -84,8 +84,6 @@ class FitRequest(ReleaseRequest):
     def _assumptions(self) -> Iterator[str]:
         yield from UNDECLARED_ASSUMPTIONS if self.declaring.is_needed else DEFAULT_ASSUMPTIONS
         yield "edits of the curves are not chosen by looking at rows that are not public"
-        if self.rows.start is not None:
-            yield INIT_SCORE_ASSUMPTION
         if isinstance(self.rows, PartitionedRows):
             yield DASK_ASSUMPTION
         if self.rows.weights is not None and self.declaring.declared_weight is not None:
@@ -185,6 +183,7 @@ def open_request(
         dataset=dataset,
         n_threads=thread_count(estimator.n_jobs),
         target_name=name_of_column(y),
+        conditions=() if start is None else (INIT_SCORE_CONDITION,),
     )
     warn_of_gaps(declaring, request.plan, neighbourhood)
     return request

@@ -20,7 +20,7 @@ from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.containers import Values, elements_of, open_column
 from interpret_dp.schema.kinds import refuse_texts
 
-INIT_SCORE_ASSUMPTION = (
+INIT_SCORE_CONDITION = (
     "each row's init_score was computed from that row alone, to the last bit, by what is public or "
     "charged by itself, and which fails for no row"
 )

@@ -1,39 +1,43 @@
-"""A warning for what learns from the private rows before the model does, or around it.
+"""What learns from the private rows before the model does, or around it: a warning and a state.
 
 A scaler, an imputer or a feature selection that is fitted on the same rows is a release that
 nobody pays for. Through it one row changes all others, which breaks every sensitivity. A
 calibration or a search around the model reads the rows once more. scikit-learn does not say which
-object fits an estimator, so the calling frames are read. They end at threads and processes: the
-parts of a VotingClassifier(n_jobs=2) inside a pipeline do not see it, whereas a pipeline inside
-cross_val_score(n_jobs=2) is seen.
+object fits an estimator, so the calling frames are read. In a thread that scikit-learn started they
+go on in the thread that waits for it, if both hold the same rows. In a process they end: there, the
+guarantee depends on what started it.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from interpret_dp.exceptions import PrivacyWarning
+from interpret_dp.release import ReleaseRequest
+
+_Request = TypeVar("_Request", bound=ReleaseRequest)
 
 # Frames of these packages are not where the user wrote the call.
 _FRAMEWORKS = {"imblearn", "interpret_dp", "joblib", "sklearn"}
 
-# Each learns from the rows beside its models, or chooses by exact scores on them. (RFE chooses by
-# released importances.)
-_WRAPPERS = {
-    "AdaBoostClassifier",
-    "AdaBoostRegressor",
+# Each learns something of its own from the rows, beside the models that it holds.
+_BESIDE = {
     "CalibratedClassifierCV",
-    "RFECV",
     "SelfTrainingClassifier",
-    "SequentialFeatureSelector",
     "StackingClassifier",
     "StackingRegressor",
     "TunedThresholdClassifierCV",
 }
+# Each gives its models weights or columns that it learned from all rows. (RFE chooses by released
+# importances.)
+_BEFORE = {"AdaBoostClassifier", "AdaBoostRegressor", "RFECV", "SequentialFeatureSelector"}
 
 _MEND = (
     "Through them one row changes all others, and no budget pays for what they learn, so the "
@@ -43,16 +47,70 @@ _MEND = (
     "explicit categories and handle_unknown other than 'error'), or fit them on public rows and "
     "wrap them in sklearn.frozen.FrozenEstimator."
 )
+_UNSEEN = (
+    "in the process or thread that started this worker of scikit-learn, nothing learned from these "
+    "rows, and nothing was chosen by exact scores on them"
+)
+SCORED = "the rows that score() was given are public, or nothing was chosen by its result"
+"""Condition of a model that was asked for an exact score."""
 
 
-def warn_of_learning_steps() -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Surroundings:
+    """What a fit saw around it; from types and arguments alone, never from a row.
+
+    Attributes
+    ----------
+    conditions, failures : tuple of str
+        As in :class:`~interpret_dp.accounting.guarantee.Guarantee`.
+    """
+
+    conditions: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+
+    def noted_in(self, request: _Request) -> _Request:
+        """Return a request whose promise and ledger entry say so."""
+        return dataclasses.replace(
+            request,
+            conditions=(*request.conditions, *self.conditions),
+            failures=(*request.failures, *self.failures),
+        )
+
+
+class ScoredByHand:
+    """Exact scores of an estimator, which its guarantee notes from then on."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy, or R squared of a regression, on public rows.
+
+        The score is exact: of private rows it would be a release that nobody pays for, and so is
+        the choice of the best of several fits by it. So ``guarantee_`` holds from then on if the
+        rows were public or nothing was chosen. :func:`~interpret_dp.private_metrics` pays.
+
+        Parameters
+        ----------
+        X : as ``predict`` takes it, shape (n_rows, n_features)
+        y : array-like, shape (n_rows,)
+        sample_weight : array-like, shape (n_rows,), default=None
+        """
+        score = float(super().score(X, y, sample_weight))  # type: ignore[misc]
+        fitted: Any = self
+        held = "released_" if hasattr(self, "released_") else "model_"
+        promise = fitted.guarantee_
+        if SCORED not in promise.conditions:
+            promise = dataclasses.replace(promise, conditions=(*promise.conditions, SCORED))
+            setattr(self, held, dataclasses.replace(getattr(self, held), guarantee=promise))
+            fitted.guarantee_ = promise
+        return score
+
+
+def warn_of_learning_steps() -> Surroundings:
     """Warn if something else learns from the private rows of the calling ``fit``.
 
     Found are the earlier steps of every scikit-learn Pipeline, or subclass of it, that is being
     fitted, also inside a search or a cross-validation, and the target's transformer of a
     TransformedTargetRegressor. So are wrappers such as CalibratedClassifierCV, and a search at its
-    last fit, which has the settings that were chosen. The warning depends on types and parameters
-    alone, never on a row.
+    last fit, which has the settings that were chosen.
 
     A step learns nothing if its tag ``requires_fit`` is False, if it is frozen, or if it is an
     encoder, PolynomialFeatures or constant SimpleImputer whose parameters leave nothing to learn
@@ -61,48 +119,107 @@ def warn_of_learning_steps() -> tuple[str, ...]:
 
     Returns
     -------
-    tuple of str
-        What a guarantee of the fit assumes for that reason, as clauses; empty without a warning.
+    Surroundings
+        The promise fails if a step of scikit-learn learned from the rows before the fit, if a
+        wrapper chose columns or weights by all rows, or if a search chose by exact scores. It is
+        conditional where a step is not of scikit-learn and may learn nothing, where a score is a
+        function of the user's and may be paid for, and where what a wrapper learned beside its
+        models may stay unpublished.
 
     Warns
     -----
     PrivacyWarning
+        Once, naming all of them.
     """
-    learning: dict[str, None] = {}
-    wrappers: dict[str, None] = {}
-    seen: set[int] = set()
+    learning: dict[str, bool] = {}
+    conditions: dict[str, None] = {}
+    failures: dict[str, None] = {}
+    around: dict[str, None] = {}
+    inside: dict[int, Any] = {}
     level = where = 1
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
+    own_frames, is_worker = _frames(sys._getframe(1))
+    for frame in own_frames:
         level += 1
         enclosing = _first_argument(frame)
-        if enclosing is not None and id(enclosing) not in seen:
-            seen.add(id(enclosing))
-            names = _learning_before(enclosing, frame)
-            learning |= dict.fromkeys(names)
-            if _learns_around(enclosing):
-                names = [type(enclosing).__name__]
-                wrappers |= dict.fromkeys(names)
-            where = 1 if names else where
+        if enclosing is not None and id(enclosing) not in inside:
+            names = dict(_learning_before(enclosing, frame))
+            learning |= names
+            doubt, is_failure = _around(enclosing, frame, inside)
+            if doubt:
+                (failures if is_failure else conditions)[doubt] = None
+                around[type(enclosing).__name__] = None
+            where = 1 if names or doubt else where
+            inside[id(enclosing)] = enclosing
         if where == 1 and _package(frame) not in _FRAMEWORKS:
             where = level
-        frame = frame.f_back
-    texts, clauses = [], []
+    surely, maybe = (
+        ", ".join(name for name, learns in learning.items() if learns is kind)
+        for kind in (True, False)
+    )
+    if surely:
+        failures[f"{surely} learned from these rows before the fit, which nobody paid for"] = None
+    if maybe:
+        conditions[f"{maybe}, which ran before the fit, learned nothing from these rows"] = None
+    texts = []
     if learning:
         steps = "step learns" if len(learning) == 1 else "steps learn"
         named = ", ".join(learning)
         texts.append(f"The {steps} from the private rows before this fit does: {named}. {_MEND}")
-        clauses.append(f"{named}, which fit saw running before it, learned nothing from these rows")
-    if wrappers:
+    if around:
         texts.append(
-            f"Around this fit, {', '.join(wrappers)} learns from the private rows too, or chooses "
+            f"Around this fit, {', '.join(around)} learns from the private rows too, or chooses "
             "by exact scores on them. No budget pays for that, and the promise does not cover it. "
             "Use public rows for it; private_metrics pays for scores."
         )
-        clauses.append(f"nothing that {', '.join(wrappers)} learned around this fit is published")
+    if is_worker:
+        conditions[_UNSEEN] = None
     if texts:
         warnings.warn(" ".join(texts), PrivacyWarning, stacklevel=where if where > 1 else 3)
-    return tuple(clauses)
+    return Surroundings(tuple(conditions), tuple(failures))
+
+
+def _frames(frame: FrameType | None) -> tuple[list[FrameType], bool]:
+    """Return the calling frames, and whether those that started them are out of sight.
+
+    In a worker thread of scikit-learn those of the thread that waits for it follow: a thread that
+    holds the same rows.
+    """
+    frames: list[FrameType] = []
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.f_back
+    packages = [str(one.f_globals.get("__name__")) for one in frames]
+    if "sklearn.utils.parallel" not in packages:
+        return frames, False
+    # The outermost call of a task; a task without a Parallel around it runs in a worker.
+    task = len(packages) - 1 - packages[::-1].index("sklearn.utils.parallel")
+    if any(one.f_code.co_name == "__call__" and _holds_jobs(one) for one in frames[task:]):
+        return frames, False
+    rows = {id(value) for one in frames for value in _rows_of(one)}
+    for other, top in sys._current_frames().items():
+        if other == threading.get_ident():
+            continue
+        waiting: list[FrameType] = []
+        found: FrameType | None = top
+        while found is not None:
+            waiting.append(found)
+            found = found.f_back
+        # Another worker holds the same rows too.
+        waits = any(_holds_jobs(one) for one in waiting)
+        if waits and any(id(value) in rows for one in waiting for value in _rows_of(one)):
+            return [*frames, *waiting], False
+    return frames, True
+
+
+def _holds_jobs(frame: FrameType) -> bool:
+    return _is_a(frame.f_locals.get("self"), "joblib.parallel", "Parallel")
+
+
+def _rows_of(frame: FrameType) -> list[Any]:
+    """Return what a frame of scikit-learn calls its rows."""
+    if _package(frame) != "sklearn":
+        return []
+    return [value for name in ("X", "y") if (value := frame.f_locals.get(name)) is not None]
 
 
 def _package(frame: FrameType) -> str:
@@ -117,39 +234,65 @@ def _first_argument(frame: FrameType) -> Any:
     return frame.f_locals.get(code.co_varnames[0])
 
 
-def _learns_around(enclosing: Any) -> bool:
-    """Whether ``enclosing`` learns from the rows around its models, or has chosen by them."""
+def _around(enclosing: Any, frame: FrameType, inside: dict[int, Any]) -> tuple[str, bool]:
+    """Return what ``enclosing`` learns or has chosen, as a clause, and whether that is a failure.
+
+    ``inside`` has the objects that are being fitted within it, the calling one among them.
+    """
     kinds = type(enclosing).__mro__
     names = {kind.__name__ for kind in kinds if kind.__module__.startswith("sklearn.")}
+    name = type(enclosing).__name__
     if "BaseSearchCV" in names:
         # The models before the choice are what they promise to be.
-        return hasattr(enclosing, "best_estimator_")
-    return not names.isdisjoint(_WRAPPERS)
+        if id(getattr(enclosing, "best_estimator_", None)) not in inside:
+            return "", False
+        n_candidates = len(frame.f_locals.get("results", {}).get("params", ()))
+        if n_candidates == 1:
+            return "", False
+        if _may_be_paid_for(enclosing.scoring):
+            return f"the scores by which {name} chose the settings were public or paid for", False
+        return f"{name} chose the settings by exact scores on these rows", True
+    if names & _BEFORE or ("SelfTrainingClassifier" in names and enclosing.criterion == "k_best"):
+        return f"{name} gave this fit columns, weights or rows by looking at all rows", True
+    if not names & _BESIDE:
+        return "", False
+    if id(getattr(enclosing, "final_estimator_", None)) in inside:
+        return f"{name} fitted this on predictions of models that saw these rows", True
+    return f"nothing that {name} learned around this fit is published", False
 
 
-def _learning_before(enclosing: Any, frame: FrameType) -> list[str]:
-    """Return the names of what ``enclosing`` fits on the rows before it hands them on."""
+def _may_be_paid_for(scoring: Any) -> bool:
+    """Whether scores are a function of the user's own, and not scikit-learn's on exact rows."""
+    return callable(scoring) and not type(scoring).__module__.startswith("sklearn.")
+
+
+def _learning_before(enclosing: Any, frame: FrameType) -> list[tuple[str, bool]]:
+    """Return what ``enclosing`` fits on the rows before it hands them on, as :func:`_learning`."""
     try:
         if _is_a(enclosing, "sklearn.pipeline", "Pipeline"):
             # In the loop over the earlier steps only those before the current one have run.
             last = frame.f_locals.get("step_idx", -1) if frame.f_code.co_name == "_fit" else -1
-            return [name for step in enclosing.steps[:last] for name in _learning(*step)]
+            return [found for step in enclosing.steps[:last] for found in _learning(*step)]
         if _is_a(enclosing, "sklearn.compose", "TransformedTargetRegressor"):
             return list(_learning("transformer", enclosing.transformer))
     except Exception:
         # A warning must not be why a fit fails, and what cannot be read may well learn.
-        return [f"{type(enclosing).__name__}, which has unreadable steps"]
+        return [(f"{type(enclosing).__name__}, which has unreadable steps", False)]
     return []
 
 
-def _learning(name: str, step: Any) -> Iterator[str]:
-    """Yield step ``name``, or those of its parts, that learn from rows."""
+def _learning(name: str, step: Any) -> Iterator[tuple[str, bool]]:
+    """Yield step ``name``, or those of its parts, that learn from rows; and whether they surely do.
+
+    What is not of scikit-learn may learn nothing, although it does not say so.
+    """
     if step is None or isinstance(step, str) or _is_a(step, "sklearn.frozen", "FrozenEstimator"):
         return
     parts = _parts(step)
     if parts is None:
         if not _learns_nothing(step):
-            yield f"{name!r} ({type(step).__name__})"
+            kind = type(step)
+            yield f"{name!r} ({kind.__name__})", kind.__module__.startswith("sklearn.")
         return
     for inner, part in parts:
         yield from _learning(f"{name}__{inner}", part)

@@ -177,12 +177,9 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
         UserWarning
             If the surrogate explains less than half of the variance, by its released fidelity.
         """
-        doubts = warn_of_learning_steps()
-        request = open_surrogate_request(self, self._box, X, unit, example)
+        surroundings = warn_of_learning_steps()
+        request = open_surrogate_request(self, self._box, X, unit, example, surroundings)
         surrogate = fit_surrogate(request)
-        promise = surrogate.guarantee
-        promise = dataclasses.replace(promise, assumptions=(*promise.assumptions, *doubts))
-        surrogate = dataclasses.replace(surrogate, guarantee=promise)
         self.surrogate_ = surrogate
         self.fidelity_ = surrogate.fidelity
         self.guarantee_ = surrogate.guarantee

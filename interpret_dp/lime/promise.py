@@ -13,7 +13,7 @@ from typing import Any
 from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import compose
-from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, Guarantee
 from interpret_dp.exceptions import PrivacyWarning
 
 _OTHER_PEOPLE = "nobody in the explanation data was used to train the model"
@@ -52,7 +52,7 @@ def model_promise(model: Any, declared: Any) -> ModelPromise:
             "such as model.guarantee_, a pair (epsilon, delta), or None for a model that was "
             "trained without differential privacy."
         )
-    return None if declared is None or declared.tests_only else declared
+    return None if declared is None or declared.state == DOES_NOT_HOLD else declared
 
 
 def conditional_guarantee(
@@ -69,9 +69,15 @@ def conditional_guarantee(
         Whether people in the explanation data were used to train the model.
     """
     others = () if trained_on_same_people else (_OTHER_PEOPLE,)
+    # What is said about both together depends on the conditions of both.
+    own = model.conditions if isinstance(model, Guarantee) and trained_on_same_people else ()
+    conditions = (*guarantee.conditions, *(f"of the model, {clause}" for clause in own))
     scope = f"{_scope(guarantee, model, trained_on_same_people)} {_EXPLAINED_ROWS}"
     return dataclasses.replace(
-        guarantee, scope=scope, assumptions=(*guarantee.assumptions, *others)
+        guarantee,
+        scope=scope,
+        assumptions=(*guarantee.assumptions, *others),
+        conditions=conditions,
     )
 
 
@@ -81,8 +87,8 @@ def _scope(guarantee: Guarantee, model: ModelPromise, same_people: bool) -> str:
         if same_people:
             return (
                 f"{about}, and conditional on the model being known: it was trained on the same "
-                "people, no promise of its own is stated, and nothing protects against what the "
-                "model itself reveals."
+                "people, no promise of its own is stated or holds, and nothing protects against "
+                "what the model itself reveals."
             )
         return (
             f"{about}, with the model taken as given; nothing is promised to the people that it "
@@ -90,6 +96,8 @@ def _scope(guarantee: Guarantee, model: ModelPromise, same_people: bool) -> str:
         )
     model_epsilon, model_delta = _figures(model)
     stated = f"epsilon {ceil_text(model_epsilon)} at delta {ceil_text(model_delta)}"
+    if isinstance(model, Guarantee) and model.conditions:
+        stated += f", which holds only if {'; and if '.join(model.conditions)}"
     if not same_people:
         return (
             f"{about}; the people that the model was trained on keep the model's own promise, "

@@ -33,6 +33,7 @@ from interpret_dp.fitting.account import (
     randomness_of,
     refuse_unnamed_unit,
 )
+from interpret_dp.fitting.pipelines import Surroundings
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.lime.black_box import LABEL_UNITS, BlackBox, Labels, tried_model
 from interpret_dp.lime.fidelity import FIDELITY, FidelitySums, fidelity_of, release_fidelity
@@ -127,7 +128,7 @@ class SurrogateRequest:
 
 
 def open_surrogate_request(
-    estimator: Any, box: BlackBox, X: Any, unit: Any, example: Any
+    estimator: Any, box: BlackBox, X: Any, unit: Any, example: Any, surroundings: Surroundings
 ) -> SurrogateRequest:
     """Check the parameters, the form of the data and the model, never a value in a private row.
 
@@ -138,6 +139,8 @@ def open_surrogate_request(
         Its model.
     X, unit, example
         As ``fit`` takes them.
+    surroundings : Surroundings
+        Of the fit.
 
     Raises
     ------
@@ -186,6 +189,7 @@ def open_surrogate_request(
     )
     fit, patches = _opened(template, rows, declared, estimator.image_shape)
     fit = replace(_whole_request(fit, fidelity_mu, n_models), randomness=randomness)
+    fit = surroundings.noted_in(fit)
     guarantee = fit.promise()
     guarantee = replace(
         guarantee, epsilon=epsilon, assumptions=(*guarantee.assumptions, *_ASSUMPTIONS)

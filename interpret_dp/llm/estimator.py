@@ -25,7 +25,7 @@ from interpret_dp.accounting.sampled import MOST_STEPS
 from interpret_dp.exceptions import DeclarationWarning
 from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.fitting.declaring import declare
-from interpret_dp.fitting.pipelines import warn_of_learning_steps
+from interpret_dp.fitting.pipelines import ScoredByHand, warn_of_learning_steps
 from interpret_dp.fitting.tags import estimator_tags, with_substitutes
 from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.explaining import ExplainedMaps, class_array, json_value, plain_value
@@ -70,7 +70,9 @@ _NARROW = (
 _NOT_SAVED = {"dataset", "feature_names", "ledger", "random_state", "schema", "verbose"}
 
 
-class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, BaseEstimator):
+class DPLocallyLinearClassifier(
+    ShowsGuarantee, ScoredByHand, ExplainedMaps, ClassifierMixin, BaseEstimator
+):
     """Differentially private classifier of several locally linear maps per class.
 
     Its explanations are its own weights, so that it reaches many classes and images where additive
@@ -287,8 +289,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
             If the user stopped the training and ``keep_on_interrupt`` is False. The steps begun
             were charged.
         """
-        doubts = warn_of_learning_steps()
-        request = open_request(self, X, y, unit=unit)
+        request = warn_of_learning_steps().noted_in(open_request(self, X, y, unit=unit))
         if self.engine == "opacus":
             import_optional("opacus", extra="llm", purpose="engine='opacus'")
         with request.opened(type(self).__name__, charges_used=True) as session:
@@ -304,7 +305,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
                 f"Training was stopped in step {trained.steps_begun} of {steps.count}, and the "
                 "steps begun were charged. keep_on_interrupt=True keeps the weights so far."
             )
-        self._hold(self._released(request, steps, trained, session.head, doubts))
+        self._hold(self._released(request, steps, trained, session.head))
         warn_after_fit(self.model_)
         if trained is not None and trained.is_narrow:
             warnings.warn(_NARROW, DeclarationWarning, stacklevel=3)
@@ -340,14 +341,12 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ExplainedMaps, ClassifierMixin, 
         steps: SampledSteps,
         trained: TrainedMaps | None,
         head: str,
-        doubts: Sequence[str],
     ) -> LocallyLinearModel:
         """Return the released model; with one label alone, a model of zeros."""
         coding = coding_of(self, request.schema, request.image_shape)
         more = [_IDEAL_OPACUS] if self.engine == "opacus" else []
         if self.n_rows is not None:
             more.append(_DECLARED_ROWS)
-        more += doubts
         return LocallyLinearModel(
             schema=request.schema,
             centres=np.array(coding.centres),

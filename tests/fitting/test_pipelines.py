@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import gc
+import threading
 import warnings
 import weakref
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
-from sklearn.ensemble import StackingClassifier, VotingClassifier
+from sklearn.ensemble import AdaBoostClassifier, StackingClassifier, VotingClassifier
 from sklearn.feature_selection import RFE, SelectKBest, SequentialFeatureSelector
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV, cross_val_score
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -30,6 +32,7 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from interpret_dp import (
     Categorical,
@@ -39,8 +42,10 @@ from interpret_dp import (
     DPLocallyLinearClassifier,
     PrivacyLedger,
     PrivacyWarning,
+    PrivateBackground,
     PrivateSurrogate,
     Schema,
+    load_model,
 )
 
 SCHEMA = Schema(default=Continuous(-3, 3), target=Categorical([0, 1]))
@@ -93,22 +98,26 @@ def test_every_learning_step_is_named_and_no_other(rows: Any) -> None:
     assert "FunctionTransformer, Normalizer" in message
     assert "FrozenEstimator" in message
     # A reader of the model alone learns of it too.
-    assumptions = pipe[-1].guarantee_.assumptions
-    assert assumptions[-1].startswith("'impute' (SimpleImputer), 'scale' (StandardScaler), which")
+    promise = pipe[-1].guarantee_
+    assert promise.state == "does not hold"
+    assert promise.sentence.startswith(
+        "The promise does not hold: 'impute' (SimpleImputer), 'scale' (StandardScaler) learned"
+    )
 
 
 def test_every_guarantee_names_the_steps(rows: Any) -> None:
     X, y = rows
     schema = SCHEMA.replace(target=None)
     for explainer, arguments in (
+        (PrivateBackground(schema), (X,)),
         (DPLocallyLinearClassifier(schema=SCHEMA, epochs=1), (X, y)),
         (PrivateSurrogate(first_column, schema, trained_on_same_people=False), (X,)),
     ):
         pipe = make_pipeline(StandardScaler(), explainer)
         assert len(warnings_of(pipe.fit, *arguments)) == 1
-        assert any("'standardscaler'" in line for line in pipe[-1].guarantee_.assumptions)
-        released = pipe[-1].to_released()
-        assert released.guarantee.assumptions == pipe[-1].guarantee_.assumptions
+        promise = pipe[-1].guarantee_
+        assert "'standardscaler'" in promise.failures[0]
+        assert pipe[-1].to_released().guarantee.failures == promise.failures
 
 
 def test_the_warning_does_not_depend_on_rows(rows: Any) -> None:
@@ -182,10 +191,15 @@ def bits() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 @pytest.mark.parametrize("step", LEARNING + LEARNING_NOTHING, ids=lambda step: type(step).__name__)
 def test_steps_that_learn_are_named(bits: Any, step: Any) -> None:
-    messages = warnings_of(Pipeline([("before", step), ("model", model())]).fit, *bits)
+    pipe = Pipeline([("before", step), ("model", model())])
+    messages = warnings_of(pipe.fit, *bits)
     if step in LEARNING_NOTHING:
         assert messages == []
+        assert pipe[-1].guarantee_.state == "holds"
     else:
+        # What a step of the user's own does is not known.
+        is_known = type(step).__module__.startswith("sklearn")
+        assert pipe[-1].guarantee_.state == ("does not hold" if is_known else "holds if")
         (message,) = messages
         assert "The step learns from the private rows" in message
         assert f": 'before' ({type(step).__name__}). " in message
@@ -217,7 +231,7 @@ def test_steps_that_learn_are_found_however_deep(bits: Any, wrap: Any, name: str
         lambda one: StackingClassifier([("one", one)], cv=2),
         lambda one: SelfTrainingClassifier(one, max_iter=1),
         lambda one: SequentialFeatureSelector(one, n_features_to_select=1, cv=2),
-        lambda one: GridSearchCV(one, {"epsilon": [1.0]}, cv=2),
+        lambda one: GridSearchCV(one, {"epsilon": [1.0, 2.0]}, cv=2),
     ],
 )
 def test_what_learns_around_the_fit_is_named(rows: Any, wrap: Any) -> None:
@@ -232,11 +246,121 @@ def test_what_learns_around_the_fit_is_named(rows: Any, wrap: Any) -> None:
     assert warnings_of(importances.fit, *rows) == []
 
 
+def paid_score(estimator: Any, X: Any, y: Any) -> float:
+    return float(estimator.epsilon)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "epsilons", "state"),
+    [
+        (None, [1.0, 2.0], "does not hold"),
+        ("accuracy", [1.0, 2.0], "does not hold"),
+        (paid_score, [1.0, 2.0], "holds if"),
+        (None, [1.0], "holds"),
+    ],
+)
+def test_what_a_search_chose_by_exact_scores_holds_nothing(
+    rows: Any, scoring: Any, epsilons: list[float], state: str
+) -> None:
+    for one in (model(), make_pipeline(Normalizer(), model())):
+        name = "epsilon" if isinstance(one, DPExplainableBoostingClassifier) else "__epsilon"
+        name = name if name == "epsilon" else f"dpexplainableboostingclassifier{name}"
+        search = GridSearchCV(one, {name: epsilons}, scoring=scoring, cv=2)
+        warnings_of(search.fit, *rows)
+        best = search.best_estimator_
+        assert (best if name == "epsilon" else best[-1]).guarantee_.state == state
+        # Fitted once more, its candidates are not its choice of before.
+        assert len(warnings_of(search.fit, *rows)) == (state != "holds")
+
+
+def test_wrappers_leave_conditions_or_failures(rows: Any) -> None:
+    """What is learned beside a model may stay unpublished; what it was given may not."""
+    calibrated = CalibratedClassifierCV(model(), cv=2)
+    stacked = StackingClassifier([("one", DecisionTreeClassifier())], model(), cv=2)
+    tuned = TunedThresholdClassifierCV(model(epsilon=1000.0), cv=2)
+    boosted = AdaBoostClassifier(model(epsilon=1000.0, privacy_weight_max=1.0), n_estimators=1)
+    for wrapper in (calibrated, stacked, tuned, boosted):
+        warnings_of(wrapper.fit, *rows)
+    promise = calibrated.calibrated_classifiers_[0].estimator.guarantee_
+    assert promise.conditions == (
+        "nothing that CalibratedClassifierCV learned around this fit is published",
+    )
+    assert "predictions of models" in stacked.final_estimator_.guarantee_.failures[0]
+    assert tuned.estimator_.guarantee_.state == "holds if"
+    assert boosted.estimators_[0].guarantee_.state == "does not hold"
+
+
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.thorough)])
+def test_workers_of_scikit_learn_know_what_started_them_or_say_that_they_do_not(
+    rows: Any, backend: str
+) -> None:
+    # A process takes seconds to begin.
+    parts = [("one", model()), ("two", model())][: 2 if backend == "threading" else 1]
+    vote = VotingClassifier(parts, n_jobs=2)
+    pipe = make_pipeline(StandardScaler(), vote)
+    with joblib.parallel_backend(backend):
+        warnings_of(pipe.fit, *rows)
+    promises = [one.guarantee_ for one in vote.estimators_]
+    if backend == "threading":
+        assert all("StandardScaler" in promise.failures[0] for promise in promises)
+    else:
+        assert all("started this worker" in promise.conditions[0] for promise in promises)
+
+
+def test_other_threads_are_no_concern_of_an_honest_fit(rows: Any) -> None:
+    """A pipeline that learns runs in another thread, on other rows, at the same time."""
+    X, y = rows
+    learns, fitted = threading.Event(), threading.Event()
+
+    def wait(table: Any) -> Any:
+        learns.set()
+        assert fitted.wait(60)
+        return table
+
+    busy = make_pipeline(StandardScaler(), FunctionTransformer(wait), Normalizer())
+    other = threading.Thread(target=busy.fit, args=(X.copy(), y.copy()))
+    other.start()
+    assert learns.wait(60)
+    vote = VotingClassifier([("one", model()), ("two", model())], n_jobs=2)
+    with joblib.parallel_backend("threading"):
+        messages = warnings_of(vote.fit, X, y)
+    fitted.set()
+    other.join()
+    assert messages == []
+    assert {one.guarantee_.state for one in vote.estimators_} == {"holds"}
+
+
+def test_starting_scores_and_exact_scores_are_conditions(rows: Any, tmp_path: Any) -> None:
+    X, y = rows
+    started = model().fit(X, y, init_score=np.zeros(len(y)))
+    assert "each row's init_score" in started.guarantee_.conditions[0]
+    maps = DPLocallyLinearClassifier(schema=SCHEMA, epochs=1)
+    for scored in (model().fit(X, y), maps.fit(X, y)):
+        assert scored.guarantee_.state == "holds"
+        assert scored.score(X, y) == scored.score(X, y) == np.mean(scored.predict(X) == y)
+        (condition,) = scored.guarantee_.conditions
+        assert "score()" in condition
+        scored.save(tmp_path / "model.json")
+        assert load_model(tmp_path / "model.json").guarantee_.conditions == (condition,)
+        assert clone(scored).fit(X, y).guarantee_.state == "holds"
+
+
+def test_the_ledger_knows_what_the_fit_saw(rows: Any) -> None:
+    ledger = PrivacyLedger.in_memory()
+    ledger.create_budget("a", epsilon=9, delta=1e-5)
+    one = model(ledger=ledger, dataset="a")
+    warnings_of(make_pipeline(StandardScaler(), clone(one)).fit, *rows)
+    one.fit(*rows)
+    first, second = ledger.to_dict("a")["datasets"][0]["requests"]
+    assert "StandardScaler" in first["failures"][0]
+    assert not second["failures"]
+
+
 def test_a_search_inside_a_pipeline_sees_the_steps_outside(rows: Any) -> None:
-    search = GridSearchCV(model(), {"epsilon": [1.0]}, cv=2)
+    search = GridSearchCV(model(), {"epsilon": [1.0, 2.0]}, cv=2)
     messages = warnings_of(make_pipeline(StandardScaler(), search).fit, *rows)
-    assert len(messages) == 3
-    assert ["GridSearchCV" in message for message in messages] == [False, False, True]
+    assert len(messages) == 5
+    assert ["GridSearchCV" in message for message in messages] == [False] * 4 + [True]
     inner = make_pipeline(SelectKBest(k=2), model())
     outer = make_pipeline(StandardScaler(), VotingClassifier([("one", inner)]))
     (message,) = warnings_of(outer.fit, *rows)
@@ -282,7 +406,8 @@ def test_a_pipeline_that_cannot_be_read_is_warned_of_and_fits(rows: Any) -> None
             final.fit(X, y)
             return self
 
-    (message,) = warnings_of(Odd([("model", model())]).fit, *rows)
+    odd = Odd([("model", model())])
+    (message,) = warnings_of(odd.fit, *rows)
     assert "Odd, which has unreadable steps" in message
 
 
