@@ -14,6 +14,7 @@ from interpret_dp._documents import (
     unsealed,
     write_file,
 )
+from interpret_dp._validate import check_real
 from interpret_dp.audit.results import AttackLine, ReplayLine, to_markdown
 
 __all__ = ["BEGIN", "END", "from_json", "put_into_page"]
@@ -42,6 +43,7 @@ def from_json(text: str | bytes) -> list[AttackLine | ReplayLine]:
         replays = []
         for line in document["replays"]:
             check_keys("A replay", line, kinds_of(ReplayLine))
+            check_real("worst_ratio", line["worst_ratio"], low=0, high=1e100)
             replays.append(ReplayLine(**(line | {"violations": tuple(line["violations"])})))
     except ValueError as error:
         raise ValueError(

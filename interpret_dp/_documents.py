@@ -16,6 +16,7 @@ import math
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -175,7 +176,9 @@ def check_keys(
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "text": lambda value: isinstance(value, str) and is_encodable(value),
     "integer": lambda value: isinstance(value, Integral) and not isinstance(value, bool),
-    "number": lambda value: isinstance(value, Real) and not isinstance(value, bool),
+    "number": lambda value: (
+        isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    ),
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
     "list": lambda value: isinstance(value, list | tuple),

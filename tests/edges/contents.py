@@ -206,19 +206,16 @@ def _read_ledger(document: Any) -> Any:
         fields |= {"number": len(entries) + 1, "previous": entries[-1].hash if entries else GENESIS}
         entries.append(Entry.from_row(fields).sealed())
     log = Running().extended(entries)
-    return [log.account(entry.dataset) for entry in entries if entry.dataset]
-
-
-def _use_accounts(accounts: Any) -> None:
-    for account in accounts:
-        json.dumps([account_document(account), oversight_document(account)])
+    # Details and events are read where they are used.
+    accounts = [log.account(entry.dataset) for entry in entries if entry.dataset]
+    return json.dumps([[account_document(one), oversight_document(one)] for one in accounts])
 
 
 @cache
 def contents(name: str) -> Contents:
     """Return the documents of a kind."""
     if name == "ledger":
-        return Contents(_ledger_document(), _read_ledger, _use_accounts, above=2)
+        return Contents(_ledger_document(), _read_ledger, lambda accounts: None, above=2)
     if name == "audit":
         read = lambda document: from_json(json.dumps(document))  # noqa: E731
         return Contents(json.loads(to_json(LINES)), read, lambda lines: to_markdown(lines) and None)

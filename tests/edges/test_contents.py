@@ -39,6 +39,8 @@ def outcome(name: str, path: Path_, value: Any) -> str:
             if not BARE.search(str(error)):
                 return "refused"
             fault = str(error)
+        except Exception as error:
+            fault = f"{type(error).__name__}: {error}"
         else:
             try:
                 said = kind.use(found)

@@ -211,8 +211,9 @@ class Entry:
             value = row[name]
             if type(value) not in _FIELD_TYPES[kind]:
                 fault = f"of type {type(value).__name__}"
-            elif isinstance(value, float) and not 0 <= value <= _LARGEST.get(name, _MOST):
-                fault = f"{value!r}; it must be between 0 and {_LARGEST.get(name, _MOST):g}"
+            elif isinstance(value, float) and not (value == 0 or _is_within(name, value)):
+                least, most = _LIMITS.get(name, _ANY)
+                fault = f"{value!r}; it must be 0, or from {least:g} to {most:g}"
             elif name == "time" and not _is_date(value[:10]):
                 fault = f"{value!r}; it must be a date, or a moment, as ISO 8601 text"
             else:
@@ -224,6 +225,11 @@ class Entry:
         return cls(**row)
 
 
+def _is_within(name: str, value: float) -> bool:
+    least, most = _LIMITS.get(name, _ANY)
+    return least <= value <= most
+
+
 def _is_date(text: str) -> bool:
     try:
         return not text or bool(datetime.date.fromisoformat(text))
@@ -231,8 +237,11 @@ def _is_date(text: str) -> bool:
         return False
 
 
-_LARGEST = {"mu": 1 / SMALLEST_MU, "delta": 1.0, "epsilon_delta": 1.0}
-_MOST = sys.float_info.max
+_ANY = (0.0, sys.float_info.max)
+_LIMITS = {
+    "mu": (SMALLEST_MU, 1 / SMALLEST_MU),
+    **dict.fromkeys(("delta", "epsilon_delta"), (0.0, 1.0)),
+}
 _FIELDS = {field.name: str(field.type) for field in dataclasses.fields(Entry)}
 # An empty cell is the empty text, or nothing where an entry may have nothing.
 _READ_CELL: dict[str, Callable[[str], Any]] = {

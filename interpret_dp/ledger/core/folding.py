@@ -132,6 +132,11 @@ def _open_book(books: dict[str, _Book], accounts: Mapping[str, Account], name: s
 
 def _set_budget(book: _Book, entry: Entry) -> None:
     book.acts.append(entry)
+    if entry.epsilon is None or not entry.epsilon_delta:
+        raise LedgerError(
+            f"Entry {entry.number} of the ledger is damaged: it sets a budget of epsilon "
+            f"{entry.epsilon} at delta {entry.epsilon_delta}. {_ADVICE}"
+        )
     old = book.budget
     expires, since = entry.details.get("expires"), entry.number
     if entry.kind == "raise" and old is not None:
