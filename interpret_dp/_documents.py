@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NoReturn
 from uuid import uuid4
@@ -176,9 +176,7 @@ def check_keys(
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "text": lambda value: isinstance(value, str) and is_encodable(value),
     "integer": lambda value: isinstance(value, Integral) and not isinstance(value, bool),
-    "number": lambda value: (
-        isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-    ),
+    "number": lambda value: type(value) is not bool and _is_finite(value),
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
     "list": lambda value: isinstance(value, list | tuple),
@@ -258,6 +256,10 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufef
 def printable(text: str) -> str:
     """Return a text with its escape, as JSON has it, for each character that pages may not hold."""
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) <= sys.float_info.max
 
 
 def _is_moment(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -229,4 +230,4 @@ def plain_value(value: Any) -> Any:
         return [plain_value(entry) for entry in value]
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    return str(value)
+    return float(value) if isinstance(value, Real) else str(value)

@@ -28,7 +28,7 @@ from interpret_dp.editor.state import (
     whole_term,
 )
 from interpret_dp.released import AdditiveModel, EditRecord
-from interpret_dp.released.terms import frozen
+from interpret_dp.released.arrays import frozen
 
 FloatArray = NDArray[np.float64]
 

@@ -145,8 +145,6 @@ def recorded(model: AdditiveModel, index: int, entry: Mapping[str, Any]) -> Oper
         If a part is missing, of another type, or does not fit the model.
     """
     kind = check_choice("kind", entry["kind"], KINDS)
-    if not isinstance(entry["recentre"], bool):
-        raise TypeError(f"recentre is {entry['recentre']!r}; it must be true or false")
     feature = model.subject(model.terms[index])
     bins = _recorded_numbers("bins", entry["bins"], feature.n_codes)
     classes = _recorded_numbers("classes", entry["classes"], len(model.intercept))
@@ -164,8 +162,8 @@ def recorded_rows(entry: Mapping[str, Any]) -> int:
 
 
 def _recorded_numbers(name: str, numbers: Any, size: int) -> tuple[int, ...]:
-    if not isinstance(numbers, list) or not numbers:
-        raise TypeError(f"{name} is {numbers!r}; it must be a list of indices that is not empty")
+    if not numbers:
+        raise ValueError(f"{name} is {numbers!r}; it must be a list of indices that is not empty")
     chosen = tuple(check_int(f"an index in {name}", n, low=0, high=size - 1) for n in numbers)
     if chosen != tuple(sorted(set(chosen))):
         raise ValueError(f"{name} is {numbers!r}; indices must increase")

@@ -21,8 +21,8 @@ from interpret_dp.editor.curves import (
     line,
     smooth,
 )
+from interpret_dp.released.arrays import LARGEST_SCORE
 from interpret_dp.released.isotonic import isotonic, positive_weights
-from interpret_dp.released.terms import LARGEST_SCORE
 
 FloatArray = NDArray[np.float64]
 

@@ -23,15 +23,13 @@ from interpret_dp._documents import (
 )
 from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.released.arrays import LARGEST_COUNT, LARGEST_SCORE, frozen
 from interpret_dp.released.edits import EditRecord
 from interpret_dp.released.terms import (
-    LARGEST_COUNT,
-    LARGEST_SCORE,
     OPTIONAL_KEYS,
     AdditiveFeature,
     AdditiveTerm,
     FeaturePair,
-    frozen,
     read_term,
     term_document,
 )
@@ -178,14 +176,10 @@ class AdditiveModel:
                     f"The term of {subject.name!r} has {len(term.scores)} scores; its bins need "
                     f"{subject.n_codes}."
                 )
-        for names in (
-            [feature.name for feature in self.features],
-            [self.subject(term).name for term in self.terms],
-        ):
-            if len(set(names)) < len(names):
-                raise ValueError(
-                    f"The features or terms are named {names}; each needs its own name."
-                )
+        names = [self.subject(term).name for term in self.terms]
+        for given in ([feature.name for feature in self.features], names):
+            if len(set(given)) < len(given):
+                raise ValueError(f"Terms or features are {given}; each needs its own name.")
         if self.target is not None:
             if not isinstance(self.target, str):
                 raise TypeError(f"target is {self.target!r}; it must be a name or None.")

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
 from interpret_dp._validate import check_int
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.released.arrays import LARGEST_COUNT, frozen
 from interpret_dp.released.copula import (
     ColumnDependence,
     copula_correlations,
     copula_places,
     half_signs,
 )
-from interpret_dp.released.terms import LARGEST_COUNT, AdditiveFeature, frozen
+from interpret_dp.released.terms import AdditiveFeature
 from interpret_dp.schema import Continuous, Integer, Schema
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.released.terms import LARGEST_COUNT, frozen
+from interpret_dp.released.arrays import LARGEST_COUNT, frozen
 
 FloatArray = NDArray[np.float64]
 

@@ -29,8 +29,8 @@ from interpret_dp._documents import (
 from interpret_dp._validate import check_choice, check_int, check_real, check_sequence
 from interpret_dp.accounting.guarantee import MOST_CENTRED_BEFORE, VOID_CENTRE, Guarantee
 from interpret_dp.exceptions import PrivacyWarning
+from interpret_dp.released.arrays import LARGEST_COUNT, frozen
 from interpret_dp.released.scattering import Scattering
-from interpret_dp.released.terms import LARGEST_COUNT, frozen
 from interpret_dp.schema import Categorical, Schema, interpret_type, level_labels
 
 FloatArray = NDArray[np.float64]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from statistics import NormalDist
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._documents import check_keys, check_kinds
 from interpret_dp._validate import check_int, check_real
+from interpret_dp.released.arrays import LARGEST_COUNT, LARGEST_SCORE, frozen
 from interpret_dp.released.intervals import Band, assisted_interval
 from interpret_dp.schema import Categorical, Continuous, Integer, interpret_type, level_labels
 from interpret_dp.schema.declarations import integer_ranges
@@ -36,66 +35,6 @@ OPTIONAL_KEYS = {
 
 # Keys that a term and what it was before its edits have in common.
 _SHARED = ("feature", "partner", "weights")
-
-
-LARGEST_COUNT, LARGEST_SCORE = 1e30, 1e120
-"""Sizes that no released count and no score exceeds: sums of their squares stay finite."""
-
-
-def frozen(
-    values: Any,
-    shape: tuple[int, ...] | None,
-    what: str,
-    *,
-    order: Literal["K", "C"] = "K",
-    low: float = -math.inf,
-    largest: float = sys.float_info.max,
-) -> FloatArray:
-    """Return an immutable float copy of the expected shape, or raise.
-
-    Parameters
-    ----------
-    values : array-like
-        Numbers; no bools, and no texts that say numbers.
-    shape : tuple of int, or None
-        None: any.
-    what : str
-        For messages.
-    order : {"K", "C"}
-    low, largest : float
-        The lowest value, and the largest size of one.
-
-    Raises
-    ------
-    ValueError
-        If they are something else, or out of range.
-    """
-    wanted = "of one shape" if shape is None else f"of shape {shape}"
-    try:
-        if not _are_numbers(values):
-            raise TypeError
-        array = np.array(values, dtype=np.float64, order=order)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{what} must be numbers {wanted}.") from None
-    if shape is not None and array.shape != shape:
-        raise ValueError(f"{what} has shape {array.shape}; it must have shape {shape}.")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{what} has values that are not finite; all must be.")
-    if (np.abs(array) > largest).any() or (array < low).any():
-        lowest = f"at least {low:g} and " if low > -math.inf else ""
-        raise ValueError(
-            f"{what} has values out of range; they must be {lowest}at most {largest:g} in size."
-        )
-    array.setflags(write=False)
-    return array
-
-
-def _are_numbers(values: Any) -> bool:
-    if isinstance(values, np.ndarray):
-        return values.dtype.kind in "iuf"
-    if isinstance(values, list | tuple):
-        return all(map(_are_numbers, values))
-    return isinstance(values, Real) and not isinstance(values, bool)
 
 
 @dataclass(frozen=True, eq=False)
