@@ -33,7 +33,7 @@ def from_json(text: str | bytes) -> list[AttackLine | ReplayLine]:
     try:
         document = parse_json(text, "audit.json")
         keys = {"interpret_dp": "text", "attacks": "list of objects", "replays": "list of objects"}
-        check_keys("audit.json", document, keys, optional={SEAL: "text"})
+        check_keys("audit.json", document, keys, optional=(SEAL,))
         document = unsealed(document, "audit.json")
         attacks: list[AttackLine | ReplayLine] = []
         for line in document["attacks"]:
