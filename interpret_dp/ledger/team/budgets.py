@@ -182,6 +182,8 @@ class LedgerBudgets(LedgerReader):
         """Give a budget a new end and begin a new period; earlier spending counts as before.
 
         The limits stay what they are: a renewal gives time, and :meth:`raise_budget` gives room.
+        Whether the new end has passed is read off this machine's clock and the dates of entries
+        after the renewal. So it mends the date that a clock which ran ahead left in the log.
         Reports tell what was spent in the period, beside the total.
 
         Parameters
