@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec, open_table
 from interpret_dp.schema.cells import in_chunks, numbers_of
-from interpret_dp.schema.containers import Values, elements_of, open_column
+from interpret_dp.schema.containers import Values, open_column
 from interpret_dp.schema.kinds import refuse_texts
+from interpret_dp.schema.lists import elements_of, entries_of
 
 INIT_SCORE_ASSUMPTION = (
     "each row's init_score was computed from that row alone, to the last bit, by what is public or "
@@ -110,8 +111,9 @@ def _model_scores(
 
 def _numbers(scores: Any, shape: tuple[int, int], task: str) -> NDArray[np.float64]:
     """Read scores in any container, each cell by itself."""
-    if isinstance(scores, list | tuple) and shape[1] > 1:
-        return _rows_of_lists(scores, shape, task)
+    entries = entries_of(scores)
+    if entries is not None and shape[1] > 1:
+        return _rows_of_lists(entries, shape, task)
     is_table = hasattr(scores, "columns") or getattr(scores, "ndim", 1) > 1
     if is_table:
         table = open_table(scores)

@@ -30,6 +30,7 @@ from interpret_dp.schema.containers import (
 )
 from interpret_dp.schema.declarations import PrivacyUnit
 from interpret_dp.schema.kinds import kind_of
+from interpret_dp.schema.lists import whole_rows
 
 Key: TypeAlias = str | int | float | Decimal
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -286,7 +287,7 @@ def open_people(
     TypeError, SchemaError
         If one has another form, or it is not clear which rows are one unit's.
     """
-    source = read_source(X)
+    source = read_source(whole_rows(X, feature_names))
     if isinstance(unit, str):
         raise TypeError(
             f"unit is {unit!r} (str); it must hold the identifier of each row. Name a column in "

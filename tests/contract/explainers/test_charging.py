@@ -361,14 +361,16 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
         for X, said in (
             (np.zeros(()), "0D"),
             (np.zeros(3), "1D"),
-            ([1, 2], "1D"),
             (pd.Series([1.0]), "1D"),
             (np.zeros((2, 0)), "0 feature"),
-            ([], "0 feature"),
-            ([[1], [1, 2]], "length"),
             (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a'"),
             (pl.DataFrame({"a": [0.0, 1.0]}).lazy(), "Run its query first"),
         )
+    ),
+    # The columns of rows to evaluate are those of the models.
+    *(
+        (ONE_EACH[:-1], {"X": X, "feature_names": None}, SchemaError, said)
+        for X, said in (([1, 2], "1D"), ([], "0 feature"))
     ),
     *(
         (ONE_EACH, {"X": frame().assign(a=KINDS[kind](RNG, N_ROWS))}, OURS, "'a'")
