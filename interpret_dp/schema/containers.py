@@ -30,9 +30,9 @@ from interpret_dp.schema.columns import (
 from interpret_dp.schema.declarations import check_text
 from interpret_dp.schema.lists import (
     cells_of_rows,
-    elements_of,
     entries_of,
     object_array,
+    row_of,
     wanted_names,
 )
 
@@ -120,8 +120,8 @@ def _read_one_column(role: str, values: Any) -> Source:
 
 def _only_element(cell: Any) -> Any:
     """Return what a row of one column holds; any other cell is itself. Never raises."""
-    elements = elements_of(cell)
-    return elements[0] if len(elements) == 1 else cell
+    row = row_of(cell)
+    return row[0] if row is not None and len(row) == 1 else cell
 
 
 def is_dask(values: Any) -> bool:

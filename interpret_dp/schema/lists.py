@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -19,17 +19,6 @@ _NO_ROWS = (
     "Expected 2D array, got 1D array instead: a list must hold rows, each a list of cells. Reshape "
     "your data: write [[1], [2]] for two rows of one column, [[1, 2]] for one row of two."
 )
-
-
-def elements_of(cell: Any) -> Sequence[Any]:
-    """Return the cells of a row that is one entry of a list; none if it is no row. Never raises."""
-    if not isinstance(cell, list | tuple | np.ndarray):
-        return ()
-    try:
-        return list(cell)
-    except Exception:
-        # An array without axes, such as a masked cell, or a class of the user's own.
-        return ()
 
 
 def entries_of(values: Any) -> Sequence[Any] | None:
@@ -79,7 +68,7 @@ def whole_rows(
     entries = entries_of(X)
     if entries is None or isinstance(X, _WholeRows):
         return X
-    rows = [_row(entry) for entry in entries]
+    rows = [row_of(entry) for entry in entries]
     lengths = Counter(-1 if row is None else len(row) for row in rows)
     width = max(lengths, key=lambda length: (lengths[length], length), default=0)
     if feature_names is not None:
@@ -108,10 +97,10 @@ def cells_of_rows(rows: Sequence[Any]) -> Objects:
     return cells.reshape(len(whole), whole.n_columns)
 
 
-def _row(entry: Any) -> Sequence[Any] | None:
+def row_of(entry: Any) -> Sequence[Any] | None:
     """Return the cells of an entry of a list; None if it is no row. Never raises."""
     try:
-        if isinstance(entry, str | bytes | Mapping) or getattr(entry, "ndim", 1) != 1:
+        if isinstance(entry, str | bytes | Mapping | Set) or getattr(entry, "ndim", 1) != 1:
             return None
         # A black box gets lists and arrays as they are.
         is_plain = type(entry) in (list, tuple, np.ndarray)

@@ -168,6 +168,7 @@ START = np.zeros(N_ROWS)
 WEIGHTED = {"sample_weight": np.ones(N_ROWS)}
 UNLIKE = LogisticRegression().fit([[0.0, 0], [1, 1]], ["a", "b"])
 UNLABELLED = Schema(FEATURES)
+INTERVALS = {"X": frame().assign(b=pd.interval_range(0, N_ROWS)), "schema": None}
 ACROSS = Schema(default=Continuous(0, 1))
 LESS = Schema({"a": Continuous(0, 1)})
 ONE_LABEL = Schema(FEATURES, target=Categorical([1]))
@@ -367,6 +368,7 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
             (pl.DataFrame({"a": [0.0, 1.0]}).lazy(), "Run its query first"),
         )
     ),
+    (("binary", "maps", "background", "lime"), INTERVALS, SchemaError, "edges off the rows.*declare"),
     # The columns of rows to evaluate are those of the models.
     *(
         (ONE_EACH[:-1], {"X": X, "feature_names": None}, SchemaError, said)
