@@ -114,8 +114,7 @@ def _numbers(scores: Any, shape: tuple[int, int], task: str) -> NDArray[np.float
     if shape[1] > 1:
         # In a list, a row without as many cells starts from zeros.
         scores = whole_rows(scores, (None,) * shape[1])
-    is_list_of_rows = isinstance(scores, list | tuple) and shape[1] > 1
-    is_table = is_list_of_rows or hasattr(scores, "columns") or getattr(scores, "ndim", 1) > 1
+    is_table = hasattr(scores, "columns") or getattr(scores, "ndim", 1) > 1
     if is_table:
         table = open_table(scores)
         columns = [table.column(index) for index in range(len(table.names))]

@@ -15,6 +15,8 @@ from interpret_dp.exceptions import SchemaError
 
 Objects: TypeAlias = npt.NDArray[np.object_]
 
+# Most entries are of these types, of which the first two are rows.
+_PLAIN = frozenset({list, tuple, str, int, float, bool, type(None)})
 _NO_ROWS = (
     "Expected 2D array, got 1D array instead: a list must hold rows, each a list of cells. Reshape "
     "your data: write [[1], [2]] for two rows of one column, [[1, 2]] for one row of two."
@@ -35,6 +37,7 @@ def entries_of(values: Any) -> Sequence[Any] | None:
 class _WholeRows(list[Any]):
     """Rows of ``n_columns`` cells each, even if there is none."""
 
+    ndim = 2
     n_columns = 0
 
 
@@ -99,12 +102,14 @@ def cells_of_rows(rows: Sequence[Any]) -> Objects:
 
 def row_of(entry: Any) -> Sequence[Any] | None:
     """Return the cells of an entry of a list; None if it is no row. Never raises."""
+    kind = type(entry)
+    if kind in _PLAIN:
+        return entry if kind in (list, tuple) else None
     try:
         if isinstance(entry, str | bytes | Mapping | Set) or getattr(entry, "ndim", 1) != 1:
             return None
-        # A black box gets lists and arrays as they are.
-        is_plain = type(entry) in (list, tuple, np.ndarray)
-        return entry if is_plain else [*entry] if hasattr(entry, "__len__") else None
+        # A black box gets arrays as they are.
+        return entry if kind is np.ndarray else [*entry] if hasattr(entry, "__len__") else None
     except Exception:
         # A class of the user's own, or what has no entries.
         return None

@@ -77,6 +77,7 @@ def outcome(name: str, X: Any, y: Any = TARGET, **given: Any) -> Any:
     return found, [str(warning.message) for warning in caught]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("name", names(only=(*ONE_EACH, "lime")))
 def test_a_row_of_another_form_is_an_empty_row(name: str, container: str) -> None:

@@ -368,7 +368,7 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
             (pl.DataFrame({"a": [0.0, 1.0]}).lazy(), "Run its query first"),
         )
     ),
-    (("binary", "maps", "background", "lime"), INTERVALS, SchemaError, "edges off the rows.*declare"),
+    (("binary", "maps", "background", "lime"), INTERVALS, SchemaError, "edges off.*declare"),
     # The columns of rows to evaluate are those of the models.
     *(
         (ONE_EACH[:-1], {"X": X, "feature_names": None}, SchemaError, said)
