@@ -16,6 +16,8 @@ from interpret_dp.schema import Continuous, FeatureSpec
 from interpret_dp.schema.cells import numbers_of
 from interpret_dp.schema.containers import read_source
 
+# By the kinds of NumPy.
+_WIDEST: dict[str, Any] = {"i": np.int64, "u": np.int64, "f": np.float64}
 # Place of each column, which copies keep their cell, and the cells of the others.
 _Changes = list[tuple[int, NDArray[np.bool_], NDArray[Any]]]
 
@@ -59,7 +61,7 @@ def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
     ----------
     X : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
         Of which names, types and shapes are looked at, and no cell; nor which categories a type
-        lists, or how long its texts are, since these may come from the rows.
+        lists, or how wide its texts and numbers are, since these may come from the rows.
     specs : mapping of str to Continuous or Categorical
         Of columns of X, in its order where it has no names. A number is in the middle of its
         bounds, a category has its first level; cells of other columns are missing.
@@ -70,9 +72,9 @@ def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
     if isinstance(X, np.ndarray):
         # The type without its length: that of texts is the longest one's.
         row = np.array([*cells.values()], dtype=object).reshape(1, *X.shape[1:])
-        return row.astype(X.dtype.type)
+        return row.astype(_WIDEST.get(X.dtype.kind, X.dtype.type))
     if hasattr(X, "tocsr"):
-        return type(X)(np.array([list(cells.values())], dtype=X.dtype))
+        return type(X)(np.array([list(cells.values())], _WIDEST.get(X.dtype.kind, X.dtype)))
     import narwhals as nw
     import pandas as pd
 
@@ -83,7 +85,9 @@ def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
     columns = {}
     for name, dtype in frame.collect_schema().items():
         cell = _of_kind(cells.get(name), is_integer=dtype.is_integer())
-        kind = nw.Categorical() if dtype == nw.Enum else dtype
+        is_float = dtype.is_float() or dtype.is_decimal()
+        kind = nw.Int64() if dtype.is_integer() else nw.Float64() if is_float else dtype
+        kind = nw.Categorical() if dtype == nw.Enum else kind
         columns[name] = nw.new_series(name, [cell], backend=frame.implementation).cast(kind)
     return nw.from_dict(columns).to_native()
 
@@ -100,6 +104,8 @@ def _typed(cell: Any, dtype: Any) -> Any:
     if isinstance(dtype, pd.CategoricalDtype):
         # Its own categories may come from private rows.
         dtype = pd.CategoricalDtype([] if cell is None else [cell], dtype.ordered)
+    if isinstance(dtype, np.dtype):
+        dtype = _WIDEST.get(dtype.kind, dtype)
     try:
         return pd.Series([cell], dtype=dtype)
     except (TypeError, ValueError):
