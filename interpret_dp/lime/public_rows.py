@@ -7,6 +7,7 @@ dtypes as they were, as far as these can hold the new cells.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,6 @@ from interpret_dp.schema import Continuous, FeatureSpec
 from interpret_dp.schema.cells import numbers_of
 from interpret_dp.schema.containers import read_source
 
-# By the kinds of NumPy.
-_WIDEST: dict[str, Any] = {"i": np.int64, "u": np.int64, "f": np.float64}
 # Place of each column, which copies keep their cell, and the cells of the others.
 _Changes = list[tuple[int, NDArray[np.bool_], NDArray[Any]]]
 
@@ -72,9 +71,9 @@ def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
     if isinstance(X, np.ndarray):
         # The type without its length: that of texts is the longest one's.
         row = np.array([*cells.values()], dtype=object).reshape(1, *X.shape[1:])
-        return row.astype(_WIDEST.get(X.dtype.kind, X.dtype.type))
+        return _held(row, np.dtype(X.dtype.type))
     if hasattr(X, "tocsr"):
-        return type(X)(np.array([list(cells.values())], _WIDEST.get(X.dtype.kind, X.dtype)))
+        return type(X)(_held(np.array([list(cells.values())], dtype=object), X.dtype))
     import narwhals as nw
     import pandas as pd
 
@@ -85,10 +84,11 @@ def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
     columns = {}
     for name, dtype in frame.collect_schema().items():
         cell = _of_kind(cells.get(name), is_integer=dtype.is_integer())
-        is_float = dtype.is_float() or dtype.is_decimal()
-        kind = nw.Int64() if dtype.is_integer() else nw.Float64() if is_float else dtype
-        kind = nw.Categorical() if dtype == nw.Enum else kind
-        columns[name] = nw.new_series(name, [cell], backend=frame.implementation).cast(kind)
+        kind = nw.Categorical() if dtype == nw.Enum else dtype
+        columns[name] = nw.new_series(name, [cell], backend=frame.implementation)
+        # Whether a type is too narrow for the cell may come from the rows.
+        with suppress(Exception):
+            columns[name] = columns[name].cast(kind)
     return nw.from_dict(columns).to_native()
 
 
@@ -104,12 +104,20 @@ def _typed(cell: Any, dtype: Any) -> Any:
     if isinstance(dtype, pd.CategoricalDtype):
         # Its own categories may come from private rows.
         dtype = pd.CategoricalDtype([] if cell is None else [cell], dtype.ordered)
-    if isinstance(dtype, np.dtype):
-        dtype = _WIDEST.get(dtype.kind, dtype)
     try:
-        return pd.Series([cell], dtype=dtype)
-    except (TypeError, ValueError):
+        with np.errstate(over="raise"):
+            return pd.Series([cell], dtype=dtype)
+    except (TypeError, ValueError, ArithmeticError):
         return pd.Series([cell])
+
+
+def _held(cells: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return cells in a dtype; numbers for which it is too narrow in the widest of its kind."""
+    try:
+        with np.errstate(over="raise"):
+            return cells.astype(dtype)
+    except ArithmeticError:
+        return cells.astype(np.float64 if dtype.kind == "f" else np.int64)
 
 
 def _of_kind(cell: Any, *, is_integer: bool) -> Any:
