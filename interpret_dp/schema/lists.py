@@ -55,7 +55,7 @@ def whole_rows(
     X : object
         As ``fit`` takes it.
     feature_names : sequence of str or None, default=None
-        Their number is that of the columns. None: the length that most rows have is, the larger of
+        Their number is that of the columns. None: the most frequent length is, the larger of
         two if these are equally frequent. Then, as with the shape of an array, tables of different
         numbers of columns are no neighbours (docs/proofs/encoding.md).
     are_public : bool, default=False
