@@ -40,6 +40,7 @@ from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Schema
 from interpret_dp.schema.containers import name_of_column
 from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredContinuous
 from interpret_dp.schema.kinds import kind_of, kinds_of
+from interpret_dp.schema.lists import whole_rows
 from interpret_dp.schema.partial import partial_schema_from_arguments
 
 _MECHANISM = "discrete Gaussian noise on integer sums, exactly sampled; one mu split by squares"
@@ -136,6 +137,8 @@ def open_request(
     if collections is not None:
         # From here on a table of the same form, without rows.
         X, y, sample_weight, init_score, unit = collections.form_of(given)
+    # A model in init_score gets the rows as they are read here.
+    X = whole_rows(X, estimator.feature_names)
     rows, privacy_unit = open_rows(
         X,
         y,

@@ -7,7 +7,7 @@ after it was taken into account, and the sensitivity stays what it is (docs/proo
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec, open_table
 from interpret_dp.schema.cells import in_chunks, numbers_of
-from interpret_dp.schema.containers import Values, elements_of, open_column
+from interpret_dp.schema.containers import Values, open_column
 from interpret_dp.schema.kinds import refuse_texts
+from interpret_dp.schema.lists import whole_rows
 
 INIT_SCORE_CONDITION = (
     "each row's init_score was computed from that row alone, to the last bit, by what is public or "
@@ -110,8 +111,9 @@ def _model_scores(
 
 def _numbers(scores: Any, shape: tuple[int, int], task: str) -> NDArray[np.float64]:
     """Read scores in any container, each cell by itself."""
-    if isinstance(scores, list | tuple) and shape[1] > 1:
-        return _rows_of_lists(scores, shape, task)
+    if shape[1] > 1:
+        # In a list, a row without as many cells starts from zeros.
+        scores = whole_rows(scores, (None,) * shape[1])
     is_table = hasattr(scores, "columns") or getattr(scores, "ndim", 1) > 1
     if is_table:
         table = open_table(scores)
@@ -123,18 +125,6 @@ def _numbers(scores: Any, shape: tuple[int, int], task: str) -> NDArray[np.float
     if len(columns) != shape[1] or any(len(column) != shape[0] for column in columns):
         raise _other_shape(shape, task)
     return np.column_stack([_finite(column) for column in columns])
-
-
-def _rows_of_lists(scores: Sequence[Any], shape: tuple[int, int], task: str) -> NDArray[np.float64]:
-    """Read one list or array a row; a row without as many cells starts from zeros."""
-    if len(scores) != shape[0]:
-        raise _other_shape(shape, task)
-    cells = np.zeros(shape, dtype=np.object_)
-    for at, row in enumerate(map(elements_of, scores)):
-        if len(row) == shape[1]:
-            for column, cell in enumerate(row):
-                cells[at, column] = cell
-    return np.column_stack([_finite(column) for column in cells.T])
 
 
 def _other_shape(shape: tuple[int, int], task: str) -> SchemaError:

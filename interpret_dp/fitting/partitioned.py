@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 DASK_ASSUMPTION = (
     "the Dask scheduler and workers, and whoever reads their memory, disks, logs and traffic, are "
-    "the curator's own, and the collections hold the same rows whenever they are computed"
+    "the curator's own, and the collections hold the same rows, of the types that they state, "
+    "whenever they are computed"
 )
 _BACKENDS = ("auto", "local", "dask")
 

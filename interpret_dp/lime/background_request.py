@@ -36,6 +36,7 @@ from interpret_dp.lime.opening import open_model_rows
 from interpret_dp.lime.public_rows import example_row
 from interpret_dp.release import ReleasePlan, ReleaseRequest
 from interpret_dp.schema.kinds import kinds_of
+from interpret_dp.schema.lists import whole_rows
 from interpret_dp.schema.partial import partial_schema_of_columns
 
 _MECHANISM = "discrete Gaussian noise on histograms of the columns, exactly sampled"
@@ -74,6 +75,7 @@ def open_background_request(
     collections = open_collections(estimator.backend, given)
     if collections is not None:
         X, unit = collections.form_of(given)
+    X = whole_rows(X, estimator.feature_names)
     rows, privacy_unit = open_rows(
         X,
         None,

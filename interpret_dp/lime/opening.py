@@ -18,6 +18,7 @@ from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import PrivacyUnit, Schema, Table, open_table
 from interpret_dp.schema.containers import Source, Values, read_source
 from interpret_dp.schema.kinds import warn_of_mismatches
+from interpret_dp.schema.lists import whole_rows
 from interpret_dp.schema.units import open_people
 
 # scipy's other sparse formats cannot be sliced by rows.
@@ -93,6 +94,8 @@ def open_model_rows(
         it raise.
     """
     shape = _checked_image_shape(image_shape)
+    if needs_unit:
+        X = whole_rows(X, feature_names)
     X, source = _readable(X, shape)
     if feature_names is None and source.names is None and shape is not None:
         feature_names = [f"pixel {row},{at}" for row in range(shape[0]) for at in range(shape[1])]

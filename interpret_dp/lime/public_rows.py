@@ -7,6 +7,7 @@ dtypes as they were, as far as these can hold the new cells.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
     ----------
     X : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows
         Of which names, types and shapes are looked at, and no cell; nor which categories a type
-        lists, or how long its texts are, since these may come from the rows.
+        lists, or how wide its texts and numbers are, since these may come from the rows.
     specs : mapping of str to Continuous or Categorical
         Of columns of X, in its order where it has no names. A number is in the middle of its
         bounds, a category has its first level; cells of other columns are missing.
@@ -70,9 +71,9 @@ def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
     if isinstance(X, np.ndarray):
         # The type without its length: that of texts is the longest one's.
         row = np.array([*cells.values()], dtype=object).reshape(1, *X.shape[1:])
-        return row.astype(X.dtype.type)
+        return _held(row, np.dtype(X.dtype.type))
     if hasattr(X, "tocsr"):
-        return type(X)(np.array([list(cells.values())], dtype=X.dtype))
+        return type(X)(_held(np.array([list(cells.values())], dtype=object), X.dtype))
     import narwhals as nw
     import pandas as pd
 
@@ -84,7 +85,10 @@ def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
     for name, dtype in frame.collect_schema().items():
         cell = _of_kind(cells.get(name), is_integer=dtype.is_integer())
         kind = nw.Categorical() if dtype == nw.Enum else dtype
-        columns[name] = nw.new_series(name, [cell], backend=frame.implementation).cast(kind)
+        columns[name] = nw.new_series(name, [cell], backend=frame.implementation)
+        # Whether a type is too narrow for the cell may come from the rows.
+        with suppress(Exception):
+            columns[name] = columns[name].cast(kind)
     return nw.from_dict(columns).to_native()
 
 
@@ -101,9 +105,19 @@ def _typed(cell: Any, dtype: Any) -> Any:
         # Its own categories may come from private rows.
         dtype = pd.CategoricalDtype([] if cell is None else [cell], dtype.ordered)
     try:
-        return pd.Series([cell], dtype=dtype)
-    except (TypeError, ValueError):
+        with np.errstate(over="raise"):
+            return pd.Series([cell], dtype=dtype)
+    except (TypeError, ValueError, ArithmeticError):
         return pd.Series([cell])
+
+
+def _held(cells: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return cells in a dtype; numbers for which it is too narrow in the widest of its kind."""
+    try:
+        with np.errstate(over="raise"):
+            return cells.astype(dtype)
+    except ArithmeticError:
+        return cells.astype(np.float64 if dtype.kind == "f" else np.int64)
 
 
 def _of_kind(cell: Any, *, is_integer: bool) -> Any:

@@ -29,6 +29,7 @@ __all__ = [
     "chunks",
     "in_chunks",
     "is_category_coded",
+    "is_interval",
     "level_key",
     "number_of",
     "numbers_of",
@@ -102,11 +103,16 @@ def level_key(cell: object) -> object:
             return number
         is_complex = isinstance(cell, numbers.Complex) and not isinstance(cell, numbers.Real)
         return _NO_LEVEL if is_complex else None
-    # Whoever holds an object of pandas has imported pandas: no need to import it for the question.
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and type(cell) is pandas.Interval:
+    if is_interval(cell):
         return str(cell)
     return None if _is_missing(cell) else _NO_LEVEL
+
+
+def is_interval(cell: object) -> bool:
+    """Return whether a cell is an interval of pandas."""
+    # Whoever holds an object of pandas has imported pandas: no need to import it for the question.
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and type(cell) is pandas.Interval
 
 
 def _is_number(cell: object) -> bool:

@@ -5,6 +5,7 @@ Arrow, and every DataFrame that narwhals reads, come in through :func:`arrow_val
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -113,7 +114,16 @@ def refuse_dtype(role: str, dtype: Any) -> None:
     is_arrow = pyarrow is not None and isinstance(dtype, pyarrow.DataType)
     hint = _arrow_hint(dtype) if is_arrow else _pandas_hint(dtype)
     if hint is not None:
-        raise SchemaError(f"{role} has dtype {dtype}. {_ALLOWED} {hint}")
+        raise SchemaError(f"{role} has dtype {_name(dtype)}. {_ALLOWED} {hint}")
+
+
+def _name(dtype: Any) -> str:
+    """Return the name of a dtype without its parameters, which may come from the rows.
+
+    The longest text is as wide as NumPy's type, the keys of dicts are the fields of Arrow's.
+    """
+    is_numpy = isinstance(dtype, np.dtype)
+    return dtype.type.__name__.strip("_") if is_numpy else re.split(r"[<\[(]", str(dtype))[0]
 
 
 def is_text(arrow_type: Any) -> bool:
@@ -197,14 +207,7 @@ def series_values(series: nw.Series[Any]) -> Values:
     if _is_wide_integer(series):
         # Arrow has no such integers; the cast rounds each to the nearest float, as ours does.
         series = series.cast(nw.Float64)
-    values = arrow_values(_to_arrow(series))
-    if not isinstance(series.dtype, nw.Enum):
-        return values
-    import pandas as pd
-
-    # An Enum is what pandas calls an ordered categorical: its type lists the levels in order.
-    levels = pd.Index(values.categories, dtype="string")
-    return pd.Categorical.from_codes(values.codes, categories=levels, ordered=True)
+    return arrow_values(_to_arrow(series))
 
 
 def arrow_values(column: Any) -> Values:

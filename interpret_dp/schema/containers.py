@@ -12,13 +12,12 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from interpret_dp._validate import check_sequence, did_you_mean, listed, shortened
+from interpret_dp._validate import did_you_mean, listed, shortened
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.columns import (
     CodedColumn,
@@ -29,13 +28,19 @@ from interpret_dp.schema.columns import (
     series_values,
 )
 from interpret_dp.schema.declarations import check_text
+from interpret_dp.schema.lists import (
+    cells_of_rows,
+    entries_of,
+    object_array,
+    row_of,
+    wanted_names,
+)
 
 __all__ = [
     "Source",
     "Table",
     "Values",
     "complete_names",
-    "elements_of",
     "is_dask",
     "open_column",
     "open_table",
@@ -94,9 +99,10 @@ def read_column(role: str, values: Any) -> Source:
 
 
 def _read_one_column(role: str, values: Any) -> Source:
-    if isinstance(values, list | tuple):
+    entries = entries_of(values)
+    if entries is not None:
         # Cell by cell: whether the others are lists must not decide what one of them means.
-        source = _array(_object_array(map(_only_element, values), len(values)))
+        source = _array(object_array(map(_only_element, entries), len(entries)))
     else:
         source = _read(role, values)
     if source.n_dimensions not in (1, 2):
@@ -114,19 +120,8 @@ def _read_one_column(role: str, values: Any) -> Source:
 
 def _only_element(cell: Any) -> Any:
     """Return what a row of one column holds; any other cell is itself. Never raises."""
-    elements = elements_of(cell)
-    return elements[0] if len(elements) == 1 else cell
-
-
-def elements_of(cell: Any) -> Sequence[Any]:
-    """Return the cells of a row that is one entry of a list; none if it is no row. Never raises."""
-    if not isinstance(cell, list | tuple | np.ndarray):
-        return ()
-    try:
-        return list(cell)
-    except Exception:
-        # An array without axes, such as a masked cell, or a class of the user's own.
-        return ()
+    row = row_of(cell)
+    return row[0] if row is not None and len(row) == 1 else cell
 
 
 def is_dask(values: Any) -> bool:
@@ -251,34 +246,6 @@ def _array(array: Any) -> Source:
     )
 
 
-def _rows(rows: Sequence[Any]) -> Source:
-    # NumPy would promote [[1, "a"]] to strings, so that one row could change another's cells:
-    # cells stay the objects they are.
-    if not all(_is_row(row) for row in rows):
-        raise SchemaError(
-            "Expected 2D array, got 1D array instead: a list must hold rows, each a list of "
-            "cells. Reshape your data: write [[1], [2]] for two rows of one column, [[1, 2]] "
-            "for one row of two."
-        )
-    widths = {len(row) for row in rows}
-    if len(widths) > 1:
-        raise SchemaError("The rows of X differ in length; give every row the same columns.")
-    width = widths.pop() if widths else 0
-    cells = _object_array(chain.from_iterable(rows), len(rows) * width)
-    return _array(cells.reshape(len(rows), width))
-
-
-def _is_row(row: Any) -> bool:
-    if isinstance(row, str | bytes | dict) or not hasattr(row, "__len__"):
-        return False
-    return getattr(row, "ndim", 1) == 1
-
-
-def _object_array(cells: Any, count: int) -> np.ndarray[Any, np.dtype[np.object_]]:
-    # Assigning a list to an object array would unpack cells that are lists themselves.
-    return np.fromiter(cells, dtype=np.object_, count=count)
-
-
 def _unmasked(values: Any) -> Values:
     data, mask = np.ma.getdata(values), np.ma.getmaskarray(values)
     if values.dtype.kind in "biuf":
@@ -351,7 +318,7 @@ def read_source(X: Any) -> Source:
         return X
     if isinstance(X, Table):
         return X._source()
-    source = _rows(X) if isinstance(X, list | tuple) else _read("X", X)
+    source = _array(cells_of_rows(X)) if isinstance(X, list | tuple) else _read("X", X)
     if source.n_dimensions == 2:
         return source
     got = f"Expected 2D array, got {source.n_dimensions}D array instead"
@@ -398,7 +365,7 @@ def open_table(X: Any, feature_names: Sequence[str | None] | None = None) -> Tab
         nor categories (Arrow dictionaries among them).
     """
     source = read_source(X)
-    wanted = None if feature_names is None else _wanted_names(feature_names)
+    wanted = None if feature_names is None else wanted_names(feature_names)
     if source.n_columns == 0:
         raise SchemaError(
             "X has 0 feature(s) while a minimum of 1 is required. Pass at least one column."
@@ -518,16 +485,6 @@ def complete_names(names: Sequence[str | None]) -> tuple[str, ...]:
     taken = {name for name in names if name is not None}
     free = (name for name in map("feature_{:04}".format, range(10**9)) if name not in taken)
     return tuple(next(free) if name is None else name for name in names)
-
-
-def _wanted_names(feature_names: Sequence[str | None]) -> tuple[str | None, ...]:
-    if isinstance(feature_names, str):
-        raise TypeError(
-            f"feature_names is {feature_names!r}; it must be a sequence of names. Write "
-            f"[{feature_names!r}]."
-        )
-    given = check_sequence("feature_names", feature_names, "names, one for each column")
-    return tuple(None if name is None else str(name) for name in given)
 
 
 def _matched(

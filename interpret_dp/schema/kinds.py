@@ -15,7 +15,14 @@ from interpret_dp.exceptions import DeclarationWarning, SchemaError
 from interpret_dp.schema.cells import in_chunks, level_key, numbers_of
 from interpret_dp.schema.columns import CodedColumn, Values, is_category_coded
 from interpret_dp.schema.containers import Table
-from interpret_dp.schema.declarations import Categorical, Continuous, FeatureSpec, level_labels
+from interpret_dp.schema.declarations import (
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    UndeclaredCategorical,
+    UndeclaredContinuous,
+    level_labels,
+)
 
 _NUMBERS = {"i": "integers", "u": "integers", "f": "floats", "b": "bools"}
 
@@ -90,7 +97,7 @@ def mismatches(
     names : sequence of str, shape (n_features,)
     kinds : sequence of ColumnKind, shape (n_features,)
     specs : sequence, shape (n_features,)
-        Declarations; an undeclared column fits any kind.
+        Declarations; an undeclared column fits any kind but intervals.
     """
     faults = [
         mismatch(f"Column {name!r}", kind, spec)
@@ -139,7 +146,7 @@ def target_mismatch(kind: ColumnKind, target: FeatureSpec | None, task: str) -> 
             "only if they are declared. Pass classes=[0, 1], or whatever the labels are, or use a "
             "regressor."
         ]
-    fault = mismatch("The target", kind, target)
+    fault = mismatch("The target", kind, target or UndeclaredCategorical())
     return [fault] if fault else []
 
 
@@ -192,6 +199,12 @@ def mismatch(role: str, kind: ColumnKind, spec: object) -> str:
         bounds, since a text may be a number.
     """
     has = f"{role} has a dtype of {kind.cells}"
+    if kind.cells == "intervals" and isinstance(spec, UndeclaredCategorical | UndeclaredContinuous):
+        return (
+            f"{has}, and is not declared. pandas.cut and pandas.qcut read edges off the rows if "
+            "they are given a number of bins. Cut at public edges, and declare the intervals as "
+            "texts, Categorical(['(0, 10]', '(10, 20]'], ordered=True), or pass the numbers."
+        )
     if kind.cells == "intervals" and isinstance(spec, Continuous):
         return (
             f"{has}, and is declared as {spec!r}. No interval is a number. Declare the intervals "

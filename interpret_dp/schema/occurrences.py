@@ -18,7 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.cells import FloatArray, cells_of, chunks, level_key, numbers_of
+from interpret_dp.schema.cells import (
+    FloatArray,
+    cells_of,
+    chunks,
+    is_interval,
+    level_key,
+    numbers_of,
+)
 from interpret_dp.schema.columns import Values, category_values, is_category_coded
 from interpret_dp.schema.declarations import Categorical, Level, level_label
 
@@ -38,7 +45,7 @@ def count_occurring(values: Values) -> dict[str | float, int]:
     dict of str or float to int
         Number of rows by :func:`~interpret_dp.schema.cells.level_key`. A row is counted at most
         once: not at all if its cell is missing or could not be a level, such as a list, an
-        infinity, or a number of 2**53 and beyond.
+        infinity, or a number of 2**53 and beyond; or if it is an interval of pandas.
     """
     if is_category_coded(values):
         return _count_categories(values)
@@ -54,7 +61,7 @@ def _count_categories(values: Values) -> dict[str | float, int]:
     total: Counter[Any] = Counter()
     for cell, count in zip(category_values(values), counts, strict=True):
         if count:
-            total[level_key(cell)] += count
+            total[_countable_key(cell)] += count
     return {key: count for key, count in total.items() if _could_be_level(key)}
 
 
@@ -67,7 +74,12 @@ def _count_chunk(values: Values) -> Counter[Any]:
     if set(map(type, cells)) <= _PLAIN_TEXT:
         return Counter(cells)
     with np.errstate(all="ignore"):
-        return Counter(map(level_key, cells))
+        return Counter(map(_countable_key, cells))
+
+
+def _countable_key(cell: object) -> object:
+    # Edges of intervals may have been read off the rows: undeclared ones are never released.
+    return None if is_interval(cell) else level_key(cell)
 
 
 def _could_be_level(key: object) -> bool:

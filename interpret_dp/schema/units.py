@@ -32,6 +32,7 @@ from interpret_dp.schema.containers import (
 )
 from interpret_dp.schema.declarations import ROWS, Categorical, FeatureSpec, PrivacyUnit
 from interpret_dp.schema.kinds import kind_of
+from interpret_dp.schema.lists import whole_rows
 
 if TYPE_CHECKING:
     from interpret_dp.schema.schema import Schema
@@ -301,7 +302,7 @@ def open_people(
     TypeError, SchemaError
         If one has another form, or it is not clear which rows are one unit's.
     """
-    source = read_source(X)
+    source = read_source(whole_rows(X, feature_names))
     declared = schema.people if schema is not None else None
     if isinstance(unit, str) and unit != ROWS:
         raise TypeError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -133,22 +132,3 @@ def test_what_a_model_says_of_a_row_is_withheld() -> None:
         warnings.simplefilter("always")
         model_of("binary").fit(X, y, init_score=Sensitive("warns"))
     assert seen == []
-
-
-class Unreadable(list[int]):
-    def __iter__(self) -> Iterator[int]:
-        raise RuntimeError("the value of a row")
-
-
-@pytest.mark.parametrize("task", ["binary", "multiclass"])
-def test_one_odd_cell_leaves_other_scores_as_they_are(task: str) -> None:
-    X, y = table(task, 300)
-    row = [2.0] if task == "binary" else [2.0, 0.0, 0.0]
-    good = [list(row) for _ in range(300)]
-    same = model_of(task).fit(X, y, init_score=good)
-    numbers = [[odd] * len(row) for odd in (np.nan, np.inf, -np.inf)]
-    for odd in (None, [], [1, 2], "x", 3.0, np.array(2), Unreadable([2]), *numbers):
-        # A row may be an array as well.
-        scores = [*map(np.array, good[:-1]), odd]
-        model = model_of(task).fit(X, y, init_score=scores)
-        assert model.intercept_ == pytest.approx(same.intercept_, abs=0.4)

@@ -88,7 +88,7 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     ),
     (
         lambda: open_table(pd.DataFrame({"a": pd.period_range("2020", periods=1, freq="D")})),
-        "dtype period[D]",
+        "dtype period. ",
         "hold numbers, bools, strings",
         "Convert the column",
     ),

@@ -168,6 +168,7 @@ START = np.zeros(N_ROWS)
 WEIGHTED = {"sample_weight": np.ones(N_ROWS)}
 UNLIKE = LogisticRegression().fit([[0.0, 0], [1, 1]], ["a", "b"])
 UNLABELLED = Schema(FEATURES)
+INTERVALS = {"X": frame().assign(b=pd.interval_range(0, N_ROWS)), "schema": None}
 ACROSS = Schema(default=Continuous(0, 1))
 LESS = Schema({"a": Continuous(0, 1)})
 ONE_LABEL = Schema(FEATURES, target=Categorical([1]))
@@ -361,14 +362,17 @@ BAD: list[tuple[tuple[str, ...], dict[str, Any], Any, str]] = [
         for X, said in (
             (np.zeros(()), "0D"),
             (np.zeros(3), "1D"),
-            ([1, 2], "1D"),
             (pd.Series([1.0]), "1D"),
             (np.zeros((2, 0)), "0 feature"),
-            ([], "0 feature"),
-            ([[1], [1, 2]], "length"),
             (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a'"),
             (pl.DataFrame({"a": [0.0, 1.0]}).lazy(), "Run its query first"),
         )
+    ),
+    (("binary", "maps", "background", "lime"), INTERVALS, SchemaError, "edges off.*declare"),
+    # The columns of rows to evaluate are those of the models.
+    *(
+        (ONE_EACH[:-1], {"X": X, "feature_names": None}, SchemaError, said)
+        for X, said in (([1, 2], "1D"), ([], "0 feature"))
     ),
     *(
         (ONE_EACH, {"X": frame().assign(a=KINDS[kind](RNG, N_ROWS))}, OURS, "'a'")
