@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.llm.config import FEATURE_LENGTH, PROJECTION_BITS, TrainingSettings
-from interpret_dp.llm.integers import exact_rows
+from interpret_dp.llm.integers import exact_rows, finite_rows
 from interpret_dp.llm.request import CENTRE
 from interpret_dp.release import ReleaseSession
 
@@ -132,8 +132,7 @@ def _lattice_sums(features: NDArray[np.float32], bound: float) -> NDArray[np.int
     for start in range(0, len(features), _ROWS):
         # Integers first, so that the length of a row is exact, and so that row's alone.
         part = features[start : start + _ROWS].astype(np.float64)
-        units = np.rint(part * (LATTICE / bound))
-        units[~np.isfinite(units).all(axis=1)] = 0.0
+        units = finite_rows(np.rint(part * (LATTICE / bound)))
         np.clip(units, -widest, widest, out=units)
         squares = np.square(units.astype(np.int64)).sum(axis=1, keepdims=True)
         lengths = np.sqrt(squares) / LATTICE
