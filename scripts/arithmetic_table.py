@@ -133,11 +133,21 @@ def _is_arithmetic(node: ast.AST) -> bool:
     if isinstance(node, ast.BinOp):
         is_product = isinstance(node.op, ast.Mult | ast.Pow | ast.MatMult | ast.LShift)
         return is_product and not _is_constant(node) and not _is_list(node.left)
+    if isinstance(node, ast.Assign):
+        # Into an array, of another type perhaps.
+        target, value = node.targets[0], node.value
+        is_store = isinstance(target, ast.Subscript) and not isinstance(value, ast.Constant)
+        return is_store and _is_place(target.slice)
     if isinstance(node, ast.AugAssign):
-        is_count = isinstance(node.value, ast.Constant | ast.List)
+        is_count = isinstance(node.value, ast.Constant | ast.List | ast.JoinedStr)
         is_sum = isinstance(node.op, ast.Add | ast.Sub) and not is_count
         return is_sum or isinstance(node.op, ast.Mult | ast.Pow | ast.MatMult)
     return False
+
+
+def _is_place(index: ast.AST) -> bool:
+    is_slice = isinstance(index, ast.Slice | ast.Tuple)
+    return is_slice or ast.unparse(index) in ("row", "rows", "...")
 
 
 def _is_list(node: ast.AST) -> bool:

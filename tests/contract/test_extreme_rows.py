@@ -12,15 +12,9 @@ from hypothesis import strategies as st
 
 from interpret_dp import Categorical
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
+from interpret_dp.backends import local
 from interpret_dp.backends.base import MAX_SCORE
 from interpret_dp.backends.kernels import sigmoid_table
-from interpret_dp.backends.local import (
-    LocalBinaryRows,
-    LocalMulticlassRows,
-    LocalRegressionRows,
-    pair_codes,
-    products,
-)
 from interpret_dp.ebm import evaluation
 from interpret_dp.ebm.training import _on_lattice
 from interpret_dp.exceptions import SchemaError
@@ -55,7 +49,7 @@ def modulo(number):
 def test_scores_saturate_and_never_wrap_around(start, offset, updates):
     label = np.ones(1, dtype=np.int16)
     offsets = np.full((1, 1), offset, dtype=np.int32)
-    rows = LocalBinaryRows(CODE.copy(), label, offsets=offsets)
+    rows = local.LocalBinaryRows(CODE.copy(), label, offsets=offsets)
     rows.begin(np.array([start]))
 
     def cut(score):
@@ -76,13 +70,14 @@ def test_scores_saturate_and_never_wrap_around(start, offset, updates):
 def test_residuals_stay_within_their_norm(weight, score, clip):
     weights = np.array([weight], dtype=np.int32)
     bounds = {"lower": -1e100, "upper": 1e100, "clip": clip}
-    n_classes = 32_767
-    for rows in (
-        *(LocalRegressionRows(CODE, np.array([y]), weights=weights, **bounds) for y in EXTREMES),
-        LocalMulticlassRows(
-            CODE, np.array([7], dtype=np.int16), n_classes=n_classes, weights=weights
-        ),
-    ):
+    several = local.LocalMulticlassRows(
+        CODE, np.array([7], dtype=np.int16), n_classes=32_767, weights=weights
+    )
+    numbers = (
+        local.LocalRegressionRows(CODE, EXTREMES[k : k + 1], weights=weights, **bounds)
+        for k in range(len(EXTREMES))
+    )
+    for rows in (several, *numbers):
         rows.begin(np.full(rows.n_scores, score) * (np.arange(rows.n_scores) % 2))
         sums = rows.advance(NONE, np.zeros((0, 1, rows.n_scores), np.int32), WANTED, 1)
         assert sum(int(entry) ** 2 for entry in sums.ravel()) <= rows.residual_norm**2
@@ -92,7 +87,7 @@ def test_residuals_stay_within_their_norm(weight, score, clip):
 def test_a_clip_that_is_too_small_saturates_targets():
     """A loss of a user's own may ask for it: targets wrapped around, beyond 32 bits."""
     target = np.array([-1.0, 1.0])
-    rows = LocalRegressionRows(np.zeros((1, 2), np.uint8), target, lower=-1, upper=1, clip=1e-300)
+    rows = local.LocalRegressionRows(np.zeros((1, 2), np.uint8), target, lower=-1, upper=1, clip=1e-300)
     assert rows._target.tolist() == [-MAX_SCORE, MAX_SCORE]
 
 
@@ -100,13 +95,13 @@ def test_sums_of_many_rows_are_those_of_python():
     n_rows = 2**16 + 1
     codes, weights = np.ones((2, n_rows), dtype=np.uint8), np.full(n_rows, LATTICE, dtype=np.int32)
     table = np.array([[0, 0], [PRODUCT_UNIT, -PRODUCT_UNIT]])
-    sums = products(codes, weights, [0, 1], [table, table])
+    sums = local.products(codes, weights, [0, 1], [table, table])
     sign = np.sign(np.outer([1, -1] * 2, [1, -1] * 2))
     assert np.array_equal(sums, sign * n_rows * LATTICE)
-    rows = LocalBinaryRows(codes, np.ones(n_rows, dtype=np.int16), weights=weights)
+    rows = local.LocalBinaryRows(codes, np.ones(n_rows, dtype=np.int16), weights=weights)
     assert rows.bin_counts([2, 2])[0].tolist() == [0, n_rows * LATTICE]
     last = np.arange(66, dtype=np.uint16)
-    cells = pair_codes(np.full((2, 1), 65, dtype=np.uint8), [(0, 1)], [last, last], [66, 66])
+    cells = local.pair_codes(np.full((2, 1), 65, dtype=np.uint8), [(0, 1)], [last, last], [66, 66])
     assert cells.tolist() == [[66 * 66 - 1]]
 
 
