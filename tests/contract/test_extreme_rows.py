@@ -86,8 +86,8 @@ def test_residuals_stay_within_their_norm(weight, score, clip):
 
 def test_a_clip_that_is_too_small_saturates_targets():
     """A loss of a user's own may ask for it: targets wrapped around, beyond 32 bits."""
-    target = np.array([-1.0, 1.0])
-    rows = local.LocalRegressionRows(np.zeros((1, 2), np.uint8), target, lower=-1, upper=1, clip=1e-300)
+    codes, bounds = np.zeros((1, 2), np.uint8), {"lower": -1, "upper": 1, "clip": 1e-300}
+    rows = local.LocalRegressionRows(codes, np.array([-1.0, 1.0]), **bounds)
     assert rows._target.tolist() == [-MAX_SCORE, MAX_SCORE]
 
 
@@ -163,7 +163,7 @@ def test_moments_are_those_of_python_modulo_64_bits(c, n_coordinates):
 @pytest.mark.parametrize("size", [1.0, 2.0**20, 3e38])
 def test_gradients_of_many_inputs_are_within_their_norm(n_inputs, size):
     rng = np.random.default_rng(0)
-    inputs = np.full((2, n_inputs), size, dtype=np.float32) * np.array([[1], [-1]], np.float32)
+    inputs = np.full((2, n_inputs), size, np.float32) * np.array([[1], [-1]], np.float32)
     rows = TrainingRows(inputs, np.array([0, 1]))
     engine = ClosedForm(rows, None, 1.0, 1.0)
     for scale in (1e-3, 1e30):

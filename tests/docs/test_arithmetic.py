@@ -13,23 +13,16 @@ def differences(module, source):
     """Return what a module computes without a line, and the lines that nothing computes."""
     own = [line for line in LINES if line.module == module]
     public = {line.function for line in own if line.code == "*"}
-    found = {(name, code) for name, code in facts.expressions(ast.parse(source)) if name not in public}
+    found = {found for found in facts.expressions(ast.parse(source)) if found[0] not in public}
     return found ^ {(line.function, line.code) for line in own if line.code != "*"}
 
 
-def sources():
-    return [(module, (facts.ROOT / module).read_text(encoding="utf-8")) for module in facts.modules()]
-
-
-@pytest.mark.parametrize(("module", "source"), sources(), ids=facts.modules())
-def test_each_expression_has_a_line_and_each_line_an_expression(module, source):
+@pytest.mark.parametrize("module", facts.modules())
+def test_each_expression_has_a_line_and_each_line_an_expression(module):
+    source = (facts.ROOT / module).read_text(encoding="utf-8")
     assert not differences(module, source)
     functions = {name for name, _ in facts.expressions(ast.parse(source))}
     assert {line.function for line in LINES if line.module == module} <= functions
-
-
-def test_lines_are_of_modules_that_exist():
-    assert {line.module for line in LINES} <= set(facts.modules())
 
 
 @pytest.mark.parametrize(
@@ -56,7 +49,7 @@ def test_a_new_module_that_reads_rows_is_covered(monkeypatch, tmp_path):
     assert expected <= set(facts.modules())
 
 
-@pytest.mark.parametrize("line", [line for line in LINES if line.largest], ids=lambda one: one.code)
+@pytest.mark.parametrize("line", [one for one in LINES if one.largest], ids=lambda one: one.code)
 def test_no_value_leaves_its_type_at_any_public_size(line):
     limit = facts.LIMITS[line.dtype]
     assert limit is None or facts.largest(line) <= limit
@@ -67,9 +60,11 @@ def test_control_the_squares_that_left_64_bits():
     assert facts.largest(cut) > facts.LIMITS[cut.dtype]
 
 
-def test_a_line_without_a_formula_says_why():
+def test_lines_are_of_modules_that_exist_and_say_why():
+    assert {line.module for line in LINES} <= set(facts.modules())
     assert all(one.largest or one.reason or one.dtype in ("public", "Python") for one in LINES)
 
 
 def test_page_is_that_of_the_source():
-    assert facts.PAGE.read_text(encoding="utf-8") == facts.page(), "run python -m scripts.arithmetic_table"
+    found = facts.PAGE.read_text(encoding="utf-8")
+    assert found == facts.page(), "run python -m scripts.arithmetic_table"
