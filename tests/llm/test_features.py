@@ -40,7 +40,7 @@ def test_a_row_of_any_size_adds_at_most_what_is_accounted(scale, seed):
     assert added[-1] == LATTICE
 
 
-@pytest.mark.parametrize("n_inputs", [1, 32_767, 32_768, 33_124, 70_000, 2**20])
+@pytest.mark.parametrize("n_inputs", [1, 32_767, 32_768, 70_000, 2**18])
 @pytest.mark.parametrize("entry", [1.0, 30.0, -(2.0**20), 3e38, np.inf, np.nan])
 def test_rows_of_many_inputs_add_at_most_what_is_accounted(n_inputs, entry):
     """In Python's integers. Squares of 32,768 entries at their limit left 64 bits."""
