@@ -39,7 +39,8 @@ READERS = (
 #: Calls by name that add, multiply or cast.
 CALLS = frozenset(
     {
-        *("sum", "nansum", "mean", "prod", "cumsum", "cumprod", "bincount", "at", "reduceat"),
+        *("sum", "nansum", "mean", "prod", "cumsum", "cumprod", "bincount", "at"),
+        *("reduceat", "sum_duplicates"),
         *("dot", "vdot", "inner", "outer", "matmul", "einsum", "tensordot", "trace", "norm"),
         *("square", "power", "multiply", "fft2", "ifft2", "astype", "view", "cast", "float32"),
         *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intp"),
