@@ -77,6 +77,7 @@ CONSTANTS = {
     "Y": LABEL_UNITS,
     "PHI": PHI_UNITS,
 }
+_SMALL_SIZES = (1, 2, 3, 1000, 2**15 - 1, 2**15)
 _FUNCTIONS = {
     "isqrt": math.isqrt,
     "bits": lambda number: max(1, (number - 1).bit_length()),
@@ -177,28 +178,18 @@ def _facts() -> dict[str, Any]:
 
 
 def largest(line: Line) -> float:
-    """Return the largest value of a line's formula over the smallest and largest sizes."""
-    names = sorted(
-        node.id
-        for node in ast.walk(ast.parse(line.largest))
-        if isinstance(node, ast.Name) and node.id in SIZES
-    )
+    """Return the largest value of a line's formula, at small sizes and at the largest ones."""
+    used = {node.id for node in ast.walk(ast.parse(line.largest)) if isinstance(node, ast.Name)}
+    names = sorted(used & set(SIZES))
     values = [
-        sorted({1, 2, 3, 1000, 2**15 - 1, 2**15, SIZES[name][1]} - _above(SIZES[name][1]))
-        for name in dict.fromkeys(names)
+        [size for size in (*_SMALL_SIZES, SIZES[name][1]) if size <= SIZES[name][1]]
+        for name in names
     ]
+    known = {"__builtins__": {}, **_FUNCTIONS, **CONSTANTS}
     return max(
-        eval(
-            line.largest,
-            {"__builtins__": {}},
-            _FUNCTIONS | CONSTANTS | dict(zip(dict.fromkeys(names), point, strict=True)),
-        )
+        eval(line.largest, known, dict(zip(names, point, strict=True)))
         for point in product(*values)
     )
-
-
-def _above(limit: int) -> set[int]:
-    return {number for number in (1, 2, 3, 1000, 2**15 - 1, 2**15) if number > limit}
 
 
 def page() -> str:
@@ -208,12 +199,16 @@ def page() -> str:
     )
     constants = ", ".join(f"{name} = {_shown(value)}" for name, value in CONSTANTS.items())
     rows = "\n".join(
-        f"| `{line.module.removeprefix('interpret_dp/')}`: `{line.function}` | `{line.code}` "
+        f"| `{line.module.removeprefix('interpret_dp/')}`: `{line.function}` | `{_code(line)}` "
         f"| {line.dtype} | {_formula(line)} | {_limit(line)} |"
         for line in lines()
         if line.dtype != "public"
-    ).replace("||", "\\|\\|")
+    )
     return f"{HEAD}{sizes}\n\nConstants: {constants}.\n{MIDDLE}{rows}\n{FOOT}"
+
+
+def _code(line: Line) -> str:
+    return line.code.replace("|", "\\|")
 
 
 def _formula(line: Line) -> str:
@@ -240,7 +235,8 @@ Written by `python -m scripts.arithmetic_table`. A bound on what a row adds hold
 product or cast on the way leaves its type: NumPy wraps integers around without a word. So each such
 expression over private rows has a line here. `scripts/arithmetic.toml` declares its type and its
 largest value, as a formula of public sizes. Expressions come from the source: a test fails for one
-without a line, and for a line without one.
+without a line, and for a line without one. Modules and functions that see public numbers alone have
+no line; the same file names each, with the reason.
 
 - **Within a row** nothing leaves its type. Values are cut first, or the row becomes a row of zeros
   if one is not finite.
