@@ -442,7 +442,7 @@ class LocalRegressionRows(_LocalRows):
             Above 0, and not below half the range over 1,024: targets are 32 bits.
         """
         # Truncation towards zero and the clip keep the integers within their declared bounds.
-        limit = int(self._half / clip * LATTICE)
+        limit = int(min(self._half / clip * LATTICE, MAX_SCORE))
         for rows in chunks(len(self._numbers)):
             scaled = np.trunc((self._numbers[rows] - self._middle) / clip * LATTICE)
             self._target[rows] = np.clip(scaled, -limit, limit)

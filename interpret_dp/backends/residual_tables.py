@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends.base import MAX_SCORE
 from interpret_dp.backends.kernels import (
     _TABLE_BITS,
     advance_gap,
@@ -52,7 +53,7 @@ def poisson_table(lower: float, upper: float, clip: float) -> NDArray[np.int32]:
     """
     middle, half = (lower + upper) / 2, (upper - lower) / 2
     means = log_means(lower, upper) - middle
-    limit = int(half / clip * LATTICE)
+    limit = int(min(half / clip * LATTICE, MAX_SCORE))
     return np.clip(np.trunc(means / clip * LATTICE), -limit, limit).astype(np.int32)
 
 

@@ -272,6 +272,11 @@ _SCORE_STEPS = 256  # per unit of score, as the table of exponentials has them
 _LARGEST_SCORE = 2.0**20
 
 
+def _bounded(scores: Floats) -> Floats:
+    """Return scores that have an index in a table, whatever the model's scores are."""
+    return np.clip(np.nan_to_num(scores), -_LARGEST_SCORE, _LARGEST_SCORE)
+
+
 def _label_shares(scores: Floats, labels: Integers) -> tuple[Integers, NDArray[np.bool_]]:
     """Return the probability of each row's label, from integers, and whether it is predicted.
 
@@ -288,7 +293,7 @@ def _label_shares(scores: Floats, labels: Integers) -> tuple[Integers, NDArray[n
     is_right : ndarray of bool, shape (n_rows,)
     """
     table = exponential_table()
-    steps = np.trunc(np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) * _SCORE_STEPS)
+    steps = np.trunc(_bounded(scores) * _SCORE_STEPS)
     gaps = steps.max(axis=1, keepdims=True) - steps
     weights = table[np.minimum(gaps, len(table) - 1).astype(np.int64)]
     own = np.take_along_axis(weights, np.maximum(labels, 0)[:, np.newaxis], axis=1)[:, 0]
@@ -397,7 +402,7 @@ class _ErrorCells:
         lowest = lowest_log_step(self._target.upper)
         means = log_means(self._target.lower, self._target.upper)
         scores = self._model.predict_with_uncertainty(table)[:, 0]
-        steps = np.floor(np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) * _SCORE_STEPS) - lowest
+        steps = np.floor(_bounded(scores) * _SCORE_STEPS) - lowest
         return np.asarray(means[np.clip(steps, 0, len(means) - 1).astype(np.int64)])
 
     def figures(self, counts: Floats) -> dict[str, float]:

@@ -293,7 +293,7 @@ def black_box(model: Any, output_bounds: Any = None) -> BlackBox:
     TypeError
         If the model has no such method, or ``output_bounds`` is something else.
     SchemaError
-        If both bounds are equal.
+        If both bounds are equal, or nearly so.
     """
     _refuse_torch_module(model)
     bounds = _checked_bounds(output_bounds)
@@ -306,9 +306,11 @@ def black_box(model: Any, output_bounds: Any = None) -> BlackBox:
                 "upper), which must be public knowledge."
             )
         return BlackBox(Continuous(0, 1), True, predict)
-    if bounds.lower == bounds.upper:
+    # Halves: the difference of two tiny bounds has none.
+    if bounds.lower / 2 == bounds.upper / 2:
         raise SchemaError(
-            f"The bounds of the model's outputs are both {bounds.lower:g}; they must differ. "
+            f"The bounds of the model's outputs are {bounds.lower:g} and {bounds.upper:g}; they "
+            "must differ, by more than the smallest float. "
             "Declare the range that outputs can have."
         )
     predict = getattr(model, "predict", model if callable(model) else None)

@@ -16,8 +16,11 @@ _BYTES_AT_A_TIME = 2**26
 PROJECTION_BITS = 5
 """Random projections are multiples of 2**-PROJECTION_BITS that fit into a byte: up to 4 in size."""
 
-MOST_PROJECTED = 2**19
-"""Most inputs of random projections: sums of more could leave the integers of double precision."""
+MOST_PROJECTED, MOST_INPUTS = 2**19, 2**22
+"""Most inputs of random projections, and of other features.
+
+Sums over more could leave the integers of double precision.
+"""
 
 # The root mean square length of an image's centred features in training: learning rate and
 # temperature are for this length.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.llm.config import FEATURE_LENGTH, PROJECTION_BITS, TrainingSettings
-from interpret_dp.llm.integers import exact_rows
+from interpret_dp.llm.integers import exact_rows, finite_rows
 from interpret_dp.llm.request import CENTRE
 from interpret_dp.release import ReleaseSession
 
@@ -31,7 +31,7 @@ _ROOM = 1.0 - 1e-9
 # be below the first number and is surely below the second one.
 _NARROW, _SURELY_NARROW = 0.02, 0.25
 _DEVIATIONS = 3.0
-# Entries beyond so many bounds are cut, so that squares stay below 64 bits.
+# Entries beyond so many bounds are cut, and beyond fewer where there are many of them.
 _WIDEST = 16
 _ROWS = 4096
 
@@ -124,12 +124,16 @@ def released_frame(
 
 
 def _lattice_sums(features: NDArray[np.float32], bound: float) -> NDArray[np.int64]:
-    """Return the private sums in lattice units, shape (dimension + 2,)."""
+    """Return the private sums in lattice units, shape (dimension + 2,); a row decides its own."""
     total = np.zeros(features.shape[1] + 2, dtype=np.int64)
+    # Whatever the dimension, it times the square of this is below 2**63, so that the squares of a
+    # row's integers are added up exactly. Up to 2**23, only rows beyond the bound are cut.
+    widest = min(_WIDEST * LATTICE, math.isqrt((2**63 - 1) // max(1, features.shape[1])))
     for start in range(0, len(features), _ROWS):
         # Integers first, so that the length of a row is exact, and so that row's alone.
         part = features[start : start + _ROWS].astype(np.float64)
-        units = np.clip(np.rint(part * (LATTICE / bound)), -_WIDEST * LATTICE, _WIDEST * LATTICE)
+        units = finite_rows(np.rint(part * (LATTICE / bound)))
+        np.clip(units, -widest, widest, out=units)
         squares = np.square(units.astype(np.int64)).sum(axis=1, keepdims=True)
         lengths = np.sqrt(squares) / LATTICE
         rows = units * (_ROOM / np.maximum(lengths, 1.0))

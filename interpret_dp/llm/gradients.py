@@ -31,7 +31,7 @@ _NORM_BITS = 30
 _PRODUCT_BITS = 52
 # Hidden rows, which projections make short, have no larger coefficients.
 _MOST = 2.0**18
-# Sums of squares in double precision are right to 1e-12 for 10**4 numbers.
+# Sums of squares in double precision are right to 2**-30 for MOST_INPUTS numbers.
 _ROUNDED_UP, _SURELY = 1.0 + 2.0**-30, 1.0 - 2.0**-30
 # Values, inputs and rows of a part: few enough to stay in a cache.
 _CACHED_VALUES, _CACHED_INPUTS, _FEWEST_ROWS, _MOST_ROWS = 40_000, 2**18, 64, 1024

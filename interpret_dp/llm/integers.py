@@ -23,6 +23,12 @@ _LARGEST = 2**ROW_BITS - 1
 _ROWS_AT_ONCE = 1024
 
 
+def finite_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rows, shape (n_rows, width); zeros for one with an entry that is not finite."""
+    rows[~np.isfinite(rows).all(axis=1)] = 0.0
+    return rows
+
+
 def exact_rows(rows: NDArray[np.float32], matrix: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return rows times a public matrix, each row the same bits beside any others.
 
@@ -41,7 +47,7 @@ def exact_rows(rows: NDArray[np.float32], matrix: NDArray[np.float32]) -> NDArra
     bits at 1,000 inputs, so that all sums of their products are integers below 2**53.
     """
     bits = (52 - math.ceil(math.log2(max(2, len(matrix))))) // 2
-    wide, public = rows.astype(np.float64), matrix.astype(np.float64)
+    wide, public = finite_rows(rows.astype(np.float64)), matrix.astype(np.float64)
     steps = np.abs(wide).max(axis=1, keepdims=True) / 2**bits
     # A row of zeros has no unit of its own.
     steps[steps == 0] = 1.0
@@ -84,7 +90,7 @@ def rounded_rows(inputs: NDArray[np.float32]) -> NDArray[np.int16]:
     """
     columns = np.empty((len(inputs), inputs.shape[1] + 1), dtype=np.int16)
     for start in range(0, len(inputs), _ROWS_AT_ONCE):
-        rows = inputs[start : start + _ROWS_AT_ONCE].astype(np.float64)
+        rows = finite_rows(inputs[start : start + _ROWS_AT_ONCE].astype(np.float64))
         largest = np.abs(rows).max(axis=1, initial=1.0)
         bias = np.maximum(np.floor(_LARGEST / largest), 1.0)
         part = columns[start : start + _ROWS_AT_ONCE]

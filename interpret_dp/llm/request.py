@@ -25,6 +25,7 @@ from interpret_dp.fitting.account import (
 from interpret_dp.fitting.declaring import DeclaringTask, warn_of_gaps
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.llm.config import (
+    MOST_INPUTS,
     MOST_PROJECTED,
     TrainingSettings,
     default_settings,
@@ -51,7 +52,7 @@ _LIMITS: dict[str, dict[str, Any]] = {
     "epochs": {"low": 1e-9, "high": 1e9},
     "learning_rate": {"low": 1e-9, "high": 1e9},
     "clip_norm": {"low": 1e-9, "high": 1e9},
-    "smoothing": {"low": 0},
+    "smoothing": {"low": 0, "high": 1e4},
     "averaging": {"low": 0, "high": 1, "high_open": True},
     "centring": {"low": 0, "high": 0.5, "mend": "0.01 is usual; 0: none."},
 }
@@ -275,10 +276,14 @@ def settings_of(
             "'orthonormal' or None. Give image_shape if columns are the pixels of images."
         )
     settings = dataclasses.replace(settings, **given)
-    if not settings.shares_features and coding.n_inputs > MOST_PROJECTED:
+    most = MOST_INPUTS if settings.shares_features else MOST_PROJECTED
+    if coding.n_inputs > most:
+        kind, mend = "", "Leave out columns or levels."
+        if not settings.shares_features:
+            kind, mend = "random projections of ", "Set projection_dim=0."
         raise ValueError(
-            f"There are random projections of {coding.n_inputs} inputs; at most {MOST_PROJECTED} "
-            "can be summed exactly. Set projection_dim=0."
+            f"There are {kind}{coding.n_inputs} inputs; at most {most} can be summed exactly. "
+            f"{mend}"
         )
     if settings.centring == 0 or settings.shares_features:
         return settings

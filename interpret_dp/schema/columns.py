@@ -5,6 +5,7 @@ Arrow, and every DataFrame that narwhals reads, come in through :func:`arrow_val
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from dataclasses import dataclass, replace
@@ -89,6 +90,7 @@ _DATES = (
 )
 _DURATIONS = "Turn durations into numbers first, such as seconds."
 _TIMES = "Turn times of day into numbers first, such as seconds since midnight."
+_DECIMALS = "Decimals of this scale cannot be read; turn them into floats first."
 _NESTED = "Give each entry of a list, or field of a struct, a column of its own."
 _HINTS = {
     "c": "Complex data not supported: pass the real and the imaginary part as two columns.",
@@ -159,7 +161,11 @@ def _arrow_hint(arrow_type: Any) -> str | None:
     if types.is_dictionary(arrow_type):
         return _arrow_hint(arrow_type.value_type)
     # Arrow has a type for a column without values, which one value turns into another.
-    is_number = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+    is_number = (types.is_integer, types.is_floating, types.is_boolean)
+    if types.is_decimal(arrow_type):
+        # Arrow cannot write others as text: the first cell that is not missing would fail.
+        most = int((arrow_type.bit_width - 1) * math.log10(2))
+        return _DECIMALS if abs(arrow_type.scale) > most else None
     if any(is_one(arrow_type) for is_one in (*is_number, types.is_null, is_text)):
         return None
     if types.is_duration(arrow_type) or types.is_interval(arrow_type):

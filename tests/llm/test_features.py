@@ -1,5 +1,7 @@
 """Features that all maps share: their centre's cost and worth, and that it changes no model."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -38,6 +40,24 @@ def test_a_row_of_any_size_adds_at_most_what_is_accounted(scale, seed):
     assert added[-1] == LATTICE
 
 
+@pytest.mark.parametrize("n_inputs", [1, 32_767, 32_768, 70_000, 2**18])
+@pytest.mark.parametrize("entry", [1.0, 30.0, -(2.0**20), 3e38, np.inf, np.nan])
+def test_rows_of_many_inputs_add_at_most_what_is_accounted(n_inputs, entry):
+    """In Python's integers. Squares of 32,768 entries at their limit left 64 bits."""
+    beside = np.random.default_rng(0).normal(size=(2, n_inputs)).astype(np.float32)
+    extreme = np.full(n_inputs, entry, dtype=np.float32)
+    finite_but_one = np.where(np.arange(n_inputs) == n_inputs // 2, extreme, np.float32(1))
+    bound = features._LONGEST * n_inputs**0.5
+    before = features._lattice_sums(beside, bound)
+    for row in (extreme, finite_but_one):
+        after = features._lattice_sums(np.vstack([beside[:1], row, beside[1:]]), bound)
+        added = [int(entry) for entry in after - before]
+        assert sum(entry**2 for entry in added) <= (math.isqrt(3 * LATTICE**2) + 1) ** 2
+        assert np.array_equal(added, features._lattice_sums(row[np.newaxis], bound))
+        if not np.isfinite(row).all():
+            assert added == [0] * (n_inputs + 1) + [LATTICE]
+
+
 # In the estimator
 
 
@@ -58,6 +78,24 @@ def test_neighbours_of_images_differ_only_where_they_are_charged(parameters):
         assert not report.violations
         assert len(report.releases) == 5
         assert report.worst_ratio > 0.01
+
+
+@pytest.mark.thorough
+def test_neighbours_of_large_images_of_16_bits_differ_only_where_they_are_charged():
+    """The added image moved the centre by 9e14 times its row norm."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (12, 182, 182)).astype(np.uint16)
+    more = np.append(X, np.full((1, 182, 182), 65_535, dtype=np.uint16), axis=0)
+    schema = Schema(default=Continuous(0, 65_535), target=Categorical([0, 1]))
+    parameters = {"sampling_rate": 1.0, "epochs": 1, "n_maps": 1, "projection_dim": 0}
+
+    def fit(images):
+        model = classifier(schema=schema, standardize=(0.13, 0.31), **parameters)
+        return model.fit(images, np.arange(len(images)) % 2)
+
+    report = replay(fit, X, more, published=lambda model: {"biases": model.model_.biases})
+    assert not report.violations
+    assert report.worst_ratio > 0.5
 
 
 def test_random_projections_are_not_centred():

@@ -28,6 +28,19 @@ def test_entries_beyond_the_largest_are_cut():
     assert rounded_rows(inputs).tolist() == [[1, 32_767, -32_767, 1], [2, 20_000, 0, 1]]
 
 
+@pytest.mark.parametrize("entry", [np.nan, np.inf, -np.inf])
+def test_a_row_that_is_not_finite_is_a_row_of_zeros(entry):
+    inputs, matrix = drawn(3, 1.0), drawn(5, 3.0, seed=1).T
+    others = [0, 2]
+    expected = rounded_rows(inputs)[others], exact_rows(inputs, matrix)[others]
+    inputs[1, 4] = entry
+    rounded, projected = rounded_rows(inputs), exact_rows(inputs, matrix)
+    assert rounded[1].tolist() == [0] * 11 + [32_767]
+    assert not projected[1].any()
+    assert np.array_equal(rounded[others], expected[0])
+    assert np.array_equal(projected[others], expected[1])
+
+
 @pytest.mark.parametrize("n_rows", [1, 7, 1_023, 2_049])
 @pytest.mark.parametrize("kind", ["rounded", "projected"])
 def test_a_row_is_the_same_in_any_company(n_rows, kind):

@@ -9,6 +9,7 @@ import pytest
 
 from interpret_dp.llm.config import (
     CLIP_SHARE,
+    MOST_INPUTS,
     MOST_PROJECTED,
     PROJECTION_BITS,
     default_settings,
@@ -70,3 +71,6 @@ def test_more_inputs_than_can_be_summed_exactly_are_refused_with_the_request():
         settings_of(model, coding, None)
     model.set_params(projection_dim=0)
     assert settings_of(model, coding, None).projection_dim is None
+    coding.n_inputs = MOST_INPUTS + 1
+    with pytest.raises(ValueError, match="There are 4194305 inputs; at most 4194304 can be summed"):
+        settings_of(model, coding, None)

@@ -222,6 +222,7 @@ REFUSED = {
     "map": (pa.array([[("a", 1)]], type=pa.map_(pa.string(), pa.int64())), r"a column of its own"),
     "binary": (pa.array([b"a"]), r"Decode bytes"),
     "dates by code": (pa.array([DATE]).dictionary_encode(), r"days since a fixed public date"),
+    "scale": (pa.nulls(1, pa.decimal128(5, -39)), r"Decimals of this scale"),
 }
 
 
@@ -230,7 +231,7 @@ def test_types_without_a_rule_are_refused(kind: str) -> None:
     column, said = REFUSED[kind]
     table = pa.table({"a": column, "b": [1]})
     tables = [table, table.to_pandas(types_mapper=pd.ArrowDtype)]
-    if kind != "dates by code":
+    if kind not in ("dates by code", "scale"):
         tables.append(pl.from_arrow(table))
     for refused in tables:
         with pytest.raises(SchemaError, match=f"Column 'a' has dtype .*numbers, bools.*{said}"):

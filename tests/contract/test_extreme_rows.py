@@ -1,0 +1,182 @@
+"""Rows at their extremes, at the limits of public sizes, against Python's integers.
+
+The lines of docs/proofs/arithmetic.md, by the functions that compute them.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interpret_dp import Categorical
+from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
+from interpret_dp.backends import local
+from interpret_dp.backends.base import MAX_SCORE
+from interpret_dp.backends.kernels import sigmoid_table
+from interpret_dp.ebm import evaluation
+from interpret_dp.ebm.training import _on_lattice
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.lime import fidelity
+from interpret_dp.lime.black_box import LABEL_UNITS, black_box
+from interpret_dp.lime.paper.interactive import ExplanationData, Queries, exact_moments
+from interpret_dp.lime.paper.weighting import stable_weight, weight_table
+from interpret_dp.llm.gradients import ClosedForm
+from interpret_dp.llm.integers import TrainingRows, exact_rows
+from interpret_dp.schema.encode import encode_classes, encode_weights
+from interpret_dp.schema.occurrences import MagnitudeGrid
+
+EXTREMES = np.array([0, 5e-324, -1.0, 1e300, 1.797e308, -1.797e308, np.inf, -np.inf, np.nan])
+NONE = np.zeros(0, dtype=np.int64)
+CODE, WANTED = np.zeros((1, 1), dtype=np.uint8), np.zeros(1, dtype=np.int64)
+
+
+def modulo(number):
+    """Return the integer that 64 bits keep of it."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
+# Boosting
+
+
+@given(
+    start=st.integers(-(2**62), 2**62),
+    offset=st.sampled_from([-MAX_SCORE, 0, MAX_SCORE]),
+    updates=st.lists(st.sampled_from([-(2**31), -MAX_SCORE, -1, 1, MAX_SCORE, 2**31 - 1])),
+)
+@settings(max_examples=50)
+def test_scores_saturate_and_never_wrap_around(start, offset, updates):
+    label = np.ones(1, dtype=np.int16)
+    offsets = np.full((1, 1), offset, dtype=np.int32)
+    rows = local.LocalBinaryRows(CODE.copy(), label, offsets=offsets)
+    rows.begin(np.array([start]))
+
+    def cut(score):
+        return min(max(score, -MAX_SCORE), MAX_SCORE)
+
+    score = cut(cut(start) + offset)
+    for update in updates:
+        change = np.full((1, 1, 1), update, dtype=np.int32)
+        score = cut(score + update)
+        residual = rows.advance(WANTED, change, WANTED, 1)[0, 0, 0]
+        entry = min(max(score >> 12, -4096), 4095) + 4096
+        assert (rows._scores[0], residual) == (score, LATTICE - int(sigmoid_table()[entry]))
+
+
+@pytest.mark.parametrize("weight", [0, 1, LATTICE])
+@pytest.mark.parametrize("score", [-MAX_SCORE, 0, MAX_SCORE])
+@pytest.mark.parametrize("clip", [5e99, 1e97])
+def test_residuals_stay_within_their_norm(weight, score, clip):
+    weights = np.array([weight], dtype=np.int32)
+    bounds = {"lower": -1e100, "upper": 1e100, "clip": clip}
+    several = local.LocalMulticlassRows(
+        CODE, np.array([7], dtype=np.int16), n_classes=32_767, weights=weights
+    )
+    numbers = (
+        local.LocalRegressionRows(CODE, EXTREMES[k : k + 1], weights=weights, **bounds)
+        for k in range(len(EXTREMES))
+    )
+    for rows in (several, *numbers):
+        rows.begin(np.full(rows.n_scores, score) * (np.arange(rows.n_scores) % 2))
+        sums = rows.advance(NONE, np.zeros((0, 1, rows.n_scores), np.int32), WANTED, 1)
+        assert sum(int(entry) ** 2 for entry in sums.ravel()) <= rows.residual_norm**2
+        assert sum(int(entry) ** 2 for entry in rows.target_sums()) <= rows.target_norm**2
+
+
+def test_a_clip_that_is_too_small_saturates_targets():
+    """A loss of a user's own may ask for it: targets wrapped around, beyond 32 bits."""
+    codes, bounds = np.zeros((1, 2), np.uint8), {"lower": -1, "upper": 1, "clip": 1e-300}
+    rows = local.LocalRegressionRows(codes, np.array([-1.0, 1.0]), **bounds)
+    assert rows._target.tolist() == [-MAX_SCORE, MAX_SCORE]
+
+
+def test_sums_of_many_rows_are_those_of_python():
+    n_rows = 2**16 + 1
+    codes, weights = np.ones((2, n_rows), dtype=np.uint8), np.full(n_rows, LATTICE, dtype=np.int32)
+    table = np.array([[0, 0], [PRODUCT_UNIT, -PRODUCT_UNIT]])
+    sums = local.products(codes, weights, [0, 1], [table, table])
+    sign = np.sign(np.outer([1, -1] * 2, [1, -1] * 2))
+    assert np.array_equal(sums, sign * n_rows * LATTICE)
+    rows = local.LocalBinaryRows(codes, np.ones(n_rows, dtype=np.int16), weights=weights)
+    assert rows.bin_counts([2, 2])[0].tolist() == [0, n_rows * LATTICE]
+    last = np.arange(66, dtype=np.uint16)
+    cells = local.pair_codes(np.full((2, 1), 65, dtype=np.uint8), [(0, 1)], [last, last], [66, 66])
+    assert cells.tolist() == [[66 * 66 - 1]]
+
+
+# Metrics, black boxes and what belongs to a row
+
+
+def test_scores_of_any_model_are_in_a_cell():
+    scores = np.array(np.meshgrid(EXTREMES, EXTREMES, EXTREMES)).reshape(3, -1).T
+    shares, _ = evaluation._label_shares(scores, np.zeros(len(scores), dtype=np.int64))
+    assert 0 <= shares.min() <= shares.max() <= 2**30
+    shares, _ = evaluation._label_shares(np.zeros((1, 32_767)), np.zeros(1, dtype=np.int64))
+    assert shares.tolist() == [2**30 // 32_767]
+
+
+@given(st.lists(st.sampled_from([0, 1, LATTICE // 2, LATTICE]), min_size=3, max_size=3))
+def test_fidelity_of_a_row_is_within_its_norm(values):
+    label, predicted, middle = values
+    sums = fidelity._sums(np.array([label]), np.array([predicted]), middle)
+    assert sum(int(entry) ** 2 for entry in sums) <= fidelity._ROW_NORM**2
+
+
+def test_what_belongs_to_a_row_is_cut_before_it_is_cast():
+    weights = encode_weights(EXTREMES, 5e-324, LATTICE)
+    assert set(weights.tolist()) == {0, LATTICE}
+    assert np.abs(_on_lattice(np.nan_to_num(EXTREMES))).max() == MAX_SCORE
+    grid = MagnitudeGrid(4)
+    assert grid.counts(EXTREMES).sum() == np.isfinite(EXTREMES).sum()
+    many = Categorical(list(range(32_767)))
+    assert encode_classes([0, 32_766, 32_767, None], many).tolist() == [0, 32_766, -1, -1]
+    for lower, upper in ((-8e307, 8e307), (0.0, 1e-323)):
+        labels = black_box(lambda rows: rows, (lower, upper)).labels(EXTREMES, len(EXTREMES), 1)
+        assert np.abs(labels).max() <= LABEL_UNITS
+    with pytest.raises(SchemaError, match="by more than the smallest float"):
+        black_box(lambda rows: rows, (0.0, 5e-324))
+
+
+# DP-LIME
+
+
+@pytest.mark.parametrize("c", [2.0**-10, 0.5, 2.0**10])
+@pytest.mark.parametrize("n_coordinates", [1, 40, 3_000])
+def test_moments_are_those_of_python_modulo_64_bits(c, n_coordinates):
+    stretch = math.isqrt(n_coordinates - 1) + 1
+    weights = weight_table(stable_weight, c, 2**16 * n_coordinates, stretch)
+    points = np.full((3, n_coordinates), 128, dtype=np.int16)
+    points[1] *= -1
+    labels = np.full((3, 1), 2**15 - 1, dtype=np.int16)
+    query = np.full((1, n_coordinates), -128, dtype=np.int16)
+    (found,) = exact_moments(ExplanationData(points, labels), Queries(query, (0,)), weights)
+    weight = int(weights.of_squares(np.array([2**16 * n_coordinates]))[0])
+    assert (found.second == modulo(2 * weight * 2**16)).all()
+    assert (found.first == modulo(2 * weight * LABEL_UNITS * 16 * stretch * 256)).all()
+
+
+# DP-LLM
+
+
+@pytest.mark.parametrize("n_inputs", [1, 32_768, 70_000])
+@pytest.mark.parametrize("size", [1.0, 2.0**20, 3e38])
+def test_gradients_of_many_inputs_are_within_their_norm(n_inputs, size):
+    rng = np.random.default_rng(0)
+    inputs = np.full((2, n_inputs), size, np.float32) * np.array([[1], [-1]], np.float32)
+    rows = TrainingRows(inputs, np.array([0, 1]))
+    engine = ClosedForm(rows, None, 1.0, 1.0)
+    for scale in (1e-3, 1e30):
+        weights = (scale * rng.normal(size=(1, 2, n_inputs))).astype(np.float32)
+        biases = np.zeros((1, 2), dtype=np.float32)
+        sums = [engine.lattice_sum(weights, biases, np.array(k)) for k in ([0], [1], [0, 1])]
+        assert np.array_equal(sums[0] + sums[1], sums[2])
+        for added in sums[:2]:
+            assert sum(int(entry) ** 2 for entry in added) <= engine.row_norm**2
+
+
+@pytest.mark.parametrize("n_inputs", [1, 2**15, 2**18])
+def test_projected_rows_are_those_of_python(n_inputs):
+    rows, matrix = np.full((1, n_inputs), 2.0**20), np.full((n_inputs, 1), -4.0)
+    projected = exact_rows(rows.astype(np.float32), matrix.astype(np.float32))
+    assert projected.tolist() == [[-n_inputs * 2.0**22]]
