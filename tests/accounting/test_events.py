@@ -1,10 +1,7 @@
 """The event tree's JSON: both ways, versioned, and closed against what it does not know."""
 
-from __future__ import annotations
-
 import json
 import math
-from typing import Any
 
 import pytest
 from dp_accounting import dp_event
@@ -42,25 +39,25 @@ TREES = st.recursive(
 )
 
 
-def document(node: Any, **changes: Any) -> dict[str, Any]:
+def document(node, **changes):
     return {"format": "interpret_dp.event", "version": 1, "event": node} | changes
 
 
 @given(TREES)
-def test_every_tree_survives_json(event: dp_event.DpEvent) -> None:
+def test_every_tree_survives_json(event):
     text = json.dumps(event_to_json(event), allow_nan=False)
     assert event_from_json(json.loads(text)) == event
 
 
-def test_an_unknown_event_is_refused() -> None:
+def test_an_unknown_event_is_refused():
     with pytest.raises(TypeError, match="PoissonSampledDpEvent was given"):
         event_to_json(dp_event.PoissonSampledDpEvent(0.1, dp_event.GaussianDpEvent(1.0)))
     with pytest.raises(TypeError, match="str was given"):
-        event_to_json("gaussian")  # type: ignore[arg-type]
+        event_to_json("gaussian")
 
 
-def nested(depth: int) -> dict[str, Any]:
-    node: dict[str, Any] = {"kind": "no_op"}
+def nested(depth):
+    node = {"kind": "no_op"}
     for _ in range(depth):
         node = {"kind": "self_composed", "event": node, "count": 1}
     return node
@@ -103,7 +100,7 @@ SELECTION = {"kind": "private_selection", "noise_multiplier": 4.0, "shape": 1.0,
         (document(nested(40)), ValueError, "nested"),
     ],
 )
-def test_a_broken_document_is_refused(broken: Any, error: type[Exception], message: str) -> None:
+def test_a_broken_document_is_refused(broken, error, message):
     # What is no dictionary is taken for an event of dp_accounting.
     also = [reduce_event] if isinstance(broken, dict) else []
     for read in (check_event_json, event_from_json, *also):
@@ -111,7 +108,7 @@ def test_a_broken_document_is_refused(broken: Any, error: type[Exception], messa
             read(broken)
 
 
-def test_bad_parts_are_refused() -> None:
+def test_bad_parts_are_refused():
     for parts in ([], [(0.0, 1)], [(0.1, 0)]):
         with pytest.raises(ValueError, match=r"parts is empty|mu is 0|count is 0"):
             events.gaussian_events_json(parts)

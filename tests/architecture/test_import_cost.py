@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -33,7 +31,7 @@ print(json.dumps(sorted({{name.split(".")[0] for name in set(sys.modules) - befo
 """
 
 
-def _probe(statement: str) -> set[str]:
+def _probe(statement):
     """Return the top-level packages that a statement loads in a fresh process."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", PROBE.format(statement=statement)],

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -26,7 +24,7 @@ NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 CHECKED = "## What is checked by tests"
 
 
-def _of(page: Path) -> str:
+def _of(page):
     return str(page.relative_to(ROOT))
 
 
@@ -65,7 +63,7 @@ def test_every_proof_is_in_the_guarantee_and_says_what_checks_it(page):
 # Controls
 
 
-def _page(root: Path, text: str) -> Path:
+def _page(root, text):
     (root / "tests" / "room").mkdir(parents=True)
     (root / "tests" / "room" / "test_it.py").write_text("def test_that_it_holds(): ...\n")
     (root / "docs").mkdir()

@@ -1,10 +1,7 @@
 """Two commits are timed in turns, each with its own package, and their ratios keep the pairs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -47,13 +44,13 @@ def test_what_one_commit_lacks_is_named_and_compared_with_nothing():
     assert found[1].cells == ["new", "", "2,000.0", "", "in one of them only"]
 
 
-def _git(folder: Path, *words: str) -> str:
+def _git(folder, *words):
     command = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b", *words]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 @pytest.fixture
-def repository(tmp_path) -> Path:
+def repository(tmp_path):
     """Two commits, of which a later one changed the package."""
     folder = tmp_path / "repository"
     package = folder / "interpret_dp"

@@ -1,7 +1,5 @@
 """A plan of a fit: what it says, and that it reads no private row and writes to no ledger."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

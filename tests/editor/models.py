@@ -1,7 +1,5 @@
 """Released models to edit, and the least that can stand for an estimator."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 
@@ -23,16 +21,16 @@ class Holder:
 
     released: AdditiveModel
 
-    def edit(self, author: str | None = "Ada", *, autosave: bool = True) -> EditSession:
+    def edit(self, author="Ada", *, autosave=True):
         return EditSession(self.released, Holder, author=author, autosave=autosave)
 
 
-def noise_covariance(size: int, rng: np.random.Generator, scale: float = 0.1) -> np.ndarray:
+def noise_covariance(size, rng, scale=0.1):
     root = rng.normal(size=(size, size)) * scale
     return root @ root.T / size
 
 
-def build_model(n_classes: int = 2, seed: int = 0, covariance: bool = True) -> AdditiveModel:
+def build_model(n_classes=2, seed=0, covariance=True):
     """Return terms age (continuous), dose (log scale), grade (ordinal) and city (nominal)."""
     rng = np.random.default_rng(seed)
     features = (
@@ -70,7 +68,7 @@ def build_model(n_classes: int = 2, seed: int = 0, covariance: bool = True) -> A
     )
 
 
-def without_rows(model: AdditiveModel, name: str, bins: list[int]) -> AdditiveModel:
+def without_rows(model, name, bins):
     """Return a model whose fit left some bins alone: few rows, no score, no noise."""
     terms = list(model.terms)
     index = model.term_names.index(name)
@@ -82,17 +80,17 @@ def without_rows(model: AdditiveModel, name: str, bins: list[int]) -> AdditiveMo
     return dataclasses.replace(model, terms=tuple(terms))
 
 
-def as_older_version(model: AdditiveModel) -> AdditiveModel:
+def as_older_version(model):
     """Return an edited model as an older version wrote it: without its released curves."""
     terms = [dataclasses.replace(term, released=None, moved=None) for term in model.terms]
     return dataclasses.replace(model, terms=tuple(terms))
 
 
-def session(n_classes: int = 2, seed: int = 0, covariance: bool = True) -> EditSession:
+def session(n_classes=2, seed=0, covariance=True):
     return Holder(build_model(n_classes, seed, covariance)).edit()
 
 
-def mean_score(model: AdditiveModel) -> np.ndarray:
+def mean_score(model):
     """Return the mean score over the released histograms, shape (n_scores,)."""
     total = np.array(model.intercept)
     for term in model.terms:

@@ -1,7 +1,5 @@
 """Edits on disk as they are made, and their way into the next session."""
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import json

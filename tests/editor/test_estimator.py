@@ -1,7 +1,5 @@
 """Editing a fitted estimator: what it predicts, promises, explains, saves and costs."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

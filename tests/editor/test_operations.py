@@ -1,7 +1,5 @@
 """The operations on a term, and their refusals."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

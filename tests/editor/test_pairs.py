@@ -1,7 +1,5 @@
 """Editing the heat map of a pair: regions, what is refused, verdicts, undo, files, notebooks."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Signal or noise: the test is exact for its assumptions, and says what it finds."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 
@@ -9,12 +7,12 @@ import numpy as np
 import pytest
 
 from interpret_dp.editor.verdict import N_SIMULATIONS, judge
-from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.schema import Continuous
 from tests.editor.models import Holder, as_older_version, build_model, session, without_rows
 
 
-def with_age(scores, covariance, weights=None) -> AdditiveModel:
+def with_age(scores, covariance, weights=None):
     """Return a model whose first term has the given scores of regular bins."""
     model = build_model()
     size = len(scores)
@@ -108,7 +106,7 @@ def test_what_has_no_verdict_is_refused(call, message):
         call()
 
 
-def repaired() -> AdditiveModel:
+def repaired():
     editing = session()
     editing.make_monotone("age")
     return as_older_version(editing.released)
@@ -119,7 +117,7 @@ def repaired() -> AdditiveModel:
 N_CURVES = 300
 
 
-def correlated_noise(size: int) -> np.ndarray:
+def correlated_noise(size):
     """Return a covariance as boosting makes: neighbours share, and the mean is fixed."""
     distance = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
     spread = np.geomspace(0.5, 2.0, size)
@@ -128,7 +126,7 @@ def correlated_noise(size: int) -> np.ndarray:
     return centre @ covariance @ centre
 
 
-def share_rejected(truth, covariance, *, claimed=1.0, shape="increasing", alpha=0.1) -> float:
+def share_rejected(truth, covariance, *, claimed=1.0, shape="increasing", alpha=0.1):
     """Return how often curves are called signal; the noise is claimed to be so much larger."""
     rng = np.random.default_rng(20260101)
     root = np.linalg.cholesky(covariance + 1e-12 * np.eye(len(truth)))

@@ -1,7 +1,5 @@
 """Plain figures of explanations: complete, labelled, and with buttons that need no server."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import json

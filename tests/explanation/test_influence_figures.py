@@ -1,7 +1,5 @@
 """Figures of local linear explanations: right bars, honest noise, and names as they are."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -30,7 +28,7 @@ from tests.explanation.influences import (
 NUMBER_OUTPUT = {"output": "predicted value", "predicted": 12.345}
 
 
-def influence(effects, errors) -> Influence:
+def influence(effects, errors):
     return Influence(tuple(map(str, range(len(effects)))), np.array(effects), np.array(errors))
 
 
@@ -38,7 +36,7 @@ def named(figure):
     return {trace.name: trace for trace in figure.data if trace.name}
 
 
-def texts(figure) -> str:
+def texts(figure):
     """Return everything of a figure that plotly reads as its kind of HTML."""
     return json.dumps(figure.to_dict(), default=str)
 

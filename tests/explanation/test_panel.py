@@ -1,7 +1,5 @@
 """The figures of an explanation, and their panel: plain words, and names that break nothing."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
@@ -26,7 +24,7 @@ from tests.ledger.requests import reserve_epsilon
 MU = mu_of_budget(1.0, 1e-6)
 
 
-def spend(guarantee=None, **changes) -> PrivacySpend:
+def spend(guarantee=None, **changes):
     fields = {
         "epsilon": 1.0,
         "delta": 1e-6,
@@ -38,7 +36,7 @@ def spend(guarantee=None, **changes) -> PrivacySpend:
     return PrivacySpend(guarantee=Guarantee(**(fields | (guarantee or {}))), **changes)
 
 
-def text(spend_: PrivacySpend) -> str:
+def text(spend_):
     return privacy_panel(json.loads(json.dumps(spend_.to_dict(), allow_nan=False))).text
 
 
@@ -184,7 +182,7 @@ def test_documents_are_json_whatever_was_spent():
 
 
 @pytest.fixture
-def ledger() -> PrivacyLedger:
+def ledger():
     ledger = PrivacyLedger.in_memory()
     ledger.create_budget("trial", epsilon=2, delta=1e-5)
     ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6, "trial"))

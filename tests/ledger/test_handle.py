@@ -1,7 +1,5 @@
 """One ledger stays one ledger through copies, pickles, threads, forks and changed folders."""
 
-from __future__ import annotations
-
 import copy
 import os
 import pickle
@@ -19,13 +17,13 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> PrivacyLedger:
+def ledger(tmp_path):
     ledger = PrivacyLedger(f"sqlite:///{tmp_path}/ledger #1 %41.db")
     ledger.create_budget("adult", 1.0, 1e-6)
     return ledger
 
 
-def test_what_spending_is_for_is_said_once_and_copies_keep_it(ledger: PrivacyLedger) -> None:
+def test_what_spending_is_for_is_said_once_and_copies_keep_it(ledger):
     memory = PrivacyLedger.in_memory()
     memory.create_budget("adult", 1.0, 1e-6)
     for one in (ledger, memory):
@@ -39,10 +37,10 @@ def test_what_spending_is_for_is_said_once_and_copies_keep_it(ledger: PrivacyLed
         with pytest.raises(ValueError, match="purpose is"):
             memory.for_purpose(purpose)
     with pytest.raises(TypeError, match="purpose is None"):
-        memory.for_purpose(None)  # type: ignore[arg-type]
+        memory.for_purpose(None)
 
 
-def test_repr_shows_no_password(ledger: PrivacyLedger) -> None:
+def test_repr_shows_no_password(ledger):
     assert repr(ledger) == f"PrivacyLedger({ledger.url!r})"
     assert repr(PrivacyLedger.in_memory()) == "PrivacyLedger.in_memory()"
     there = PrivacyLedger.existing("postgresql://me:secret@host/db")
@@ -52,9 +50,7 @@ def test_repr_shows_no_password(ledger: PrivacyLedger) -> None:
         assert "secret" not in shown
 
 
-def test_no_new_file_takes_the_place_of_one_that_is_gone(
-    ledger: PrivacyLedger, tmp_path: Path
-) -> None:
+def test_no_new_file_takes_the_place_of_one_that_is_gone(ledger, tmp_path):
     loaded = pickle.loads(pickle.dumps(ledger))
     assert loaded.spent("adult") == ledger.spent("adult")
     later = pickle.loads(pickle.dumps(ledger))
@@ -69,7 +65,7 @@ def test_no_new_file_takes_the_place_of_one_that_is_gone(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_an_in_memory_ledger_refuses_a_fork() -> None:
+def test_an_in_memory_ledger_refuses_a_fork():
     code = (
         "import os\n"
         "from interpret_dp.exceptions import LedgerError\n"

@@ -1,14 +1,10 @@
 """The page about a team ledger is followed on a real server, and its script on both stores."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,9 +17,7 @@ SCRIPT = ROOT / "examples" / "team_ledger.py"
 
 @pytest.mark.thorough
 @pytest.mark.postgres
-def test_the_page_does_what_it_says(
-    login: Callable[[str], str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_page_does_what_it_says(login, capsys):
     PrivacyLedger(login("anna")).create_budget("patients", epsilon=2.5, delta=1e-6)
     text = PAGE.read_text(encoding="utf-8")
     source = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
@@ -31,7 +25,7 @@ def test_the_page_does_what_it_says(
         address = f"postgresql://{user}@db.example.org/privacy"
         assert address in source
         source = source.replace(address, login(user))
-    names: dict[str, Any] = {}
+    names = {}
     exec(compile(source, str(PAGE), "exec"), names)
 
     said = capsys.readouterr().out
@@ -47,7 +41,7 @@ def test_the_page_does_what_it_says(
 
 @pytest.mark.thorough
 @pytest.mark.postgres
-def test_the_script_runs_under_two_logins(login: Callable[[str], str], tmp_path: Path) -> None:
+def test_the_script_runs_under_two_logins(login, tmp_path):
     done = subprocess.run(
         [sys.executable, str(SCRIPT), "--officer", login("anna"), "--analyst", login("ben")],
         cwd=tmp_path,

@@ -1,7 +1,5 @@
 """One version, and one list of commands: the Makefile's, which everything else calls."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -13,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-def targets() -> set[str]:
+def targets():
     return set(re.findall(r"^([a-z][\w-]*):(?!=)", MAKEFILE, re.MULTILINE))
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -13,7 +11,7 @@ SCRIPT = ROOT / "scripts" / "minimum_versions.py"
 RUN_TIME_EXTRAS = ("dask", "llm", "notebook", "postgres", "shap", "sql")
 
 
-def _run(pyproject: Path) -> subprocess.CompletedProcess[str]:
+def _run(pyproject):
     return subprocess.run(
         [sys.executable, str(SCRIPT), str(pyproject)], capture_output=True, text=True
     )

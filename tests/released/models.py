@@ -1,8 +1,6 @@
 """Small released models, rows that visit all their bins, and scoring in plain Python."""
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,13 +12,7 @@ from interpret_dp.schema import Categorical, Continuous, Schema
 GUARANTEE = Guarantee(epsilon=1.0, delta=1e-5, mu=mu_of_budget(1.0, 1e-5), mechanism="Gaussian")
 
 
-def assemble(
-    features: Sequence[AdditiveFeature],
-    scores: Sequence[np.ndarray],
-    intercept: Any,
-    labels: Sequence[Any],
-    covariances: Sequence[np.ndarray | None] | None = None,
-) -> AdditiveModel:
+def assemble(features, scores, intercept, labels, covariances=None):
     """Return a model with one term a feature; no label makes it a regression."""
     target = Categorical(list(labels)) if labels else Continuous(-100, 100)
     covariances = covariances or [None] * len(features)
@@ -42,7 +34,7 @@ def assemble(
     )
 
 
-def build_model(n_classes: int, names: tuple[str, str] = ("age", "job")) -> AdditiveModel:
+def build_model(n_classes, names=("age", "job")):
     """Return a model of one continuous and one categorical feature; 0 classes: a regression."""
     features = (
         AdditiveFeature(names[0], Continuous(0, 50), np.array([20.0, 40.5])),
@@ -61,14 +53,14 @@ def build_model(n_classes: int, names: tuple[str, str] = ("age", "job")) -> Addi
     )
 
 
-def odd_rows() -> pd.DataFrame:
+def odd_rows():
     """Return rows that visit every bin: on cuts, out of range, infinite, missing, undeclared."""
     ages = [19.9, 20.0, 40.5, -1e9, 1e9, math.inf, -math.inf, math.nan, 30.0, 5.0]
     jobs = ["cook", "it's", None, "it''s", "COOK", "cook ", "", "cook", "it's", None]
     return pd.DataFrame({"age": ages, "job": pd.Series(jobs, dtype=object)})
 
 
-def score_rows(model: AdditiveModel, rows: pd.DataFrame) -> np.ndarray:
+def score_rows(model, rows):
     """Return scores, shape (n_rows, n_scores), by the rule of the schema, cell by cell."""
     total = np.tile(model.intercept, (len(rows), 1))
     for term in model.terms:
@@ -78,7 +70,7 @@ def score_rows(model: AdditiveModel, rows: pd.DataFrame) -> np.ndarray:
     return total
 
 
-def _code(feature: AdditiveFeature, cell: Any) -> int:
+def _code(feature, cell):
     if cell is None or cell != cell:
         return 0
     if isinstance(feature.spec, Continuous):

@@ -1,9 +1,6 @@
 """The reference's constructor arguments, read as a schema."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ from interpret_dp.schema.kinds import ColumnKind
 from interpret_dp.schema.partial import partial_schema_from_arguments
 
 NAMES = ["age", "grade", "gain"]
-TYPES: list[Any] = ["continuous", ["low", "high"], "continuous"]
+TYPES = ["continuous", ["low", "high"], "continuous"]
 LABELS = Schema(target=Categorical(["no", "yes"]))
 EXPECTED = {
     "age": Continuous(17, 90),
@@ -38,13 +35,13 @@ EXPECTED = {
     ],
     ids=repr,
 )
-def test_the_reference_s_forms_of_bounds(bounds: Any) -> None:
+def test_the_reference_s_forms_of_bounds(bounds):
     read = read_arguments(NAMES, TYPES, bounds, schema=LABELS, task="classification")
     assert (read.features, read.target) == (EXPECTED, LABELS.target)
     assert list(read.features) == NAMES
 
 
-def test_arguments_may_repeat_the_schema_and_fill_it_up() -> None:
+def test_arguments_may_repeat_the_schema_and_fill_it_up():
     given = Schema({"age": Continuous(17, 90), "grade": EXPECTED["grade"]}, target=Continuous(0, 1))
     bounds = {"age": (17, math.nan), "gain": (0, 9)}
     read = read_arguments(NAMES, TYPES, bounds, 0, 1, given)
@@ -67,13 +64,13 @@ def test_arguments_may_repeat_the_schema_and_fill_it_up() -> None:
     ],
     ids=repr,
 )
-def test_conflicts_with_the_schema_are_errors(spec: Any, given: Any, bounds: Any) -> None:
+def test_conflicts_with_the_schema_are_errors(spec, given, bounds):
     for schema in (Schema({"a": spec}), Schema(default=spec)):
         with pytest.raises(SchemaError, match="For column 'a' the schema says"):
             read_arguments(["a"], [given], bounds, schema=schema)
 
 
-def test_half_a_target_is_not_declared() -> None:
+def test_half_a_target_is_not_declared():
     read = read_arguments(["a"], None, [(0, 1)], target_min=0)
     assert (read.target, read.target_bounds) == (None, (0.0, None))
 
@@ -113,7 +110,7 @@ CELL_KINDS = {
         ("value", ["low", "high"], Categorical(["low", "high"], ordered=True)),
     ],
 )
-def test_what_a_column_becomes(kind: str, feature_type: Any, expected: Any) -> None:
+def test_what_a_column_becomes(kind, feature_type, expected):
     partial = partial_schema_from_arguments(
         ["a"], [CELL_KINDS[kind]], CELL_KINDS["number"], [feature_type], task="regression"
     )
@@ -131,9 +128,7 @@ def test_what_a_column_becomes(kind: str, feature_type: Any, expected: Any) -> N
         ("continuous", (0, 23), Continuous(0, 23)),
     ],
 )
-def test_whole_bounds_of_integers_are_those_of_an_integer(
-    feature_type: Any, bounds: Any, expected: Any
-) -> None:
+def test_whole_bounds_of_integers_are_those_of_an_integer(feature_type, bounds, expected):
     partial = partial_schema_from_arguments(
         ["a"],
         [CELL_KINDS["number"]],

@@ -1,24 +1,21 @@
 """Schema.draft: what it reads off a public table, and its warning."""
 
-from __future__ import annotations
-
 import datetime
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from interpret_dp.exceptions import PrivacyWarning, SchemaError
-from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Integer, PrivacyUnit, Schema
+from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
 
 
-def draft(frame: Any, *arguments: Any, **keywords: Any) -> Schema:
+def draft(frame, *arguments, **keywords):
     with pytest.warns(PrivacyWarning, match="counts as public"):
         return Schema.draft(frame, *arguments, **keywords)
 
 
-def draft_column(column: Any) -> FeatureSpec:
+def draft_column(column):
     return draft(pd.DataFrame({"a": column})).features["a"]
 
 
@@ -49,7 +46,7 @@ def draft_column(column: Any) -> FeatureSpec:
     ],
     ids=repr,
 )
-def test_columns_are_declared_by_what_they_hold(column: Any, spec: FeatureSpec) -> None:
+def test_columns_are_declared_by_what_they_hold(column, spec):
     assert draft_column(column) == spec
 
 
@@ -65,12 +62,12 @@ def test_columns_are_declared_by_what_they_hold(column: Any, spec: FeatureSpec) 
         ([0, 1] * 3, "regression", Continuous(0, 1)),
     ],
 )
-def test_targets_are_classes_or_numbers(y: list[Any], task: str, target: FeatureSpec) -> None:
+def test_targets_are_classes_or_numbers(y, task, target):
     schema = draft(pd.DataFrame({"y": y, "a": range(6)}), "y", task=task)
     assert schema == Schema({"a": Integer(0, 5)}, target=target)
 
 
-def test_columns_without_a_draft_are_named_together() -> None:
+def test_columns_without_a_draft_are_named_together():
     frame = pd.DataFrame(
         {
             "code": [str(k) for k in range(70)],
@@ -91,12 +88,12 @@ def test_columns_without_a_draft_are_named_together() -> None:
     assert len(draft(frame[["code"]], max_levels=70).features) == 1
 
 
-def test_the_target_of_a_regression_must_be_numeric() -> None:
+def test_the_target_of_a_regression_must_be_numeric():
     with pytest.raises(SchemaError, match="'a' is not numeric"):
         draft(pd.DataFrame({"a": ["x", "y"]}), "a", task="regression")
 
 
-def test_a_draft_reads_its_own_table_cleanly() -> None:
+def test_a_draft_reads_its_own_table_cleanly():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -110,7 +107,7 @@ def test_a_draft_reads_its_own_table_cleanly() -> None:
     assert schema.check(frame.drop(columns="y"), frame["y"]).is_clean
 
 
-def test_the_units_column_is_no_feature() -> None:
+def test_the_units_column_is_no_feature():
     frame = pd.DataFrame({"who": ["p1", "p2"], "age": [20, 30], "y": ["a", "b"]})
     unit = PrivacyUnit("who", 2)
     drafted = draft(frame, "y", unit=unit)
@@ -124,4 +121,4 @@ def test_the_units_column_is_no_feature() -> None:
         with pytest.raises(SchemaError, match=said):
             Schema.draft(alone, target, unit=PrivacyUnit("who"))
     with pytest.raises(TypeError, match="unit is 'who'"):
-        Schema.draft(frame, "y", unit="who")  # type: ignore[arg-type]
+        Schema.draft(frame, "y", unit="who")

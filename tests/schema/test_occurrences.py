@@ -1,9 +1,6 @@
 """Counting what occurs: each row counts once at most, by a rule that sees its cell alone."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,7 +28,7 @@ cells = st.one_of(
 
 
 @given(values=st.lists(cells, max_size=20), added=cells)
-def test_one_row_changes_one_count_by_one_at_most(values: list[Any], added: Any) -> None:
+def test_one_row_changes_one_count_by_one_at_most(values, added):
     before = count_occurring(object_column(values))
     after = count_occurring(object_column([*values, added]))
     changed = {key: after.get(key, 0) - before.get(key, 0) for key in {*before, *after}}
@@ -40,7 +37,7 @@ def test_one_row_changes_one_count_by_one_at_most(values: list[Any], added: Any)
 
 
 @given(values=st.lists(cells, max_size=20))
-def test_every_counted_value_can_be_declared(values: list[Any]) -> None:
+def test_every_counted_value_can_be_declared(values):
     counts = count_occurring(object_column(values))
     levels = levels_of_keys(sorted(counts, key=lambda key: (isinstance(key, str), key)), None)
     if levels:
@@ -66,7 +63,7 @@ def test_every_counted_value_can_be_declared(values: list[Any]) -> None:
     ],
     ids=repr,
 )
-def test_columns_of_every_kind(column: Any, expected: dict[Any, int]) -> None:
+def test_columns_of_every_kind(column, expected):
     assert count_occurring(column) == expected
 
 
@@ -82,7 +79,7 @@ def test_columns_of_every_kind(column: Any, expected: dict[Any, int]) -> None:
     ],
     ids=repr,
 )
-def test_levels_are_written_in_the_column_s_type(column: Any, keys: Any, levels: Any) -> None:
+def test_levels_are_written_in_the_column_s_type(column, keys, levels):
     written = levels_of_keys(keys, number_kind(column))
     assert written == levels
     assert list(map(type, written)) == list(map(type, levels))
@@ -94,14 +91,14 @@ GRIDS = [MagnitudeGrid(1), MagnitudeGrid(4)]
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 
-def place(grid: MagnitudeGrid, number: float) -> int:
+def place(grid, number):
     (at,) = np.flatnonzero(grid.counts(np.array([number])))
     return int(at)
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=repr)
 @given(number=numbers)
-def test_a_number_lies_in_its_bin(grid: MagnitudeGrid, number: float) -> None:
+def test_a_number_lies_in_its_bin(grid, number):
     at = place(grid, number)
     lower, upper = grid.bounds(at, at)
     if abs(number) < 2.0**-64:
@@ -116,9 +113,7 @@ def test_a_number_lies_in_its_bin(grid: MagnitudeGrid, number: float) -> None:
 
 
 @given(values=st.lists(st.floats(), max_size=30), added=st.floats())
-def test_one_row_changes_one_count_of_the_grid_by_one_at_most(
-    values: list[float], added: float
-) -> None:
+def test_one_row_changes_one_count_of_the_grid_by_one_at_most(values, added):
     grid = MagnitudeGrid(4)
     before = grid.counts(np.array(values, dtype=np.float64))
     change = grid.counts(np.array([*values, added], dtype=np.float64)) - before

@@ -1,7 +1,5 @@
 """The officer's page says what the document says, and takes nobody's words for markup."""
 
-from __future__ import annotations
-
 import html
 
 import pytest

@@ -1,7 +1,5 @@
 """The page of a model: complete, without a network, and proof against markup in names."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

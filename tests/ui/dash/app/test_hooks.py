@@ -1,7 +1,5 @@
 """Our parts are in interpret's apps, and in no other app of the process."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import logging
@@ -32,7 +30,7 @@ def _installed():
         pytest.skip("the package is on the path but not installed: it has no entry points")
 
 
-def foreign_app() -> dash.Dash:
+def foreign_app():
     """Return somebody else's app, with ids that interpret uses as well."""
     app = dash.Dash("foreign")
     app.layout = html.Div(

@@ -1,7 +1,5 @@
 """The cards that plan the next fit: no row, no charge, and one plan for the same guesses."""
 
-from __future__ import annotations
-
 import pickle
 import time
 

@@ -1,7 +1,5 @@
 """The tab "Privacy": what the ledgers say, for all data sets of a dashboard."""
 
-from __future__ import annotations
-
 import pickle
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """interpret's server ends with the process, and no other machine or site can use it."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys
@@ -50,7 +48,7 @@ atexit.unregister(stop_interprets_server)
 
 
 @pytest.fixture(scope="module")
-def model_file(shown, tmp_path_factory) -> Path:
+def model_file(shown, tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "model.json"
     shown.model.save(path)
     return path
@@ -94,7 +92,7 @@ def test_nobody_else_can_reach_the_server(shown):
         assert runner.stop()
 
 
-def _listening_addresses(port: int) -> set[str]:
+def _listening_addresses(port):
     """Return the addresses at which this machine listens on a port, as the kernel lists them."""
     import time
 

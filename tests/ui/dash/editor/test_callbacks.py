@@ -1,7 +1,5 @@
 """The editor's callbacks, called as its page calls them."""
 
-from __future__ import annotations
-
 import base64
 import json
 import pickle
@@ -23,7 +21,7 @@ def editor(shown, session):
     return EditorClient(AppClient(shown.total), AGE)
 
 
-def uploaded(document) -> str:
+def uploaded(document):
     content = base64.b64encode(json.dumps(document).encode()).decode()
     return f"data:application/json;base64,{content}"
 
