@@ -82,15 +82,15 @@ def test_targets_follow_the_additive_score(task):
         assert _largest_t(groups, observed - _expected(cohort, without)) > 4.1, name
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"n_rows": 0}, ValueError, "n_rows is 0"),
-        ({"n_rows": 2.5}, TypeError, "n_rows is 2.5"),
-        ({"seed": -1}, ValueError, "seed is -1"),
-        ({"task": "ranking"}, ValueError, "'classification', 'regression'"),
-    ],
-)
+WRONG_ARGUMENTS = [
+    ({"n_rows": 0}, ValueError, "n_rows is 0"),
+    ({"n_rows": 2.5}, TypeError, "n_rows is 2.5"),
+    ({"seed": -1}, ValueError, "seed is -1"),
+    ({"task": "ranking"}, ValueError, "'classification', 'regression'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), WRONG_ARGUMENTS)
 def test_cohort_arguments_are_checked(arguments, error, message):
     with pytest.raises(error, match=message):
         make_cohort(**{"n_rows": 10, **arguments})

@@ -158,22 +158,22 @@ def test_detection_power(mu, false_alarms):
     assert gaussian.detection_power(50.0) == 1.0
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: gaussian.mu_of_budget(-1, 1e-6), ValueError, "epsilon is -1"),
-        (lambda: gaussian.mu_of_budget(1, 0), ValueError, "delta above 0"),
-        (lambda: gaussian.mu_of_budget(1, 1), ValueError, "below 1"),
-        (lambda: gaussian.mu_of_budget("1", 1e-6), TypeError, "real number"),
-        (lambda: gaussian.delta_of_mu(math.nan, 1), ValueError, "mu is nan"),
-        (lambda: gaussian.classic_mu(0, 1e-6), ValueError, "above 0"),
-        (lambda: gaussian.lattice_sigma(1.5, 1), TypeError, "integer"),
-        (lambda: gaussian.detection_power(1, 0), ValueError, "false_alarms is 0"),
-        (lambda: gaussian.mu_of_range(0.0), ValueError, "epsilon is 0"),
-        (lambda: gaussian.mu_of_range(101.0), ValueError, "epsilon is 101"),
-        (lambda: gaussian.range_of_mu(0.0), ValueError, "mu is 0"),
-    ],
-)
+BAD_CALLS = [
+    (lambda: gaussian.mu_of_budget(-1, 1e-6), ValueError, "epsilon is -1"),
+    (lambda: gaussian.mu_of_budget(1, 0), ValueError, "delta above 0"),
+    (lambda: gaussian.mu_of_budget(1, 1), ValueError, "below 1"),
+    (lambda: gaussian.mu_of_budget("1", 1e-6), TypeError, "real number"),
+    (lambda: gaussian.delta_of_mu(math.nan, 1), ValueError, "mu is nan"),
+    (lambda: gaussian.classic_mu(0, 1e-6), ValueError, "above 0"),
+    (lambda: gaussian.lattice_sigma(1.5, 1), TypeError, "integer"),
+    (lambda: gaussian.detection_power(1, 0), ValueError, "false_alarms is 0"),
+    (lambda: gaussian.mu_of_range(0.0), ValueError, "epsilon is 0"),
+    (lambda: gaussian.mu_of_range(101.0), ValueError, "epsilon is 101"),
+    (lambda: gaussian.range_of_mu(0.0), ValueError, "mu is 0"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD_CALLS)
 def test_bad_arguments_are_named(call, error, message):
     with pytest.raises(error, match=message):
         call()

@@ -84,14 +84,14 @@ def test_the_square_root_is_rounded_up(row_norm, max_rows):
     assert (bound - 1) ** 2 < square <= bound**2
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"relation": "swap"}, "neighboring is 'swap'.*'add_or_remove_one', 'replace_one'"),
-        ({"unit": "p", "max_rows": 0}, "max_rows is 0 .*at least 1"),
-        ({"max_rows": 2}, "max_rows is 2 where every row is a unit; it must be 1. Name"),
-    ],
-)
+OUT_OF_RANGE = [
+    ({"relation": "swap"}, "neighboring is 'swap'.*'add_or_remove_one', 'replace_one'"),
+    ({"unit": "p", "max_rows": 0}, "max_rows is 0 .*at least 1"),
+    ({"max_rows": 2}, "max_rows is 2 where every row is a unit; it must be 1. Name"),
+]
+
+
+@pytest.mark.parametrize(("fields", "message"), OUT_OF_RANGE)
 def test_a_field_out_of_range_is_refused(fields, message):
     with pytest.raises(ValueError, match=message):
         Neighbourhood(**fields)

@@ -9,9 +9,8 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from interpret_dp import PrivacyLedger
-from interpret_dp.accounting import GdpPair, event_to_json, reduce_event
+from interpret_dp.accounting import GdpPair, delta_of_mu, event_to_json, reduce_event
 from interpret_dp.accounting.events import PrivateSelectionEvent
-from interpret_dp.accounting.gaussian import delta_of_mu
 from interpret_dp.accounting.repeated import (
     Repetitions,
     _largest_shift,
@@ -118,14 +117,14 @@ def document_of(mu, repetitions):
     return event_to_json(event)
 
 
-@pytest.mark.parametrize(
-    ("mu", "shape", "stopping", "mean", "cover"),
-    [
-        (0.1, 1.0, 0.2, 5.0, 0.17521832048771832),
-        (0.4, 0.5, 0.05, 12.236067977499788, 0.8304527195804529),
-        (1.5, 0.0, 0.01, 21.49757685421097, 2.7079262214579263),
-    ],
-)
+STORED_REQUESTS = [
+    (0.1, 1.0, 0.2, 5.0, 0.17521832048771832),
+    (0.4, 0.5, 0.05, 12.236067977499788, 0.8304527195804529),
+    (1.5, 0.0, 0.01, 21.49757685421097, 2.7079262214579263),
+]
+
+
+@pytest.mark.parametrize(("mu", "shape", "stopping", "mean", "cover"), STORED_REQUESTS)
 def test_stored_requests_go_on_to_cost_what_they_were_charged(mu, shape, stopping, mean, cover):
     repetitions = Repetitions(shape, stopping)
     assert repetitions.mean == pytest.approx(mean, rel=1e-12)

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from interpret_dp.accounting import gaussian_part, mu_of_budget
-from interpret_dp.accounting.gaussian import delta_of_mu
+from interpret_dp.accounting import delta_of_mu, gaussian_part, mu_of_budget
 from interpret_dp.accounting.plans import PlannedSampling
 from interpret_dp.accounting.sampled import _profile, calibrated_noise, covering_mu
 
@@ -88,17 +87,17 @@ def test_calibration_refuses_budgets_that_noise_cannot_meet():
         calibrated_noise(1e-9, 1e-7, 1.0, 10)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((0.0, 0.1, 5, 1e-7), "noise_multiplier is 0"),
-        ((1.0, 0.0, 5, 1e-7), "sampling_probability is 0"),
-        ((1.0, 1.5, 5, 1e-7), "sampling_probability is 1.5"),
-        ((1.0, 0.1, 0, 1e-7), "count is 0"),
-        ((1.0, 0.1, 10**6 + 1, 1e-7), "count is 1000001"),
-        ((1.0, 0.1, 5, 1e-12), "own delta is 1e-12"),
-    ],
-)
+OUT_OF_RANGE = [
+    ((0.0, 0.1, 5, 1e-7), "noise_multiplier is 0"),
+    ((1.0, 0.0, 5, 1e-7), "sampling_probability is 0"),
+    ((1.0, 1.5, 5, 1e-7), "sampling_probability is 1.5"),
+    ((1.0, 0.1, 0, 1e-7), "count is 0"),
+    ((1.0, 0.1, 10**6 + 1, 1e-7), "count is 1000001"),
+    ((1.0, 0.1, 5, 1e-12), "own delta is 1e-12"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), OUT_OF_RANGE)
 def test_figures_out_of_range_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         covering_mu(*arguments)

@@ -12,27 +12,16 @@ MAX_FUNCTION_LINES = 75
 
 PUBLIC_ROOMS = {"released", "explanation", "editor", "ui"}
 # The modules of `schema` that see declarations alone; the others open tables.
-DECLARING_MODULES = {
-    "schema",
-    "schema.arguments",
-    "schema.declarations",
-    "schema.document",
-    "schema.schema",
+DECLARING_MODULES = {"schema"} | {
+    f"schema.{name}" for name in ("arguments", "declarations", "document", "schema")
 }
 _ROW_ROOMS = {"mechanisms", "backends", "release", "audit", "fitting", "ebm", "llm", "lime"}
 
 RANDOMNESS_HOMES = {"mechanisms", "datasets"}
 # Methods that draw numbers whatever object they are called on.
 _DRAWING_METHODS = {
-    "branch_rng",
-    "create_rng",
-    "exponential_",
-    "generate_gaussian_random",
-    "generate_seed",
-    "normal_",
-    "random_",
-    "rvs",
-    "uniform_",
+    *("branch_rng", "create_rng", "exponential_", "generate_gaussian_random", "generate_seed"),
+    *("normal_", "random_", "rvs", "uniform_"),
 }
 
 

@@ -1,11 +1,10 @@
 import json
-from pathlib import Path
 
 import pytest
 
 from tests.architecture.pages import _LINK, anchors, broken_links, dangling_tests
+from tests.processes import ROOT
 
-ROOT = Path(__file__).parents[2]
 PROOFS = sorted((ROOT / "docs" / "proofs").glob("*.md"))
 RESULTS = (ROOT / "benchmarks" / "results").glob("*.md")
 GENERATED = ("_build", "generated")
@@ -73,24 +72,24 @@ def _page(root, text):
     return page
 
 
-@pytest.mark.parametrize(
-    ("check", "text", "message"),
-    [
-        (broken_links, "[a](gone.md)", "links to gone.md, which does not exist"),
-        (broken_links, "![a](gone.png)", "links to gone.png, which does not exist"),
-        (broken_links, "[a](other.md#gone)", "links to other.md#gone, which has no such heading"),
-        (broken_links, "# Here\n\n[a](#there)", "links to #there, which has no such heading"),
-        (broken_links, "see docs/gone.md", "names docs/gone.md, which does not exist"),
-        (dangling_tests, "By `tests/room/test_no.py`.", "names tests/room/test_no.py, which does"),
-        (dangling_tests, "By `test_no.py`.", "names test_no.py, which does not exist"),
-        (dangling_tests, "- `test_it.py`: `test_no`.", "names test_no, which no test file named"),
-        (
-            dangling_tests,
-            "- `tests/room/test_it.py`\n- `test_that_it_holds`",
-            "names test_that_it_holds, which no test file named beside it has",
-        ),
-    ],
-)
+BROKEN_PROMISES = [
+    (broken_links, "[a](gone.md)", "links to gone.md, which does not exist"),
+    (broken_links, "![a](gone.png)", "links to gone.png, which does not exist"),
+    (broken_links, "[a](other.md#gone)", "links to other.md#gone, which has no such heading"),
+    (broken_links, "# Here\n\n[a](#there)", "links to #there, which has no such heading"),
+    (broken_links, "see docs/gone.md", "names docs/gone.md, which does not exist"),
+    (dangling_tests, "By `tests/room/test_no.py`.", "names tests/room/test_no.py, which does"),
+    (dangling_tests, "By `test_no.py`.", "names test_no.py, which does not exist"),
+    (dangling_tests, "- `test_it.py`: `test_no`.", "names test_no, which no test file named"),
+    (
+        dangling_tests,
+        "- `tests/room/test_it.py`\n- `test_that_it_holds`",
+        "names test_that_it_holds, which no test file named beside it has",
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "text", "message"), BROKEN_PROMISES)
 def test_a_broken_promise_is_found(check, text, message, tmp_path):
     (found,) = check(_page(tmp_path, text), tmp_path)
     assert found.startswith(f"docs/page.md: {message}")

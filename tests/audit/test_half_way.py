@@ -76,13 +76,13 @@ def test_control_noise_of_less_than_a_row_adds(monkeypatch):
     assert releases_broken(report) == {"boosting"}
 
 
-@pytest.mark.parametrize(
-    ("module", "setting", "limits", "epsilon"),
-    [
-        pytest.param(significance, "significance", (1.0, -np.inf), 2.0, id="terms"),
-        pytest.param(releases, "least_supported_bins", (99, 0), 0.3, id="bins"),
-    ],
-)
+CHOICES_FROM_ROWS = [
+    pytest.param(significance, "significance", (1.0, -np.inf), 2.0, id="terms"),
+    pytest.param(releases, "least_supported_bins", (99, 0), 0.3, id="bins"),
+]
+
+
+@pytest.mark.parametrize(("module", "setting", "limits", "epsilon"), CHOICES_FROM_ROWS)
 def test_control_a_choice_that_looks_at_rows(module, setting, limits, epsilon, monkeypatch):
     """If the number of rows decided which terms go on, or whether bins are public."""
     with_row, without = tables(TARGETS["two classes"])

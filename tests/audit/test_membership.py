@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from interpret_dp import Categorical, Continuous, Schema, audit
+from interpret_dp import Categorical, Continuous, Schema, SchemaError, audit
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import (
@@ -20,7 +20,6 @@ from interpret_dp.audit import (
 from interpret_dp.audit.bounds import loss_found_by_runs
 from interpret_dp.audit.replaying import log_likelihood_ratio
 from interpret_dp.audit.subjects import reference
-from interpret_dp.exceptions import SchemaError
 from interpret_dp.mechanisms import active_randomness, gaussian_mechanism, use_randomness
 
 DELTA = 1e-5

@@ -10,13 +10,7 @@ from interpret_dp.audit import replay
 from interpret_dp.audit.replaying import Recording
 from interpret_dp.ebm.pairs import training as pair_selection
 from interpret_dp.mechanisms import use_randomness
-from tests.audit.fits import (
-    base_records,
-    check_both_ways,
-    classifier,
-    frame,
-    regressor,
-)
+from tests.audit.fits import base_records, check_both_ways, classifier, frame, regressor
 
 FITS = {"classification": classifier, "regression": regressor}
 TARGETS = {"classification": "yes", "regression": 30.0}

@@ -127,18 +127,8 @@ def surrogate(X, y):
 
 
 EXPLAINERS = [
-    additive,
-    of_an_array,
-    three_classes,
-    undeclared,
-    undeclared_regression,
-    of_people,
-    with_weights_and_scores,
-    maps,
-    maps_of_opacus,
-    metrics,
-    background,
-    surrogate,
+    *(additive, of_an_array, three_classes, undeclared, undeclared_regression, of_people),
+    *(with_weights_and_scores, maps, maps_of_opacus, metrics, background, surrogate),
 ]
 
 
@@ -242,23 +232,23 @@ def test_control_leaks_are_found(leak, honest):
     assert find_planted(model)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (f'"n": {N_ROWS},', True),
-        (f"[{N_ROWS}.0]", True),
-        (f"{RARE_NUMBER!r}", True),
-        (f"1{N_ROWS}, 0.{N_ROWS}, {N_ROWS}.5, a{N_ROWS}", False),
-        ("x = Zebulon", True),
-        (np.array([0.5, N_ROWS]).tobytes(), True),
-        (np.array([7, N_ROWS]).tobytes(), True),
-        (np.array([1, RARE_NUMBER], dtype=np.float32).tobytes(), True),
-        (b"abc" + np.array(RARE_NUMBER).tobytes(), True),
-        (b"abc" + "Zebulon".encode("utf-16-le"), True),
-        # Across two items of a matrix, as its zeros and another number's last bytes.
-        (bytes(3) + np.array(float(N_ROWS)).tobytes() + bytes(5), False),
-    ],
-)
+TEXTS_AND_BYTES = [
+    (f'"n": {N_ROWS},', True),
+    (f"[{N_ROWS}.0]", True),
+    (f"{RARE_NUMBER!r}", True),
+    (f"1{N_ROWS}, 0.{N_ROWS}, {N_ROWS}.5, a{N_ROWS}", False),
+    ("x = Zebulon", True),
+    (np.array([0.5, N_ROWS]).tobytes(), True),
+    (np.array([7, N_ROWS]).tobytes(), True),
+    (np.array([1, RARE_NUMBER], dtype=np.float32).tobytes(), True),
+    (b"abc" + np.array(RARE_NUMBER).tobytes(), True),
+    (b"abc" + "Zebulon".encode("utf-16-le"), True),
+    # Across two items of a matrix, as its zeros and another number's last bytes.
+    (bytes(3) + np.array(float(N_ROWS)).tobytes() + bytes(5), False),
+]
+
+
+@pytest.mark.parametrize(("value", "expected"), TEXTS_AND_BYTES)
 def test_control_numbers_in_texts_and_bytes(value, expected):
     assert planted_in(value) is expected
 

@@ -112,15 +112,8 @@ def of_lists(found):
 
 
 CONTAINERS = [
-    inferred,
-    nullable,
-    with_categories,
-    of_polars,
-    polars_categories,
-    of_arrow,
-    arrow_dictionary,
-    of_objects,
-    of_lists,
+    *(inferred, nullable, with_categories, of_polars, polars_categories),
+    *(of_arrow, arrow_dictionary, of_objects, of_lists),
 ]
 
 
@@ -289,11 +282,7 @@ def test_sums_of_gradients_are_those_of_the_parts(features):
     schema = Schema(default=Continuous(-3, 3), target=Categorical([0, 1, 2]))
     fit = refit(
         DPLocallyLinearClassifier(
-            schema=schema,
-            sampling_rate=1.0,
-            epochs=4,
-            n_maps=2,
-            features=features,
+            schema=schema, sampling_rate=1.0, epochs=4, n_maps=2, features=features
         )
     )
     recording = Recording(0)

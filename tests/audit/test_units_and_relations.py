@@ -133,10 +133,7 @@ CASES = [
 @pytest.mark.parametrize(("task", "relation", "options"), CASES)
 def test_a_person_of_many_rows_changes_no_more_than_was_declared(task, relation, options):
     others = people(task)
-    pairs = [
-        ([*others, extreme(task, 1)], others),
-        ([*others, odd(task)], others),
-    ]
+    pairs = [([*others, extreme(task, 1)], others), ([*others, odd(task)], others)]
     if relation == "replace_one":
         replaced = [(extreme(task, 1), extreme(task, -1)), (extreme(task, 1), odd(task))]
         pairs = [([*others, one], [*others, other]) for one, other in replaced]

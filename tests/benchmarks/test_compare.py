@@ -25,15 +25,15 @@ def test_ratios_are_of_the_same_turn():
     assert ratio.cells == ["fit", "1,000.0", "1,200.0", "1.10 (1.10 to 1.20)", "slower"]
 
 
-@pytest.mark.parametrize(
-    ("ratios", "verdict"),
-    [
-        ((0.9, 0.8), "faster"),
-        ((0.9, 1.1), "no difference seen"),
-        ((1.5,), "no difference seen"),
-        ((), "in one of them only"),
-    ],
-)
+RATIOS_OF_TURNS = [
+    ((0.9, 0.8), "faster"),
+    ((0.9, 1.1), "no difference seen"),
+    ((1.5,), "no difference seen"),
+    ((), "in one of them only"),
+]
+
+
+@pytest.mark.parametrize(("ratios", "verdict"), RATIOS_OF_TURNS)
 def test_a_difference_is_what_all_turns_agree_on(ratios, verdict):
     assert Ratio("fit", 1.0, 1.0, ratios).verdict == verdict
 

@@ -13,10 +13,7 @@ GRID = [(100, 0.05), (300, 0.01)]
 def measured(tmp_path):
     """Results of the grid, without the default, and of ``benchmarks.accuracy``."""
     own, accuracy = Results(tmp_path / "tuned.json"), Results(tmp_path / "accuracy.json")
-    for problem, tuned, default, ours in (
-        ("adult", 0.88, 0.85, 0.9),
-        ("pol", 27.0, 25.0, 26.0),
-    ):
+    for problem, tuned, default, ours in (("adult", 0.88, 0.85, 0.9), ("pol", 27.0, 25.0, 26.0)):
         for results, engine, score in (
             (own, engine_name(GRID[0]), tuned),
             (accuracy, "reference", default),

@@ -116,8 +116,7 @@ def _curve(page):
 
 def _until(page, condition, argument=None):
     page.wait_for_function(
-        f"argument => {{ const y = Array.from({NOW}); return {condition}; }}",
-        arg=argument,
+        f"argument => {{ const y = Array.from({NOW}); return {condition}; }}", arg=argument
     )
 
 

@@ -34,14 +34,14 @@ VALUES_NEVER_RAISE = {
     "check_estimators_empty_data_messages": (
         "asks for an error for zero rows: how many rows there are is private, so that they give a "
         "constant model"
-    ),
+    )
 }
 # (A classifier refuses floats by their dtype.)
 TARGETS_NEVER_RAISE = {
     "check_supervised_y_no_nan": (
         "asks for an error for missing and infinite targets: one row would show; such rows count "
         "for nothing or are clipped"
-    ),
+    )
 }
 WEIGHTS_ARE_PRIVATE = {
     "check_all_zero_sample_weights_error": (

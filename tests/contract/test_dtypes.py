@@ -197,10 +197,7 @@ def table(role):
     return "\n".join([lines[0], "|---" * len(cells[0]) + "|", *lines[1:]])
 
 
-ROLES = {
-    "feature": (FEATURES, as_feature),
-    "target": (TARGETS, as_target),
-}
+ROLES = {"feature": (FEATURES, as_feature), "target": (TARGETS, as_target)}
 
 
 @pytest.mark.lengthy

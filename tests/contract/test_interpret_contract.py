@@ -91,21 +91,15 @@ def test_explanations_are_what_the_host_expects(model):
 # ------------------------------------------------------------------------------- extension
 
 
-@pytest.mark.parametrize(
-    ("key", "is_valid", "explainers"),
-    [
-        (
-            extension.GLASSBOX_EXTENSION_KEY,
-            extension._is_valid_glassbox_explainer,
-            [DPExplainableBoostingClassifier, DPExplainableBoostingRegressor],
-        ),
-        (
-            extension.BLACKBOX_EXTENSION_KEY,
-            extension._is_valid_blackbox_explainer,
-            [DPLimeTabular, DPShapTabular],
-        ),
-    ],
-)
+GLASSBOXES = [DPExplainableBoostingClassifier, DPExplainableBoostingRegressor]
+BLACKBOXES = [DPLimeTabular, DPShapTabular]
+EXPLAINERS_OF_KEYS = [
+    (extension.GLASSBOX_EXTENSION_KEY, extension._is_valid_glassbox_explainer, GLASSBOXES),
+    (extension.BLACKBOX_EXTENSION_KEY, extension._is_valid_blackbox_explainer, BLACKBOXES),
+]
+
+
+@pytest.mark.parametrize(("key", "is_valid", "explainers"), EXPLAINERS_OF_KEYS)
 def test_interpret_finds_the_explainers_and_warns_of_nothing(key, is_valid, explainers):
     """It warns where one fails or is not valid; in a process of its own: tests/packaging."""
     if "DPLimeTabular" not in importlib.metadata.entry_points().names:

@@ -51,15 +51,9 @@ def ledger_for(tmp_path):
 
 
 def model(ledger, **parameters):
+    budget = {"epsilon": EPSILON, "delta": DELTA, "ledger": ledger, "dataset": "survey"}
     return DPExplainableBoostingClassifier(
-        schema=SCHEMA,
-        epsilon=EPSILON,
-        delta=DELTA,
-        max_rounds=1,
-        n_jobs=1,
-        ledger=ledger,
-        dataset="survey",
-        **parameters,
+        schema=SCHEMA, max_rounds=1, n_jobs=1, **budget, **parameters
     )
 
 

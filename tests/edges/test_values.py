@@ -112,13 +112,13 @@ def test_one_class_that_is_found_is_a_constant_model():
     assert model.predict(_frame([0.1], 2)).tolist() == ["only"] * 2
 
 
-@pytest.mark.parametrize(
-    "bounds",
-    [
-        *((0, 1), (SMALLEST, 3 * SMALLEST), (0, 1e-320), (-1e-300, 0), (5, 5), (0, 1.7e308)),
-        *((-8e307, 8e307), (1e300, math.nextafter(1e300, 2e300)), (-1e-310, 1e308)),
-    ],
-)
+AXIS_BOUNDS = [
+    *((0, 1), (SMALLEST, 3 * SMALLEST), (0, 1e-320), (-1e-300, 0), (5, 5), (0, 1.7e308)),
+    *((-8e307, 8e307), (1e300, math.nextafter(1e300, 2e300)), (-1e-310, 1e308)),
+]
+
+
+@pytest.mark.parametrize("bounds", AXIS_BOUNDS)
 @pytest.mark.parametrize("scale", ["linear", "log", "symlog"])
 def test_axes_of_any_bounds_have_ticks(bounds, scale):
     spec = Continuous(*bounds, scale=scale)

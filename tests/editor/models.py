@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interpret_dp.accounting import Guarantee, mu_of_budget
-from interpret_dp.editor import EditSession
+from interpret_dp import Categorical, Continuous, EditSession
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
-from interpret_dp.schema import Categorical, Continuous, Schema
+from tests.released.models import of_terms
 
-GUARANTEE = Guarantee(epsilon=1.0, delta=1e-5, mu=mu_of_budget(1.0, 1e-5), mechanism="Gaussian")
 AGE_CUTS = np.array([20.0, 25.0, 30.0, 40.0, 55.0, 60.0, 78.0])
 DOSE_CUTS = np.array([0.5, 2.0, 10.0, 50.0])
 
@@ -52,20 +50,8 @@ def build_model(n_classes=2, seed=0, covariance=True):
         if width == 1:
             scores, noise = scores[:, 0], noise[0]
         terms.append(AdditiveTerm(index, scores, weights, noise if covariance else None))
-    target = Categorical(["a", "b", "c"][:n_classes]) if n_classes else Continuous(-100, 100)
-    return AdditiveModel(
-        task="classification" if n_classes else "regression",
-        schema=Schema({feature.name: feature.spec for feature in features}, target=target),
-        features=features,
-        terms=tuple(terms),
-        intercept=rng.normal(size=width),
-        classes=tuple("abc"[:n_classes]) or None,
-        n_rows=100.0,
-        noise_scale_binning=1.0,
-        noise_scale_boosting=0.1,
-        rounds=10,
-        guarantee=GUARANTEE,
-    )
+    figures = {"n_rows": 100.0, "noise_scale_boosting": 0.1, "rounds": 10}
+    return of_terms(features, terms, rng.normal(size=width), "abc"[:n_classes], **figures)
 
 
 def without_rows(model, name, bins):

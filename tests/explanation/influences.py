@@ -145,16 +145,7 @@ def adult_explanation(**changes):
 
 def budget_state(**changes):
     """Return a budget of epsilon 4 at delta 1e-5, of which two fits at epsilon 1 were spent."""
-    fields = {
-        "dataset": "trial",
-        "epsilon": 4.0,
-        "delta": 1e-5,
-        "mu": largest_mu(4.0, 1e-5),
-        "delta_x": 0.0,
-        "spent_mu": 2**0.5 * mu_of_budget(1.0, 1e-6),
-        "spent_delta": 0.0,
-        "remaining_epsilon": 3.5,
-        "n_requests": 2,
-        "open_reservations": 0,
-    }
-    return BudgetState(**(fields | changes))
+    whole = {"epsilon": 4.0, "delta": 1e-5, "mu": largest_mu(4.0, 1e-5), "delta_x": 0.0}
+    spent = {"spent_mu": 2**0.5 * mu_of_budget(1.0, 1e-6), "spent_delta": 0.0}
+    state = {"remaining_epsilon": 3.5, "n_requests": 2, "open_reservations": 0}
+    return BudgetState(**{"dataset": "trial"} | whole | spent | state | changes)

@@ -21,11 +21,7 @@ TABLE_SCHEMA = Schema(
 TABLE_CELLS = ((41, "nurse", 52_000.0, "late"), (None, "pilot", 0.0, "early"), (67, None, 9e5, "x"))
 # As the coding of the rows above would have them; missing cells are 0.
 TABLE_INPUTS = np.array(
-    [
-        [-0.31, 0, 1, 0, 1.13, 0, 1],
-        [0, 0, 0, 1, -1.73, 1, 0],
-        [0.59, 0, 0, 0, 1.70, 0, 0],
-    ]
+    [[-0.31, 0, 1, 0, 1.13, 0, 1], [0, 0, 0, 1, -1.73, 1, 0], [0.59, 0, 0, 0, 1.70, 0, 0]]
 )
 
 

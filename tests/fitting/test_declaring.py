@@ -22,13 +22,11 @@ from interpret_dp import (
     Integer,
     PrivacyLedger,
     Schema,
+    UndeclaredWarning,
 )
-from interpret_dp.accounting import delta_of_mu, mu_of_budget
-from interpret_dp.accounting.gaussian import lattice_sigma
-from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS
+from interpret_dp.accounting import DEFAULT_ASSUMPTIONS, delta_of_mu, lattice_sigma, mu_of_budget
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
-from interpret_dp.exceptions import UndeclaredWarning
 from interpret_dp.fitting import declaring
 from interpret_dp.ledger import DeltaExceededError
 from interpret_dp.mechanisms import selection

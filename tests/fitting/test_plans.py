@@ -9,11 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import interpret_dp
-from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema
-from interpret_dp.accounting.composition import GdpPair, compose
-from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp import Categorical, Continuous, Guarantee, PrivacyUnit, PrivacyWarning, Schema
+from interpret_dp.accounting import GdpPair, compose
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.exceptions import PrivacyWarning
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms.additive import noise_scale
 from interpret_dp.release import ReleaseSession
@@ -63,6 +61,7 @@ OPTIONS = RELATION | {
 KNOWN = {"interactions": [1, 2, [("dose", "stage")]], "monotone_constraints": [{"age": 1}]}
 CLASSIFIER, REGRESSOR = "DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor"
 METHODS = ["interactive", "adaptive", "enhanced"]
+QUERIES = RELATION | {"method": METHODS, "steps": [8], "c": [2**-10, 2**10]}
 # What is called, what it is always given, and what it may be given.
 REQUESTS = {
     "pairs": (fit, {"estimator": CLASSIFIER, "target": TWO, "interactions": 1}, OPTIONS),
@@ -80,11 +79,7 @@ REQUESTS = {
     ),
     "metrics": (measure, {}, RELATION),
     "surrogate": (release_surrogate, {}, RELATION),
-    "explanations": (
-        explain,
-        {},
-        RELATION | {"method": METHODS, "steps": [8], "c": [2**-10, 2**10]},
-    ),
+    "explanations": (explain, {}, QUERIES),
 }
 
 

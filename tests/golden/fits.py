@@ -76,17 +76,11 @@ def drawn(chance, labels=("no", "yes")):
 def explained(method):
     """Explain two rows by one of the paper's methods, with frozen noise."""
     X = rows()
+    settings = {"method": method, "schema": Schema(FEATURES), "epsilon": 20.0, "delta": 1e-6}
+    account = {"ledger": PrivacyLedger.in_memory(), "dataset": "golden"}
     with use_randomness(SeededRandomness(9)):
         explainer = PaperLimeTabular(
-            BlackBox(),
-            X,
-            schema=Schema(FEATURES),
-            epsilon=20.0,
-            delta=1e-6,
-            method=method,
-            trained_on_same_people=False,
-            ledger=PrivacyLedger.in_memory(),
-            dataset="golden",
+            BlackBox(), X, trained_on_same_people=False, **settings, **account
         )
         found = [explainer.explain_local(X.iloc[[row]]).data(0) for row in range(2)]
     return {"scores": [np.ravel(record["scores"]).tolist() for record in found]}
@@ -114,6 +108,7 @@ def cases():
         FEATURES, Categorical(["no", "yes"]), unit=PrivacyUnit("patient", max_rows=2)
     )
     undeclared = Schema({"stage": FEATURES["stage"]})
+    started = {"sample_weight": 1.0 + (X["dose"] > 10), "init_score": latent / 2}
     kinds = ("pairs", "classes", "monotone", "poisson", "gamma")
     return {
         **{kind: (lambda kind=kind: summary(additive(kind))) for kind in kinds},
@@ -129,12 +124,7 @@ def cases():
         "many levels": lambda: fitted(
             np.sin(codes) + curve(few), wide, Schema(levels, target=Continuous(-6, 8))
         ),
-        "weights and start": lambda: fitted(
-            latent,
-            sample_weight=1.0 + (X["dose"] > 10),
-            init_score=latent / 2,
-            privacy_weight_max=2.0,
-        ),
+        "weights and start": lambda: fitted(latent, privacy_weight_max=2.0, **started),
         "people": lambda: fitted(labels, people, one_person),
         "undeclared": lambda: fitted(labels, X, undeclared),
         "counts without a bound": lambda: fitted(

@@ -9,7 +9,6 @@ import os
 import random
 import select
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -17,11 +16,10 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from interpret_dp.exceptions import BudgetExceededError
-from interpret_dp.ledger import PrivacyLedger
+from interpret_dp import BudgetExceededError, PrivacyLedger
 from tests.ledger.requests import reserve
+from tests.processes import output_of
 
-ROOT = Path(__file__).parents[2]
 DATASET = "ward"
 PHASES = ("reserve", "reserve commit", "between", "commit", "commit commit")
 _LOCK_SECONDS = 300.0
@@ -59,16 +57,8 @@ class Fleet:
 def run_fleet(fleet, timeout=1200.0):
     """Run a fleet in a process of its own; return what it measured."""
     Path(fleet.folder).mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.ledger.fleet", json.dumps(asdict(fleet))],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return dict(json.loads(done.stdout))
+    words = ("-m", "tests.ledger.fleet", json.dumps(asdict(fleet)))
+    return dict(json.loads(output_of(*words, timeout=timeout, OMP_NUM_THREADS="1")))
 
 
 class _Worker:

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 from interpret_dp.accounting import GdpPair, delta_of_mu, mu_of_budget
-from interpret_dp.ledger.core.account import Account, Request
+from interpret_dp.ledger import Account, DeltaExceededError, Request
 from interpret_dp.ledger.core.filter import (
-    DeltaExceededError,
     admits,
     fix_budget,
     largest_epsilon,
@@ -128,18 +127,18 @@ def test_a_refusal_for_delta_says_so():
     assert "needs delta 2e-07 for selections, and 1e-07 of the budget's" in str(error)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "delta_x", "message"),
-    [
-        (0, 1e-6, 0, "epsilon is 0"),
-        (-1, 1e-6, 0, "epsilon is -1"),
-        (1, 0, 0, "delta is 0"),
-        (1, 1, 0, "delta is 1"),
-        (1, 1e-6, 1e-6, "delta_x is 1e-06"),
-        (1, 1e-6, -1e-9, "delta_x is -1e-09"),
-        (1, 1e-6, math.nextafter(1e-6, 0), "clearly below"),
-    ],
-)
+BAD_BUDGETS = [
+    (0, 1e-6, 0, "epsilon is 0"),
+    (-1, 1e-6, 0, "epsilon is -1"),
+    (1, 0, 0, "delta is 0"),
+    (1, 1, 0, "delta is 1"),
+    (1, 1e-6, 1e-6, "delta_x is 1e-06"),
+    (1, 1e-6, -1e-9, "delta_x is -1e-09"),
+    (1, 1e-6, math.nextafter(1e-6, 0), "clearly below"),
+]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "delta_x", "message"), BAD_BUDGETS)
 def test_bad_budgets_are_refused(epsilon, delta, delta_x, message):
     with pytest.raises(ValueError, match=message):
         fix_budget("adult", epsilon, delta, delta_x)

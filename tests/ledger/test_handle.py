@@ -3,17 +3,12 @@
 import copy
 import os
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger import PrivacyLedger
+from interpret_dp import LedgerError, PrivacyLedger
 from tests.ledger.requests import reserve
-
-ROOT = Path(__file__).parents[2]
+from tests.processes import output_of
 
 
 @pytest.fixture
@@ -81,8 +76,7 @@ def test_an_in_memory_ledger_refuses_a_fork():
         "    print('its own', default_ledger().datasets(), flush=True)\n"
         "    os._exit(0)\n"
     )
-    command = [sys.executable, "-W", "ignore", "-c", code]
-    output = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+    output = output_of("-W", "ignore", "-c", code)
     assert "child This in-memory ledger belongs to another process" in output
     assert "its own []" in output
     assert "parent ['adult']" in output

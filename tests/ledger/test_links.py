@@ -2,8 +2,7 @@
 
 import pytest
 
-from interpret_dp.exceptions import BudgetExceededError, LedgerError
-from interpret_dp.ledger import PrivacyLedger
+from interpret_dp import BudgetExceededError, LedgerError, PrivacyLedger
 from tests.ledger.requests import reserve, reserve_epsilon
 
 

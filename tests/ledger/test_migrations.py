@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger import PrivacyLedger
+from interpret_dp import LedgerError, PrivacyLedger
 from interpret_dp.ledger.core import store, tables
 from tests.ledger.requests import ENTRIES, reserve, tamper
 

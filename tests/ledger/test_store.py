@@ -4,8 +4,7 @@ import pytest
 from sqlalchemy import NullPool, create_engine, event, text
 from sqlalchemy.exc import IntegrityError
 
-from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger import PrivacyLedger
+from interpret_dp import LedgerError, PrivacyLedger
 from interpret_dp.ledger.core.postgres import SCHEMA
 from interpret_dp.ledger.core.store import Store, resolve_url
 from tests.ledger.requests import ENTRIES, reserve, tamper
@@ -102,14 +101,14 @@ def test_a_process_sees_that_the_log_it_knew_is_gone(hand, act):
         assert anew.commit(reserve(anew)) == anew.verify()
 
 
-@pytest.mark.parametrize(
-    ("statement", "message"),
-    [
-        ("", "is not an SQLite database"),
-        ("DELETE FROM interpret_dp_ledger", "its version is missing"),
-        (f"DROP TABLE {ENTRIES}", "holds other tables and no ledger"),
-    ],
-)
+NO_LEDGERS = [
+    ("", "is not an SQLite database"),
+    ("DELETE FROM interpret_dp_ledger", "its version is missing"),
+    (f"DROP TABLE {ENTRIES}", "holds other tables and no ledger"),
+]
+
+
+@pytest.mark.parametrize(("statement", "message"), NO_LEDGERS)
 def test_a_file_that_is_no_ledger_is_refused_and_left_alone(ledger, path, statement, message):
     if statement:
         tamper(path, statement)

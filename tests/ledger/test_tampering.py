@@ -121,15 +121,15 @@ def test_a_rewritten_tail_is_seen_by_its_old_head(ledger, path):
         forged.verify(head)
 
 
-@pytest.mark.parametrize(
-    ("kind", "change", "message"),
-    [
-        ("approve", {}, "answers request for approval"),
-        ("link", {}, "shares an account already"),
-        ("commit", {"reservation": 77}, "closes reservation 77, which is not open"),
-        ("commit", {"kind": "gift"}, "unknown kind 'gift'"),
-    ],
-)
+CONTRADICTING_ACTS = [
+    ("approve", {}, "answers request for approval"),
+    ("link", {}, "shares an account already"),
+    ("commit", {"reservation": 77}, "closes reservation 77, which is not open"),
+    ("commit", {"kind": "gift"}, "unknown kind 'gift'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "change", "message"), CONTRADICTING_ACTS)
 def test_acts_that_contradict_the_log_admit_nothing(ledger, kind, change, message):
     """A chain can be forged by anybody; what it then says must still make sense."""
     entry = next(e for e in ledger.entries() if e["kind"] == kind)

@@ -8,10 +8,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
+from interpret_dp import BudgetExceededError, LedgerError, PrivacyLedger
 from interpret_dp.accounting import delta_of_mu
-from interpret_dp.exceptions import BudgetExceededError, LedgerError
-from interpret_dp.ledger import ApprovalNeededError, PrivacyLedger, Reservation
-from interpret_dp.ledger.core.account import Account
+from interpret_dp.ledger import Account, ApprovalNeededError, Reservation
 from interpret_dp.ledger.core.folding import Running, fold_all
 from tests.ledger.requests import reserve
 

@@ -1,16 +1,12 @@
 """The page about a team ledger is followed on a real server, and its script on both stores."""
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from interpret_dp.ledger import PrivacyLedger, RoleError
+from tests.processes import ROOT, output_of
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "ledger_team.md"
 SCRIPT = ROOT / "examples" / "team_ledger.py"
 
@@ -42,16 +38,8 @@ def test_the_page_does_what_it_says(login, capsys):
 @pytest.mark.thorough
 @pytest.mark.postgres
 def test_the_script_runs_under_two_logins(login, tmp_path):
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), "--officer", login("anna"), "--analyst", login("ben")],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    said = done.stdout
+    logins = ("--officer", login("anna"), "--analyst", login("ben"))
+    said = output_of(SCRIPT, *logins, cwd=tmp_path)
     assert "annual report: epsilon 2 spent" in said
     assert said.count("ben") == 2
     assert not list(tmp_path.iterdir())

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from interpret_dp import DPLimeTabular, PrivacyWarning, PrivateBackground
-from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp import DPLimeTabular, Guarantee, PrivacyWarning, PrivateBackground
 from interpret_dp.lime.explainer import _ELSEWHERE, _PAPER
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from tests.lime.tables import SCHEMA, Risk, Three, account, table
@@ -35,16 +34,16 @@ def test_it_explains_what_the_background_explains():
     assert ledger.head == head
 
 
-@pytest.mark.parametrize(
-    ("classes", "y"),
-    [
-        (["low", "high"], ["high", "low", "unknown"]),
-        *(
-            (classes, [1.0, 0.0, math.nan])
-            for classes in (["0.0", "1.0"], [0.0, 1.0], [0, 1], [False, True])
-        ),
-    ],
-)
+ACTUAL_LABELS = [
+    (["low", "high"], ["high", "low", "unknown"]),
+    *(
+        (classes, [1.0, 0.0, math.nan])
+        for classes in (["0.0", "1.0"], [0.0, 1.0], [0, 1], [False, True])
+    ),
+]
+
+
+@pytest.mark.parametrize(("classes", "y"), ACTUAL_LABELS)
 def test_actual_labels_are_shown_beside_the_prediction(classes, y):
     own = explainer(type("Labelled", (Risk,), {"classes_": np.array(classes)})())
     explanation = own.explain_local(table(3, seed=2), y=y)
@@ -58,18 +57,18 @@ def model_promise_of(epsilon, delta=1e-6, **given):
     return Guarantee(epsilon=epsilon, delta=delta, mu=None, mechanism="some", **given)
 
 
-@pytest.mark.parametrize(
-    ("same", "promise", "says"),
-    [
-        (False, None, "with the model taken as given; nothing is promised to the people that it"),
-        (True, None, "nothing protects against what the model itself reveals"),
-        (False, (2.0, 1e-5), "keep the model's own promise, epsilon 2 at delta 1e-05"),
-        (True, (2.0, 1e-5), "together are (2.1, 1.11e-05)-differentially private"),
-        (True, model_promise_of(0.5), "together are (0.6, 2e-06)-differentially private"),
-        (True, model_promise_of(1.0, tests_only=True), "no promise of its own is stated"),
-        (True, model_promise_of(1.0, neighboring="replace_one"), "do not add up to one figure"),
-    ],
-)
+PROMISES = [
+    (False, None, "with the model taken as given; nothing is promised to the people that it"),
+    (True, None, "nothing protects against what the model itself reveals"),
+    (False, (2.0, 1e-5), "keep the model's own promise, epsilon 2 at delta 1e-05"),
+    (True, (2.0, 1e-5), "together are (2.1, 1.11e-05)-differentially private"),
+    (True, model_promise_of(0.5), "together are (0.6, 2e-06)-differentially private"),
+    (True, model_promise_of(1.0, tests_only=True), "no promise of its own is stated"),
+    (True, model_promise_of(1.0, neighboring="replace_one"), "do not add up to one figure"),
+]
+
+
+@pytest.mark.parametrize(("same", "promise", "says"), PROMISES)
 def test_the_guarantee_says_whom_it_is_about(same, promise, says):
     own = explainer(trained_on_same_people=same, model_guarantee=promise)
     assert says in own.guarantee_.sentence
@@ -122,15 +121,15 @@ def needs_more(X):
     return X["other"] + X["age"]
 
 
-@pytest.mark.parametrize(
-    ("model", "given", "says"),
-    [
-        (LogisticRegression(), {}, "NotFittedError: .*not fitted yet"),
-        (LogisticRegression(), {"schema": None}, "NotFittedError: .*not fitted yet"),
-        (lambda X: np.full(len(X), np.nan), {}, "numbers that are not finite"),
-        (needs_more, {}, "KeyError: 'other'"),
-    ],
-)
+FAILING_MODELS = [
+    (LogisticRegression(), {}, "NotFittedError: .*not fitted yet"),
+    (LogisticRegression(), {"schema": None}, "NotFittedError: .*not fitted yet"),
+    (lambda X: np.full(len(X), np.nan), {}, "numbers that are not finite"),
+    (needs_more, {}, "KeyError: 'other'"),
+]
+
+
+@pytest.mark.parametrize(("model", "given", "says"), FAILING_MODELS)
 def test_a_model_that_fails_is_found_out_before_the_charge(model, given, says):
     ledger = account()
     head = ledger.head

@@ -16,11 +16,7 @@ from tests.lime.test_local_effects import ROWS, additive, errors, known, numbers
 from tests.released.test_background import background, column
 
 # Of the additive function, in the middle of each cell, against its mean.
-CURVES = {
-    "x": [-0.75, -0.25, 0.25, 0.75],
-    "n": [-1.0, 1.0],
-    "site": [-0.9, 0.1, 2.1],
-}
+CURVES = {"x": [-0.75, -0.25, 0.25, 0.75], "n": [-1.0, 1.0], "site": [-0.9, 0.1, 2.1]}
 FACTORS = {"a": 1.0, "b": 1.0, "c": 3.0}
 
 
@@ -32,15 +28,15 @@ def product(X):
 PRODUCTS = [[1.4 * v for v in (-0.375, -0.125, 0.125, 0.375)], [-0.25, 0.25], [-0.2, -0.2, 0.8]]
 
 
-@pytest.mark.parametrize(
-    ("rows", "n_columns"),
-    [
-        pytest.param(None, 3, id="no rows"),
-        pytest.param(ROWS.astype({"site": "category", "n": "Int64"}), 3, id="dtypes"),
-        pytest.param(ROWS[["n", "x"]].assign(site=["a", "b"], other="left alone"), 3, id="order"),
-        pytest.param(np.array([[0.9, 39.0], [0.1, 5.0]]), 2, id="array"),
-    ],
-)
+BACKGROUNDS = [
+    pytest.param(None, 3, id="no rows"),
+    pytest.param(ROWS.astype({"site": "category", "n": "Int64"}), 3, id="dtypes"),
+    pytest.param(ROWS[["n", "x"]].assign(site=["a", "b"], other="left alone"), 3, id="order"),
+    pytest.param(np.array([[0.9, 39.0], [0.1, 5.0]]), 2, id="array"),
+]
+
+
+@pytest.mark.parametrize(("rows", "n_columns"), BACKGROUNDS)
 def test_of_an_additive_function_curves_are_its_terms(rows, n_columns):
     own = PrivateBackground.from_released(background(*known().columns[:n_columns]))
 

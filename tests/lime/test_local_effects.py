@@ -172,16 +172,16 @@ def test_of_several_classes_the_predicted_one_is_explained():
         own.explain_local(Classifier(), ROWS, explained_class="maybe")
 
 
-@pytest.mark.parametrize(
-    ("model", "rows", "message"),
-    [
-        (object(), ROWS, "model is of type object; it must have predict_proba or predict"),
-        (additive, ROWS[:0], "X has 0 rows"),
-        (lambda X: np.zeros(3), ROWS, "array of shape"),
-        (lambda X: np.full(len(X), np.nan), ROWS, "not finite"),
-        (additive, ROWS[["x", "n"]], "lacks"),
-    ],
-)
+NOT_EXPLAINED = [
+    (object(), ROWS, "model is of type object; it must have predict_proba or predict"),
+    (additive, ROWS[:0], "X has 0 rows"),
+    (lambda X: np.zeros(3), ROWS, "array of shape"),
+    (lambda X: np.full(len(X), np.nan), ROWS, "not finite"),
+    (additive, ROWS[["x", "n"]], "lacks"),
+]
+
+
+@pytest.mark.parametrize(("model", "rows", "message"), NOT_EXPLAINED)
 def test_what_cannot_be_explained_is_refused(model, rows, message):
     with pytest.raises((TypeError, ValueError), match=message):
         PrivateBackground.from_released(known()).explain_local(model, rows)

@@ -72,23 +72,23 @@ THREE_BY_FOUR = {"image_shape": (3, 4)}
 ONE_ROW = sparse.coo_array([1, 2])
 
 
-@pytest.mark.parametrize(
-    ("X", "arguments", "error", "message"),
-    [
-        (IMAGES, {}, SchemaError, r"shape \(3, 4\), and image_shape is None.*=\(3, 4\) if"),
-        (IMAGES, {"image_shape": (4, 3)}, SchemaError, r"image_shape is \(4, 3\); both"),
-        (np.zeros((2, 3, 4, 3)), THREE_BY_FOUR, SchemaError, r"\(3, 4, 3\).*X\.mean\(axis=-1\)"),
-        (np.zeros((2, 13)), THREE_BY_FOUR, SchemaError, "X has 13 features.*expecting"),
-        (pd.DataFrame(np.zeros((2, 13))), THREE_BY_FOUR, SchemaError, "13 features.*must be 12"),
-        (IMAGES, {"image_shape": 48}, TypeError, r"image_shape is 48 \(int\).*\(48, 48\)"),
-        (IMAGES, {"image_shape": (3, 4.0)}, TypeError, r"Each side of image_shape is 4\.0"),
-        (np.zeros((2, 2)), {"feature_names": ["a"]}, SchemaError, "X has 2 features"),
-        (sparse.csr_array([[1, 2]]), {"feature_names": ["a"]}, SchemaError, "X has 2 features"),
-        (sparse.csr_array([[1j, 2]]), {}, SchemaError, "complex128"),
-        # Earlier releases of scipy make a matrix of them.
-        *([(ONE_ROW, {}, SchemaError, "1 dimension.*reshape")] if ONE_ROW.ndim == 1 else []),
-    ],
-)
+NO_ROWS = [
+    (IMAGES, {}, SchemaError, r"shape \(3, 4\), and image_shape is None.*=\(3, 4\) if"),
+    (IMAGES, {"image_shape": (4, 3)}, SchemaError, r"image_shape is \(4, 3\); both"),
+    (np.zeros((2, 3, 4, 3)), THREE_BY_FOUR, SchemaError, r"\(3, 4, 3\).*X\.mean\(axis=-1\)"),
+    (np.zeros((2, 13)), THREE_BY_FOUR, SchemaError, "X has 13 features.*expecting"),
+    (pd.DataFrame(np.zeros((2, 13))), THREE_BY_FOUR, SchemaError, "13 features.*must be 12"),
+    (IMAGES, {"image_shape": 48}, TypeError, r"image_shape is 48 \(int\).*\(48, 48\)"),
+    (IMAGES, {"image_shape": (3, 4.0)}, TypeError, r"Each side of image_shape is 4\.0"),
+    (np.zeros((2, 2)), {"feature_names": ["a"]}, SchemaError, "X has 2 features"),
+    (sparse.csr_array([[1, 2]]), {"feature_names": ["a"]}, SchemaError, "X has 2 features"),
+    (sparse.csr_array([[1j, 2]]), {}, SchemaError, "complex128"),
+    # Earlier releases of scipy make a matrix of them.
+    *([(ONE_ROW, {}, SchemaError, "1 dimension.*reshape")] if ONE_ROW.ndim == 1 else []),
+]
+
+
+@pytest.mark.parametrize(("X", "arguments", "error", "message"), NO_ROWS)
 def test_what_is_not_rows_is_refused(X, arguments, error, message):
     with pytest.raises(error, match=message):
         opened(X, **arguments)

@@ -21,8 +21,7 @@ from interpret_dp import (
     Schema,
     SchemaError,
 )
-from interpret_dp.accounting.composition import reduce_event
-from interpret_dp.accounting.gaussian import mu_of_budget
+from interpret_dp.accounting import mu_of_budget, reduce_event
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
 from interpret_dp.lime import fidelity as fidelity_module

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from interpret_dp import Categorical, Continuous, Schema
-from interpret_dp.llm.estimator import DPLocallyLinearClassifier
+from interpret_dp import Categorical, Continuous, DPLocallyLinearClassifier, Schema
 
 SCHEMA = Schema(default=Continuous(-3, 3), target=Categorical(["high", "low", "middle"]))
 
@@ -18,11 +17,5 @@ def three_classes(n_rows=1_500, seed=0):
 
 def classifier(**parameters):
     """Return a classifier that trains in a fraction of a second."""
-    settings = {
-        "epsilon": 4.0,
-        "schema": SCHEMA,
-        "n_maps": 3,
-        "epochs": 2,
-        "sampling_rate": 0.1,
-    }
+    settings = {"epsilon": 4.0, "schema": SCHEMA, "n_maps": 3, "epochs": 2, "sampling_rate": 0.1}
     return DPLocallyLinearClassifier(**(settings | parameters))

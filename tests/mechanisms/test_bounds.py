@@ -19,22 +19,22 @@ def histogram(n_bins=257, **rows):
     return np.rint(counts * SIGMA).astype(np.int64)
 
 
-@pytest.mark.parametrize(
-    ("noisy", "found"),
-    [
-        (histogram(), None),
-        (histogram(_5=4.9), None),
-        (histogram(_5=5.0), (5, 5)),
-        (histogram(_0=9, _256=9), (0, 256)),
-        (histogram(_9=20, _7=20), (7, 9)),
-        # A neighbour needs less than a bin anywhere; a gap ends the range.
-        (histogram(_9=20, _10=3.2, _11=3.2), (9, 11)),
-        (histogram(_9=20, _10=3.0), (9, 9)),
-        (histogram(_9=20, _11=4.8), (9, 9)),
-        (histogram(_0=3.2, _1=20), (0, 1)),
-        (histogram(_255=20, _256=3.2), (255, 256)),
-    ],
-)
+NOISY_HISTOGRAMS = [
+    (histogram(), None),
+    (histogram(_5=4.9), None),
+    (histogram(_5=5.0), (5, 5)),
+    (histogram(_0=9, _256=9), (0, 256)),
+    (histogram(_9=20, _7=20), (7, 9)),
+    # A neighbour needs less than a bin anywhere; a gap ends the range.
+    (histogram(_9=20, _10=3.2, _11=3.2), (9, 11)),
+    (histogram(_9=20, _10=3.0), (9, 9)),
+    (histogram(_9=20, _11=4.8), (9, 9)),
+    (histogram(_0=3.2, _1=20), (0, 1)),
+    (histogram(_255=20, _256=3.2), (255, 256)),
+]
+
+
+@pytest.mark.parametrize(("noisy", "found"), NOISY_HISTOGRAMS)
 def test_which_bins_are_believed(noisy, found):
     assert occupied_range(noisy, SIGMA) == found
 

@@ -111,18 +111,18 @@ def test_proposals_are_uniform_where_every_score_is_the_same():
 # ----------------------------------------------------------------------------------------- checks
 
 
-@pytest.mark.parametrize(
-    ("scores", "changes", "error"),
-    [
-        ([], {}, ValueError),
-        ([1.5, 2.0], {}, TypeError),
-        ([1, 2], {"sensitivity": 0}, ValueError),
-        ([1, 2], {"sensitivity": 1.5}, TypeError),
-        ([1, 2], {"epsilon": 0.0}, ValueError),
-        ([1, 2], {"epsilon": 101.0}, ValueError),
-        ([1, 2], {"epsilon": math.nan}, ValueError),
-    ],
-)
+NOT_COVERED = [
+    ([], {}, ValueError),
+    ([1.5, 2.0], {}, TypeError),
+    ([1, 2], {"sensitivity": 0}, ValueError),
+    ([1, 2], {"sensitivity": 1.5}, TypeError),
+    ([1, 2], {"epsilon": 0.0}, ValueError),
+    ([1, 2], {"epsilon": 101.0}, ValueError),
+    ([1, 2], {"epsilon": math.nan}, ValueError),
+]
+
+
+@pytest.mark.parametrize(("scores", "changes", "error"), NOT_COVERED)
 def test_what_the_proof_does_not_cover_is_refused(scores, changes, error):
     with pytest.raises(error):
         choose(scores, SeededRandomness(1), **changes)

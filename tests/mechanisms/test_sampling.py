@@ -97,16 +97,11 @@ def test_release_adds_noise_to_the_sums_of_a_fresh_sample():
         seen.append(positions.tolist())
         return np.array([len(positions) * 2**40], dtype=np.int64)
 
+    request = {"sensitivity": 2**30, "noise_multiplier": 2.0, "probability": 0.1}
     found = []
     for _ in range(2):
         noisy, sigma = sampled_gaussian_mechanism(
-            "sums",
-            1_000,
-            sums,
-            sensitivity=2**30,
-            noise_multiplier=2.0,
-            probability=0.1,
-            randomness=SystemRandomness(),
+            "sums", 1_000, sums, randomness=SystemRandomness(), **request
         )
         found.append(int(noisy[0]))
     assert sigma == pytest.approx(2.0 * 2**30)

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from interpret_dp.accounting.gaussian import lattice_sigma
+from interpret_dp.accounting import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.mechanisms import (
-    SeededRandomness,
-    SystemRandomness,
-    gaussian_thresholding,
-)
+from interpret_dp.mechanisms import SeededRandomness, SystemRandomness, gaussian_thresholding
 from interpret_dp.mechanisms import selection as selection_module
 from interpret_dp.mechanisms.selection import normal_tail_quantile, threshold
 from tests.statistical.noise_checks import LEVEL, binomial_p
@@ -21,15 +17,9 @@ MU = 0.5
 
 
 def select(counts, delta=1e-6, unit_rows=1, randomness=None, mu=MU):
-    return gaussian_thresholding(
-        "levels",
-        counts,
-        unit_rows=unit_rows,
-        sensitivity=unit_rows * LATTICE,
-        mu=mu,
-        delta=delta,
-        randomness=randomness or SeededRandomness(1),
-    )
+    limits = {"unit_rows": unit_rows, "sensitivity": unit_rows * LATTICE, "mu": mu, "delta": delta}
+    randomness = randomness or SeededRandomness(1)
+    return gaussian_thresholding("levels", counts, randomness=randomness, **limits)
 
 
 @pytest.mark.parametrize("probability", [0.9, 0.5, 0.3, 1e-3, 1e-8, 1e-30, 1e-200])

@@ -7,7 +7,6 @@ import dataclasses
 import itertools
 import json
 import ssl
-import subprocess
 import sys
 import tracemalloc
 from fractions import Fraction
@@ -21,6 +20,7 @@ from hypothesis import strategies as st
 from interpret_dp.mechanisms import vectorised
 from interpret_dp.mechanisms.proposals import _LAYER, LOW_BITS, propose
 from interpret_dp.mechanisms.vectorised import N_LAYERS, Layers, discrete_gaussian, layers_of
+from tests.processes import output_of
 
 sigmas = st.floats(2.0**-10, 2.0**56)
 
@@ -344,11 +344,7 @@ def wrong_decisions():
         uniforms |= {0, 2**53 - 1} - {threshold}
         prefix = np.array([u for u in sorted(uniforms) if 0 <= u < 2**53], dtype=np.uint64)
         decisions = vectorised._is_below(
-            layers,
-            np.full(len(prefix), place),
-            np.full(len(prefix), layer),
-            prefix,
-            no_more_words,
+            layers, np.full(len(prefix), place), np.full(len(prefix), layer), prefix, no_more_words
         )
         yield bool((decisions != (prefix.astype(object) < threshold)).any())
 
@@ -533,10 +529,7 @@ print(json.dumps(draws))
 """
     if sys.platform == "win32":
         pytest.skip("there is no fork on Windows")
-    output = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    ).stdout
-    draws = json.loads(output)
+    draws = json.loads(output_of("-c", script))
     assert len(draws) == 5
     # Two draws of this scale coincide with a probability below 1e-15.
     assert len({value for values in draws for value in values}) == 100

@@ -11,17 +11,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
-from interpret_dp.accounting.gaussian import lattice_sigma
+from interpret_dp.accounting import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.mechanisms import vectorised
 from interpret_dp.mechanisms.vectorised import discrete_gaussian, layers_of
-from tests.statistical.noise_checks import (
-    LEVEL,
-    all_p,
-    binomial_p,
-    check_scale,
-    residue_p,
-)
+from tests.statistical.noise_checks import LEVEL, all_p, binomial_p, check_scale, residue_p
 
 pytestmark = pytest.mark.statistical
 

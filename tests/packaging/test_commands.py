@@ -1,13 +1,12 @@
 """One version, and one list of commands: the Makefile's, which everything else calls."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from interpret_dp import __version__
+from tests.processes import ROOT
 
-ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 

@@ -1,6 +1,9 @@
 """Small released models, rows that visit all their bins, and scoring in plain Python."""
 
+import copy
+import functools
 import math
+import operator
 
 import numpy as np
 import pandas as pd
@@ -14,24 +17,36 @@ GUARANTEE = Guarantee(epsilon=1.0, delta=1e-5, mu=mu_of_budget(1.0, 1e-5), mecha
 
 def assemble(features, scores, intercept, labels, covariances=None):
     """Return a model with one term a feature; no label makes it a regression."""
-    target = Categorical(list(labels)) if labels else Continuous(-100, 100)
     covariances = covariances or [None] * len(features)
+    terms = tuple(
+        AdditiveTerm(index, values, np.arange(1.0, len(values) + 1), covariance)
+        for index, (values, covariance) in enumerate(zip(scores, covariances, strict=True))
+    )
+    return of_terms(features, terms, intercept, labels)
+
+
+def of_terms(features, terms, intercept, labels, **changes):
+    """Return a model of the given terms."""
+    target = Categorical(list(labels)) if labels else Continuous(-100, 100)
+    figures = {"n_rows": 10.0, "noise_scale_binning": 1.0, "noise_scale_boosting": 1.0, "rounds": 1}
     return AdditiveModel(
         task="classification" if labels else "regression",
         schema=Schema({feature.name: feature.spec for feature in features}, target=target),
         features=tuple(features),
-        terms=tuple(
-            AdditiveTerm(index, values, np.arange(1.0, len(values) + 1), covariance)
-            for index, (values, covariance) in enumerate(zip(scores, covariances, strict=True))
-        ),
+        terms=tuple(terms),
         intercept=intercept,
         classes=tuple(labels) or None,
-        n_rows=10.0,
-        noise_scale_binning=1.0,
-        noise_scale_boosting=1.0,
-        rounds=1,
         guarantee=GUARANTEE,
+        **figures | changes,
     )
+
+
+def damaged(document, path, value):
+    """Return a copy of a document with another value at a path."""
+    whole = copy.deepcopy(document)
+    *parents, last = path
+    functools.reduce(operator.getitem, parents, whole)[last] = value
+    return whole
 
 
 def build_model(n_classes, names=("age", "job")):

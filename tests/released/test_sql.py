@@ -242,21 +242,21 @@ def test_every_dialect_is_read_back_as_one_select_with_the_same_texts(
 # ------------------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"dialect": "sql"}, ValueError, "dialect is 'sql'.*'sqlite'"),
-        ({"table": ""}, ValueError, "a part of table is ''"),
-        ({"table": ("a", "b", "c", "d")}, ValueError, "up to three"),
-        ({"table": ()}, ValueError, "up to three"),
-        ({"table": (1,)}, TypeError, "must be a string"),
-        ({"columns": {"agee": "x"}}, ValueError, r"\['agee'\].*'age', 'job'"),
-        ({"columns": {"age": "a\0"}}, ValueError, "column of 'age'"),
-        ({"keep": "id"}, TypeError, "sequence of names"),
-        ({"keep": ["score"]}, ValueError, "'prediction', 'probability', 'score'"),
-        ({"keep": ["id", "id"]}, ValueError, "differ from one another"),
-    ],
-)
+BAD_ARGUMENTS = [
+    ({"dialect": "sql"}, ValueError, "dialect is 'sql'.*'sqlite'"),
+    ({"table": ""}, ValueError, "a part of table is ''"),
+    ({"table": ("a", "b", "c", "d")}, ValueError, "up to three"),
+    ({"table": ()}, ValueError, "up to three"),
+    ({"table": (1,)}, TypeError, "must be a string"),
+    ({"columns": {"agee": "x"}}, ValueError, r"\['agee'\].*'age', 'job'"),
+    ({"columns": {"age": "a\0"}}, ValueError, "column of 'age'"),
+    ({"keep": "id"}, TypeError, "sequence of names"),
+    ({"keep": ["score"]}, ValueError, "'prediction', 'probability', 'score'"),
+    ({"keep": ["id", "id"]}, ValueError, "differ from one another"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), BAD_ARGUMENTS)
 def test_bad_arguments_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         scoring_sql(build_model(n_classes=2), **arguments)

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema import Categorical, Continuous, Integer, Schema
+from interpret_dp import Categorical, Continuous, Integer, Schema, SchemaError
 from interpret_dp.schema.arguments import read_arguments
 from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredContinuous
 from interpret_dp.schema.kinds import ColumnKind
@@ -89,27 +88,27 @@ CELL_KINDS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "feature_type", "expected"),
-    [
-        ("number", None, UndeclaredContinuous(is_integer=True)),
-        ("number", "continuous", NUMBERS),
-        ("number", "nominal", VALUES),
-        ("number", "ordinal", UndeclaredCategorical(ordered=True)),
-        ("value", None, VALUES),
-        ("value", "auto", VALUES),
-        ("value", "continuous", NUMBERS),
-        ("bool", None, Categorical([False, True])),
-        ("bool", "continuous", Continuous(0, 1)),
-        ("bool", "nominal", Categorical([False, True])),
-        ("bool", "ordinal", Categorical([False, True], ordered=True)),
-        ("codes", None, VALUES),
-        ("codes", "continuous", NUMBERS),
-        ("ordered", None, UndeclaredCategorical(ordered=True, order=ORDER)),
-        ("ordered", "nominal", VALUES),
-        ("value", ["low", "high"], Categorical(["low", "high"], ordered=True)),
-    ],
-)
+COLUMNS_AND_SPECS = [
+    ("number", None, UndeclaredContinuous(is_integer=True)),
+    ("number", "continuous", NUMBERS),
+    ("number", "nominal", VALUES),
+    ("number", "ordinal", UndeclaredCategorical(ordered=True)),
+    ("value", None, VALUES),
+    ("value", "auto", VALUES),
+    ("value", "continuous", NUMBERS),
+    ("bool", None, Categorical([False, True])),
+    ("bool", "continuous", Continuous(0, 1)),
+    ("bool", "nominal", Categorical([False, True])),
+    ("bool", "ordinal", Categorical([False, True], ordered=True)),
+    ("codes", None, VALUES),
+    ("codes", "continuous", NUMBERS),
+    ("ordered", None, UndeclaredCategorical(ordered=True, order=ORDER)),
+    ("ordered", "nominal", VALUES),
+    ("value", ["low", "high"], Categorical(["low", "high"], ordered=True)),
+]
+
+
+@pytest.mark.parametrize(("kind", "feature_type", "expected"), COLUMNS_AND_SPECS)
 def test_what_a_column_becomes(kind, feature_type, expected):
     partial = partial_schema_from_arguments(
         ["a"], [CELL_KINDS[kind]], CELL_KINDS["number"], [feature_type], task="regression"
@@ -118,26 +117,20 @@ def test_what_a_column_becomes(kind, feature_type, expected):
     assert partial.target == NUMBERS
 
 
-@pytest.mark.parametrize(
-    ("feature_type", "bounds", "expected"),
-    [
-        (None, (0, 23), Integer(0, 23)),
-        ("auto", (0, math.nan), UndeclaredContinuous(0.0, None, is_integer=True)),
-        (None, (0.5, 23), Continuous(0.5, 23)),
-        (None, (0.5, None), UndeclaredContinuous(0.5)),
-        ("continuous", (0, 23), Continuous(0, 23)),
-    ],
-)
+INTEGER_BOUNDS = [
+    (None, (0, 23), Integer(0, 23)),
+    ("auto", (0, math.nan), UndeclaredContinuous(0.0, None, is_integer=True)),
+    (None, (0.5, 23), Continuous(0.5, 23)),
+    (None, (0.5, None), UndeclaredContinuous(0.5)),
+    ("continuous", (0, 23), Continuous(0, 23)),
+]
+
+
+@pytest.mark.parametrize(("feature_type", "bounds", "expected"), INTEGER_BOUNDS)
 def test_whole_bounds_of_integers_are_those_of_an_integer(feature_type, bounds, expected):
+    number = CELL_KINDS["number"]
     partial = partial_schema_from_arguments(
-        ["a"],
-        [CELL_KINDS["number"]],
-        CELL_KINDS["number"],
-        [feature_type],
-        [bounds],
-        0,
-        9,
-        task="regression",
+        ["a"], [number], number, [feature_type], [bounds], 0, 9, task="regression"
     )
     assert partial.features == {"a": expected}
     assert partial.target == Continuous(0, 9)

@@ -50,18 +50,18 @@ def test_columns_are_declared_by_what_they_hold(column, spec):
     assert draft_column(column) == spec
 
 
-@pytest.mark.parametrize(
-    ("y", "task", "target"),
-    [
-        (["no", "yes"] * 3, "auto", Categorical(["no", "yes"])),
-        ([0, 1] * 3, "auto", Categorical([0, 1])),
-        ([0.0, 1.0, np.nan] * 2, "auto", Categorical([0.0, 1.0])),
-        ([True, False] * 3, "auto", Categorical([False, True])),
-        ([3, 5, 4] * 2, "auto", Continuous(3, 5)),
-        ([3, 5, 4] * 2, "classification", Categorical([3, 4, 5])),
-        ([0, 1] * 3, "regression", Continuous(0, 1)),
-    ],
-)
+TARGETS = [
+    (["no", "yes"] * 3, "auto", Categorical(["no", "yes"])),
+    ([0, 1] * 3, "auto", Categorical([0, 1])),
+    ([0.0, 1.0, np.nan] * 2, "auto", Categorical([0.0, 1.0])),
+    ([True, False] * 3, "auto", Categorical([False, True])),
+    ([3, 5, 4] * 2, "auto", Continuous(3, 5)),
+    ([3, 5, 4] * 2, "classification", Categorical([3, 4, 5])),
+    ([0, 1] * 3, "regression", Continuous(0, 1)),
+]
+
+
+@pytest.mark.parametrize(("y", "task", "target"), TARGETS)
 def test_targets_are_classes_or_numbers(y, task, target):
     schema = draft(pd.DataFrame({"y": y, "a": range(6)}), "y", task=task)
     assert schema == Schema({"a": Integer(0, 5)}, target=target)

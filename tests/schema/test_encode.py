@@ -13,11 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp.exceptions import SchemaError
+from interpret_dp import Categorical, Continuous, Integer, SchemaError
 from interpret_dp.schema import (
-    Categorical,
-    Continuous,
-    Integer,
     encode,
     encode_classes,
     encode_column,
@@ -146,24 +143,24 @@ def test_codes_are_one_byte_where_they_fit(n_bins, dtype):
     assert codes.tolist() == [1, n_bins, n_bins + 1]
 
 
-@pytest.mark.parametrize(
-    ("cell", "number"),
-    [
-        (3, 3.0),
-        (True, 1.0),
-        (np.True_, 1.0),
-        (" 2.5 ", 2.5),
-        (np.str_("2"), 2.0),
-        ("-inf", -math.inf),
-        (HUGE, math.inf),
-        (-HUGE, -math.inf),
-        (fractions.Fraction(-HUGE, 3), -math.inf),
-        (decimal.Decimal("0.5"), 0.5),
-        (np.float32(0.1), float(np.float32(0.1))),
-        (np.longdouble("1.5"), 1.5),
-        (2 + 0j, 2.0),
-    ],
-)
+CELLS_AND_NUMBERS = [
+    (3, 3.0),
+    (True, 1.0),
+    (np.True_, 1.0),
+    (" 2.5 ", 2.5),
+    (np.str_("2"), 2.0),
+    ("-inf", -math.inf),
+    (HUGE, math.inf),
+    (-HUGE, -math.inf),
+    (fractions.Fraction(-HUGE, 3), -math.inf),
+    (decimal.Decimal("0.5"), 0.5),
+    (np.float32(0.1), float(np.float32(0.1))),
+    (np.longdouble("1.5"), 1.5),
+    (2 + 0j, 2.0),
+]
+
+
+@pytest.mark.parametrize(("cell", "number"), CELLS_AND_NUMBERS)
 def test_cells_that_are_numbers(cell, number):
     assert number_of(cell) == number
     assert encode_target(object_column([cell]), Continuous(-9, 9)).tolist() == [
@@ -255,15 +252,15 @@ def test_level_keys_of_levels_differ():
     assert len({level_key(cell) for cell in cells}) == len(cells)
 
 
+BIN_BOUNDS = [
+    *((Continuous, bounds) for bounds in [(0, 1), (17, 19), (-8e307, 8e307), (0, 5e-324)]),
+    *((kind, (3, 3)) for kind in (Continuous, Integer)),
+    (Integer, (-7, 9000)),
+]
+
+
 @pytest.mark.parametrize("scale", ["linear", "log", "symlog"])
-@pytest.mark.parametrize(
-    ("kind", "bounds"),
-    [
-        *((Continuous, bounds) for bounds in [(0, 1), (17, 19), (-8e307, 8e307), (0, 5e-324)]),
-        *((kind, (3, 3)) for kind in (Continuous, Integer)),
-        (Integer, (-7, 9000)),
-    ],
-)
+@pytest.mark.parametrize(("kind", "bounds"), BIN_BOUNDS)
 @pytest.mark.parametrize("n_bins", [1, 2, 3, 128, 5000])
 @pytest.mark.parametrize("compiled_from", [0, 10**6])
 def test_bins_are_numbered_by_the_cuts_that_are_not_above(

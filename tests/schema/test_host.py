@@ -10,11 +10,8 @@ from hypothesis import strategies as st
 from interpret.glassbox import ExplainableBoostingRegressor
 from interpret.utils import EBMPreprocessor
 
+from interpret_dp import Categorical, Continuous, Integer, Schema
 from interpret_dp.schema import (
-    Categorical,
-    Continuous,
-    Integer,
-    Schema,
     canonical_frame,
     fine_bin_count,
     fine_edges,
@@ -101,11 +98,7 @@ def test_canonical_frames_are_plain():
     assert list(canonical) == ["a", "b"]
     assert canonical["a"].dtype == np.float64
     np.testing.assert_array_equal(canonical["a"], [7, np.inf, np.nan])
-    assert list(canonical["b"].astype(object).fillna("missing")) == [
-        "1",
-        "missing",
-        "(undeclared)",
-    ]
+    assert list(canonical["b"].astype(object).fillna("missing")) == ["1", "missing", "(undeclared)"]
 
 
 @given(st.lists(st.floats(allow_nan=True) | st.integers(0, 10), min_size=1))

@@ -17,16 +17,8 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpret_dp.schema import (
-    Categorical,
-    Continuous,
-    Integer,
-    encode_classes,
-    encode_column,
-    encode_target,
-    fine_edges,
-    open_table,
-)
+from interpret_dp import Categorical, Continuous, Integer
+from interpret_dp.schema import encode_classes, encode_column, encode_target, fine_edges, open_table
 from tests.schema.tables import object_column
 
 N_BINS = 7
@@ -47,27 +39,11 @@ floats = st.floats(-3, 4) | st.sampled_from([1.0, 2.5, -0.0, math.inf, -math.inf
 strings = st.sampled_from(["a", "b", "1", "1.0", " 2 ", "", "nan", "inf", "True", "1e3", "ä"])
 strange = st.sampled_from(
     [
-        [1],
-        {"a": 1},
-        b"a",
-        2**63,
-        10**30,
-        10**400,
-        1 + 0j,
-        2j,
-        decimal.Decimal("2.5"),
-        decimal.Decimal("sNaN"),
-        fractions.Fraction(5, 2),
-        np.float32(0.1),
-        np.float32(2.5),
-        np.float64(1),
-        np.int8(1),
-        np.bool_(True),
-        np.str_("a"),
-        np.timedelta64(1, "ns"),
-        datetime.date(2020, 1, 1),
-        pd.Timestamp("2020-01-01"),
-        pd.NaT,
+        *([1], {"a": 1}, b"a", 2**63, 10**30, 10**400, 1 + 0j, 2j),
+        *(decimal.Decimal("2.5"), decimal.Decimal("sNaN"), fractions.Fraction(5, 2)),
+        *(np.float32(0.1), np.float32(2.5), np.float64(1), np.int8(1), np.bool_(True)),
+        *(np.str_("a"), np.timedelta64(1, "ns"), datetime.date(2020, 1, 1)),
+        *(pd.Timestamp("2020-01-01"), pd.NaT),
     ]
 )
 # Lists of cells as one column holds them, from all alike to all unlike.

@@ -27,14 +27,14 @@ def test_names_are_those_of_the_host(shape):
     assert list(complete_names(given)) == expected
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [[1, "a"], (None, 2.5)],
-        ([1, "a"], [None, 2.5]),
-        [np.array([1, "a"], dtype=object), [None, 2.5]],
-    ],
-)
+LISTS_OF_ROWS = [
+    [[1, "a"], (None, 2.5)],
+    ([1, "a"], [None, 2.5]),
+    [np.array([1, "a"], dtype=object), [None, 2.5]],
+]
+
+
+@pytest.mark.parametrize("rows", LISTS_OF_ROWS)
 def test_lists_of_rows_keep_their_cells(rows):
     table = open_table(rows)
     assert list(table.column(0)) == [1, None]
@@ -42,7 +42,7 @@ def test_lists_of_rows_keep_their_cells(rows):
     assert type(table.column(0)[0]) is int
 
 
-@pytest.mark.parametrize("array", [np.asmatrix(NUMBERS), ArrayLike(), NUMBERS.tolist()])
+@pytest.mark.parametrize("array", [NUMBERS.view(np.matrix), ArrayLike(), NUMBERS.tolist()])
 def test_other_forms_of_an_array_are_read(array):
     assert open_table(array).column(1).tolist() == [1.0, 3.0, 5.0]
 

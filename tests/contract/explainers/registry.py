@@ -279,12 +279,7 @@ def public_model(schema):
     }
     public = pd.DataFrame({name: pd.Series(pair * 50, dtype=object) for name, pair in ends.items()})
     model = DPExplainableBoostingClassifier(
-        schema=schema,
-        feature_names=list(kinds),
-        max_rounds=4,
-        max_bins=4,
-        n_jobs=1,
-        epsilon=100.0,
+        schema=schema, feature_names=list(kinds), max_rounds=4, max_bins=4, n_jobs=1, epsilon=100.0
     )
     with use_randomness(SeededRandomness(0)):
         return model.fit(public, [0, 1] * 50, unit=np.arange(100) if schema.unit else None)
@@ -294,30 +289,24 @@ LABELS = Categorical([0, 1])
 ASKED = {"epsilon": 1.0, "delta": 1e-6}
 BOOSTING = {"max_rounds": 1, "max_bins": 4, "n_jobs": 1} | ASKED
 MAPS = {"epochs": 2, "sampling_rate": 1.0, "n_maps": 2} | ASKED
+COUNTS = BOOSTING | {"objective": "poisson_deviance"}
+UNRELATED = ASKED | {"trained_on_same_people": False}
 LIME = {"trained_on_same_people": False, "steps": 12, "per_query": 0.25, "n_rows": 24} | ASKED
 EXPLAINERS = {
     "binary": Explainer(DPExplainableBoostingClassifier, LABELS, BOOSTING),
     "multiclass": Explainer(DPExplainableBoostingClassifier, Categorical([0, 1, 2]), BOOSTING),
     "regression": Explainer(DPExplainableBoostingRegressor, Continuous(-5, 5), BOOSTING),
-    "counts": Explainer(
-        DPExplainableBoostingRegressor,
-        Continuous(0, 5),
-        BOOSTING | {"objective": "poisson_deviance"},
-    ),
+    "counts": Explainer(DPExplainableBoostingRegressor, Continuous(0, 5), COUNTS),
     "maps": Maps(DPLocallyLinearClassifier, LABELS, MAPS),
     **{
         method: Lime(PaperLimeTabular, LABELS, LIME | {"method": method})
         for method in ("interactive", "adaptive")
     },
-    "lime": FreeLime(DPLimeTabular, LABELS, ASKED | {"trained_on_same_people": False}),
+    "lime": FreeLime(DPLimeTabular, LABELS, UNRELATED),
     # SHAP values of more rows would take long.
-    "shap": FreeLime(
-        DPShapTabular, LABELS, ASKED | {"trained_on_same_people": False}, most_asked=2
-    ),
+    "shap": FreeLime(DPShapTabular, LABELS, UNRELATED, most_asked=2),
     "surrogate": SurrogateModel(
-        PrivateSurrogate,
-        LABELS,
-        {"model": ByPlace(), "trained_on_same_people": False, "n_jobs": 1} | ASKED,
+        PrivateSurrogate, LABELS, UNRELATED | {"model": ByPlace(), "n_jobs": 1}
     ),
     "background": BackgroundData(PrivateBackground, LABELS, ASKED),
     "metrics": Metrics(private_metrics, LABELS, ASKED),

@@ -13,14 +13,8 @@ from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.contract.explainers.registry import DATASET, EXPLAINERS, Lime
 
 N_ROWS = 24
-FEATURES = {
-    "a": Continuous(0, 1),
-    "b": Categorical(["x", "y"]),
-}
-COLUMNS = {
-    "a": [place / (N_ROWS - 1) for place in range(N_ROWS)],
-    "b": ["x", "y"] * (N_ROWS // 2),
-}
+FEATURES = {"a": Continuous(0, 1), "b": Categorical(["x", "y"])}
+COLUMNS = {"a": [place / (N_ROWS - 1) for place in range(N_ROWS)], "b": ["x", "y"] * (N_ROWS // 2)}
 TARGET = [0, 1] * (N_ROWS // 2)
 
 

@@ -161,6 +161,7 @@ WEIGHTED = {"sample_weight": np.ones(N_ROWS)}
 UNLIKE = LogisticRegression().fit([[0.0, 0], [1, 1]], ["a", "b"])
 UNLABELLED = Schema(FEATURES)
 ACROSS = Schema(default=Continuous(0, 1))
+WIDE = {"X": np.zeros((N_ROWS, 1025)), "schema": ACROSS, "feature_names": None}
 LESS = Schema({"a": Continuous(0, 1)})
 ONE_LABEL = Schema(FEATURES, target=Categorical([1]))
 MANY_LABELS = Schema(FEATURES, target=Categorical(range(2**15)))
@@ -260,12 +261,7 @@ BAD = [
     (("counts",), {"objective": "tweedie_deviance:p=1"}, ValueError, "register them in Python"),
     (("counts",), {"objective": None}, ValueError, "objective is None"),
     *(
-        (
-            ("regression",),
-            {"schema": UNLABELLED} | ends,
-            SchemaError,
-            "Change the unit of the target",
-        )
+        (("regression",), {"schema": UNLABELLED} | ends, SchemaError, "Change the unit of the tar")
         for low, high in ((0.0, 5e-324), (0.0, 1e200), (None, 5e-324), (-1.7e308, None))
         for ends in [{"privacy_target_min": low, "privacy_target_max": high}]
     ),
@@ -321,12 +317,7 @@ BAD = [
     (SURROGATE, {"epsilon": 1e-9}, ValueError, "means epsilon 0|larger epsilon"),
     (SURROGATE, {"image_shape": (2, 3)}, ValueError, "must be 6, one a pixel"),
     (SURROGATE, {"image_shape": (1, 2)}, SchemaError, "pixels must be Continuous"),
-    (
-        SURROGATE,
-        {"X": np.zeros((N_ROWS, 1025)), "schema": ACROSS, "feature_names": None},
-        ValueError,
-        "takes at most 1024",
-    ),
+    (SURROGATE, WIDE, ValueError, "takes at most 1024"),
     (("lime",), {"verbose": 1}, TypeError, "verbose is 1"),
     (("lime", "surrogate"), {"model_guarantee": 1.0}, TypeError, "model_guarantee is 1.0"),
     (("lime",), {"model_guarantee": (-1.0, 0.0)}, ValueError, "epsilon of model_guarantee"),

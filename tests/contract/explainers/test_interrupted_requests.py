@@ -141,16 +141,16 @@ def check_the_rule(ledger, stopping, error):
     ledger.verify()
 
 
+STOPS = [
+    (request, error)
+    for request in REQUESTS
+    for error in (StoppedError, KeyboardInterrupt)
+    if error is StoppedError or request not in LIKE_OTHERS
+]
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("request_of", "error"),
-    [
-        (request, error)
-        for request in REQUESTS
-        for error in (StoppedError, KeyboardInterrupt)
-        if error is StoppedError or request not in LIKE_OTHERS
-    ],
-)
+@pytest.mark.parametrize(("request_of", "error"), STOPS)
 def test_stopped_at_every_release(request_of, error, monkeypatch):
     name, given = REQUESTS[request_of]
     # What is public, as the model of the metrics, is made before any release is counted.

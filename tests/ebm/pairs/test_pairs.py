@@ -53,16 +53,8 @@ def target_of(model, data):
 def _asked(interactions, n_features=5, excluded=frozenset(), specs=None, undeclared=()):
     specs = list(FEATURES.values())[:n_features] if specs is None else specs
     names = list(FEATURES)[:n_features]
-    return pair_task(
-        interactions,
-        names,
-        tuple(range(n_features)),
-        specs,
-        LABELS.target,
-        undeclared=undeclared,
-        target_is_declared=True,
-        excluded=excluded,
-    )
+    known = {"undeclared": undeclared, "target_is_declared": True, "excluded": excluded}
+    return pair_task(interactions, names, tuple(range(n_features)), specs, LABELS.target, **known)
 
 
 @pytest.mark.parametrize("nothing", [None, 0, 0.0, [], (), "0x"])
@@ -169,18 +161,18 @@ HOUR, WEEKDAY, FLAG, RATE = range(4)
 VALUES = [24, 7, 2, 24]
 
 
-@pytest.mark.parametrize(
-    ("cells", "chosen", "kept"),
-    [
-        (48, [(HOUR, FLAG)], {HOUR: 24, FLAG: 2}),
-        # 16,000 rows are 100 for each of 160 cells, whatever the noise.
-        (1000, [(HOUR, WEEKDAY)], {HOUR: 5, WEEKDAY: 7}),
-        (47, [(HOUR, FLAG)], {HOUR: 5, FLAG: 2}),
-        # One pair that can have so many cells is enough.
-        (48, [(HOUR, WEEKDAY), (FLAG, HOUR)], {HOUR: 24, WEEKDAY: 7, FLAG: 2}),
-        (1000, [(RATE, FLAG)], {RATE: 5, FLAG: 2}),
-    ],
-)
+KEPT_VALUES = [
+    (48, [(HOUR, FLAG)], {HOUR: 24, FLAG: 2}),
+    # 16,000 rows are 100 for each of 160 cells, whatever the noise.
+    (1000, [(HOUR, WEEKDAY)], {HOUR: 5, WEEKDAY: 7}),
+    (47, [(HOUR, FLAG)], {HOUR: 5, FLAG: 2}),
+    # One pair that can have so many cells is enough.
+    (48, [(HOUR, WEEKDAY), (FLAG, HOUR)], {HOUR: 24, WEEKDAY: 7, FLAG: 2}),
+    (1000, [(RATE, FLAG)], {RATE: 5, FLAG: 2}),
+]
+
+
+@pytest.mark.parametrize(("cells", "chosen", "kept"), KEPT_VALUES)
 def test_integers_keep_their_values_in_pairs_where_noise_allows(cells, chosen, kept):
     bins = [
         Bins(np.arange(n + 2), np.array([0.0, *[16_000 / n] * n, 0.0]), np.arange(n - 1) + 0.5)

@@ -14,11 +14,7 @@ from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.audit import replay
 from interpret_dp.lime.black_box import LABEL_UNITS
 from interpret_dp.lime.paper import adaptive, interactive
-from interpret_dp.lime.paper.adaptive import (
-    AdaptiveConfig,
-    adaptive_plan,
-    explain_adaptively,
-)
+from interpret_dp.lime.paper.adaptive import AdaptiveConfig, adaptive_plan, explain_adaptively
 from interpret_dp.lime.paper.coordinates import UNITS
 from interpret_dp.lime.paper.history import Explained, minimum_on_ball
 from interpret_dp.lime.paper.interactive import ExplanationData, Queries

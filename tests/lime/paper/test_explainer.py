@@ -114,14 +114,14 @@ def test_the_model_sees_private_rows_once():
     assert sorted(asked) == [2, 2, 2, 300]
 
 
-@pytest.mark.parametrize(
-    ("query", "error", "says"),
-    [
-        (table(1).drop(columns="site"), SchemaError, "site"),
-        (table(0), ValueError, "0 rows"),
-        (3, TypeError, "X is"),
-    ],
-)
+BAD_QUERIES = [
+    (table(1).drop(columns="site"), SchemaError, "site"),
+    (table(0), ValueError, "0 rows"),
+    (3, TypeError, "X is"),
+]
+
+
+@pytest.mark.parametrize(("query", "error", "says"), BAD_QUERIES)
 def test_bad_queries_cost_nothing(query, error, says):
     own = explainer()
     with pytest.raises(error, match=says):

@@ -6,11 +6,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from interpret_dp.lime.paper.coordinates import UNITS
-from interpret_dp.lime.paper.weighting import (
-    exponential_weight,
-    stable_weight,
-    weight_table,
-)
+from interpret_dp.lime.paper.weighting import exponential_weight, stable_weight, weight_table
 
 FUNCTIONS = {
     "stable": stable_weight,
@@ -81,14 +77,14 @@ def test_the_function_sees_public_distances_only_and_once():
     assert seen[0].max() >= 1.0
 
 
-@pytest.mark.parametrize(
-    ("weight", "message"),
-    [
-        (lambda d: np.where(d > 1, np.nan, 1.0), "returned nan at distance 1"),
-        (lambda d: 1.0, "returned shape \\(\\)"),
-        (lambda d: 0 * d, "above 0 at some"),
-    ],
-)
+WRONG_WEIGHTS = [
+    (lambda d: np.where(d > 1, np.nan, 1.0), "returned nan at distance 1"),
+    (lambda d: 1.0, "returned shape \\(\\)"),
+    (lambda d: 0 * d, "above 0 at some"),
+]
+
+
+@pytest.mark.parametrize(("weight", "message"), WRONG_WEIGHTS)
 def test_a_wrong_function_is_refused(weight, message):
     with pytest.raises(ValueError, match=message):
         weight_table(weight, 0.5, 4 * UNITS**2, 1)

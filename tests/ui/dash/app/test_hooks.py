@@ -3,14 +3,13 @@
 import importlib.metadata
 import json
 import logging
-import subprocess
-import sys
 
 import dash
 import pytest
 from dash import Input, Output, dcc, html
 from plotly.utils import PlotlyJSONEncoder
 
+from tests.processes import output_of
 from tests.ui.dash.client import AppClient
 
 ENTRY = "interpret_dp.ui.dash.app.hooks"
@@ -67,10 +66,7 @@ def test_a_process_with_other_apps_alone_pays_little():
         "dash.Dash('foreign')\n"
         "print(json.dumps(sorted(n for n in sys.modules if n.startswith('interpret'))))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, text=True, check=True, timeout=120
-    )
-    loaded = json.loads(done.stdout)
+    loaded = json.loads(output_of("-c", probe))
     assert set(loaded) <= {
         "interpret_dp",
         "interpret_dp._version",

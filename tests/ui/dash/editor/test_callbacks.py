@@ -7,8 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from interpret_dp import DPExplainableBoostingClassifier
-from interpret_dp.editor import EditSession
+from interpret_dp import DPExplainableBoostingClassifier, EditSession
 from tests.editor.models import Holder, build_model
 from tests.ui.dash.client import AppClient, ids
 from tests.ui.dash.editor.client import EditorClient
