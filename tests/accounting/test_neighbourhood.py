@@ -44,11 +44,14 @@ CONE = [(UNIT, UNIT), (UNIT, -UNIT), (UNIT, 0), (UNIT // 2, UNIT // 2)]
 RESIDUALS = [(UNIT, 0), (-UNIT, 0), (0, UNIT), (600, -800)]
 
 
+TABLES = [(COUNTS, UNIT, True), (CONE, math.isqrt(2 * UNIT**2) + 1, True), (RESIDUALS, UNIT, False)]
+
+
 @pytest.mark.parametrize("max_rows", [1, 2, 3])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(
     ("contributions", "row_norm", "aligned"),
-    [(COUNTS, UNIT, True), (CONE, math.isqrt(2 * UNIT**2) + 1, True), (RESIDUALS, UNIT, False)],
+    TABLES,
     ids=["counts", "count and target", "residuals"],
 )
 def test_the_bound_holds_and_some_pair_of_tables_reaches_it(

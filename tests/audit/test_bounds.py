@@ -46,10 +46,10 @@ def test_coverage_is_exact_over_all_outcomes(mu, n):
     assert miss_mu <= 0.05
 
 
-@pytest.mark.parametrize(
-    ("hits", "error"),
-    [((11, 10, 0, 10), "hits_present is 11"), ((1, 10, 0, 0), "trials_absent is 0")],
-)
+WRONG_COUNTS = [((11, 10, 0, 10), "hits_present is 11"), ((1, 10, 0, 0), "trials_absent is 0")]
+
+
+@pytest.mark.parametrize(("hits", "error"), WRONG_COUNTS)
 def test_counts_are_checked(hits, error):
     with pytest.raises(ValueError, match=error):
         epsilon_lower_bound(*hits, delta=DELTA)

@@ -8,13 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    Schema,
-)
+from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.audit import refit, replay
 from interpret_dp.ebm import training
 from interpret_dp.ebm.noise import significance
@@ -22,6 +16,7 @@ from interpret_dp.ebm.trainer import releases
 from interpret_dp.ebm.trainer.partitions import LeafRelease
 from interpret_dp.ebm.tuning import TUNING
 from tests.audit.fits import kinds, releases_broken, watched
+from tests.ebm.tasks import machine
 
 NAMES = [f"x{i}" for i in range(8)]
 TARGETS = {
@@ -33,9 +28,7 @@ TARGETS = {
 
 def fit_of(target, epsilon=2.0):
     schema = Schema({name: Continuous(-1, 1) for name in NAMES}, target=target)
-    is_number = isinstance(target, Continuous)
-    kind = DPExplainableBoostingRegressor if is_number else DPExplainableBoostingClassifier
-    return refit(kind(epsilon=epsilon, delta=1e-6, schema=schema, feature_names=NAMES))
+    return refit(machine(schema, epsilon=epsilon, delta=1e-6, feature_names=NAMES))
 
 
 def tables(target):

@@ -89,21 +89,20 @@ def test_one_row_with_an_awkward_target(task, target):
         assert report.ok, str(report)
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"max_rounds": 0},
-        {"max_rounds": 1, "learning_rate": 2.0},
-        {"max_rounds": 12, "max_leaves": 1},
-        {"max_bins": 300},
-        {"exclude": ["age", "site"]},
-        {"composition": "classic"},
-        {"epsilon": 1e3, "max_rounds": 20},
-        {"epsilon": 1e-3},
-        {"max_rounds": 12, "monotone_constraints": {"age": 1, "income": -1, "grade": 1}},
-    ],
-    ids=repr,
-)
+SETTINGS_AT_ENDS = [
+    {"max_rounds": 0},
+    {"max_rounds": 1, "learning_rate": 2.0},
+    {"max_rounds": 12, "max_leaves": 1},
+    {"max_bins": 300},
+    {"exclude": ["age", "site"]},
+    {"composition": "classic"},
+    {"epsilon": 1e3, "max_rounds": 20},
+    {"epsilon": 1e-3},
+    {"max_rounds": 12, "monotone_constraints": {"age": 1, "income": -1, "grade": 1}},
+]
+
+
+@pytest.mark.parametrize("parameters", SETTINGS_AT_ENDS, ids=repr)
 @pytest.mark.parametrize("task", FITS)
 def test_settings_at_their_ends(task, parameters):
     records = base_records(task)

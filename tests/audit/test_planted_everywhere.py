@@ -48,6 +48,7 @@ from tests.audit.planted import (
     planted_in,
     private_table,
 )
+from tests.ebm.tasks import machine
 from tests.lime.tables import Risk
 
 FEATURES = {"age": Continuous(0, 100), "site": Categorical(["a", "b"])}
@@ -286,9 +287,8 @@ def test_nothing_planted_is_published(task, age, site, bins):
     features = {n: spec for n, spec in (("age", age), ("site", site)) if spec is not None}
     is_labels = task == "classification"
     target = Categorical(["no", "yes"]) if is_labels else Continuous(0, 10)
-    kind = DPExplainableBoostingClassifier if is_labels else DPExplainableBoostingRegressor
     schema = Schema(features, target=target)
-    model = kind(schema=schema, max_rounds=2, max_bins=bins, n_jobs=1, **ledger())
+    model = machine(schema, max_rounds=2, max_bins=bins, n_jobs=1, **ledger())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -34,11 +34,15 @@ def table(task, n_rows=4000, seed=3):
 
 def model_of(task, **parameters):
     """Return an unfitted model, which is charged to a ledger of its own."""
-    kind = (
-        DPExplainableBoostingRegressor if task == "regression" else DPExplainableBoostingClassifier
-    )
     settings = {
         **{"schema": Schema(FEATURES, target=TARGETS[task]), "epsilon": 20.0, "n_jobs": 1},
         **{"ledger": PrivacyLedger.in_memory(), "dataset": "d"},
     }
-    return kind(**settings | parameters)
+    return machine(**settings | parameters)
+
+
+def machine(schema, **parameters):
+    """Return an unfitted model of what a schema declares as the target."""
+    is_number = isinstance(schema.target, Continuous)
+    kind = DPExplainableBoostingRegressor if is_number else DPExplainableBoostingClassifier
+    return kind(schema=schema, **parameters)

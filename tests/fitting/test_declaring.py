@@ -281,11 +281,10 @@ def with_one_more(task, added):
     return [*base_records(task), (*ADDED[added], target)]
 
 
-@pytest.mark.parametrize(
-    ("container", "parameters"),
-    [(typed, {}), pytest.param(untyped, {"epsilon": 0.1}, marks=pytest.mark.thorough)],
-    ids=["typed", "untyped"],
-)
+TYPED_OR_NOT = [(typed, {}), pytest.param(untyped, {"epsilon": 0.1}, marks=pytest.mark.thorough)]
+
+
+@pytest.mark.parametrize(("container", "parameters"), TYPED_OR_NOT, ids=["typed", "untyped"])
 @pytest.mark.parametrize("added", ADDED)
 @pytest.mark.parametrize("task", TARGETS)
 def test_one_row_moves_nothing_that_is_not_charged(task, added, container, parameters):

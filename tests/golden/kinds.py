@@ -9,16 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    DPLocallyLinearClassifier,
-    PrivacyUnit,
-    Schema,
-)
+from interpret_dp import Categorical, Continuous, DPLocallyLinearClassifier, PrivacyUnit, Schema
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
+from tests.ebm.tasks import machine
 
 FILES = Path(__file__).parent / "files"
 FEATURES = {
@@ -70,8 +63,7 @@ def additive(kind):
         target = Categorical(levels)
     else:
         target = Continuous(*{"poisson": (0, 20), "gamma": (0.1, 20)}.get(kind, (-4, 6)))
-    estimator = DPExplainableBoostingClassifier if levels else DPExplainableBoostingRegressor
-    model = estimator(schema=Schema(FEATURES, target=target), **QUICK, **options)
+    model = machine(Schema(FEATURES, target=target), **QUICK, **options)
     with use_randomness(SeededRandomness(7)):
         return model.fit(X, y)
 

@@ -342,17 +342,20 @@ KINDS = {"age": Continuous(0, 9), "site": SCHEMA.features["site"]}
 PIXELS = {f"pixel {at}": Continuous(0, 9) for at in range(4)}
 
 
+FORMS = [
+    (MIXED.astype({"age": "Int64", "site": "category"})[:0], KINDS),
+    (MIXED.astype({"site": object, "other": "float32"})[:0], KINDS),
+    (pl.DataFrame(MIXED)[:0], KINDS),
+    (pa.table(MIXED.to_dict("list")).slice(0, 0), KINDS),
+    (np.empty((0, 2), dtype=object), KINDS),
+    (csr_matrix((0, 4), dtype=np.float32), PIXELS),
+    (np.empty((0, 2, 2), dtype=np.uint8), PIXELS),
+]
+
+
 @pytest.mark.parametrize(
     ("X", "specs"),
-    [
-        (MIXED.astype({"age": "Int64", "site": "category"})[:0], KINDS),
-        (MIXED.astype({"site": object, "other": "float32"})[:0], KINDS),
-        (pl.DataFrame(MIXED)[:0], KINDS),
-        (pa.table(MIXED.to_dict("list")).slice(0, 0), KINDS),
-        (np.empty((0, 2), dtype=object), KINDS),
-        (csr_matrix((0, 4), dtype=np.float32), PIXELS),
-        (np.empty((0, 2, 2), dtype=np.uint8), PIXELS),
-    ],
+    FORMS,
     ids=["nullable", "pandas", "polars", "arrow", "array", "sparse", "images"],
 )
 def test_the_example_has_the_form_of_the_rows(X, specs):
@@ -366,15 +369,14 @@ def test_the_example_has_the_form_of_the_rows(X, specs):
         assert [str(found[name][0]) for name in ("age", "site")] == ["4", "a"]
 
 
-@pytest.mark.parametrize(
-    "X",
-    [
-        pd.DataFrame({"age": [4.5], "site": pd.Categorical(["rare"])}),
-        pl.DataFrame({"age": [4.5], "site": pl.Series(["rare"], dtype=pl.Enum(["rare"]))}),
-        np.array([["4", "r"]]),
-    ],
-    ids=["pandas", "polars", "texts"],
-)
+LISTING_TYPES = [
+    pd.DataFrame({"age": [4.5], "site": pd.Categorical(["rare"])}),
+    pl.DataFrame({"age": [4.5], "site": pl.Series(["rare"], dtype=pl.Enum(["rare"]))}),
+    np.array([["4", "r"]]),
+]
+
+
+@pytest.mark.parametrize("X", LISTING_TYPES, ids=["pandas", "polars", "texts"])
 def test_the_example_does_not_depend_on_what_a_type_lists(X):
     """Categories, and the length of texts, may come from private rows."""
     found = example_row(X, KINDS)
@@ -405,10 +407,10 @@ def test_a_model_that_fails_on_the_example_is_found_out_for_nothing():
     assert one.fit(X, example=frame(1, seed=5).assign(other=2.0)).surrogate_.n_outputs == 1
 
 
-@pytest.mark.parametrize(
-    ("outputs", "message"),
-    [([2], "outputs is 2"), ([0, 0], "2 entries for 1 rows"), (["a"], "outputs is 'a'")],
-)
+WRONG_OUTPUTS = [([2], "outputs is 2"), ([0, 0], "2 entries for 1 rows"), (["a"], "outputs is 'a'")]
+
+
+@pytest.mark.parametrize(("outputs", "message"), WRONG_OUTPUTS)
 def test_outputs_that_do_not_exist_are_refused(outputs, message, surrogate):
     with pytest.raises((TypeError, ValueError), match=message):
         surrogate.surrogate_.explain(frame(1), outputs)

@@ -164,16 +164,19 @@ def a_choice_or_a_sum(table, randomness):
     return int(randomness.perturb("start", np.zeros((1, 1), int), 1, 2.0**11)[0, 0])
 
 
+WRONG_CHOICES = [
+    (honest, [7, 8], "it changed by 2 of what was declared"),
+    (honest, [9] * 40, "it changed by 40 of what was declared"),
+    (lambda t, r: honest(t, r, epsilon=1.0 + len(t)), [7], "its epsilon differs"),
+    (lambda t, r: honest(t, r, sensitivity=1 + len(t)), [7], "its sensitivity differs"),
+    (lambda t, r: choose([0] * len(t), r), [7], "its number of candidates differs"),
+    (a_choice_or_a_sum, [7], "its kind differs"),
+]
+
+
 @pytest.mark.parametrize(
     ("rule", "added", "detail"),
-    [
-        (honest, [7, 8], "it changed by 2 of what was declared"),
-        (honest, [9] * 40, "it changed by 40 of what was declared"),
-        (lambda t, r: honest(t, r, epsilon=1.0 + len(t)), [7], "its epsilon differs"),
-        (lambda t, r: honest(t, r, sensitivity=1 + len(t)), [7], "its sensitivity differs"),
-        (lambda t, r: choose([0] * len(t), r), [7], "its number of candidates differs"),
-        (a_choice_or_a_sum, [7], "its kind differs"),
-    ],
+    WRONG_CHOICES,
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_control_choices_that_the_proof_does_not_cover(rule, added, detail):

@@ -44,11 +44,11 @@ def test_a_unit_s_values_are_named_with_probability_delta_at_most(unit_rows, del
     assert unit_rows * norm.sf((too_low - unit_rows * LATTICE) / sigma) > delta
 
 
+NOISE_AND_PROMISE = [(1.0, 0, True), (2 / 3, 0, False), (3 / 2, 0, False), (1.0, LATTICE, False)]
+
+
 @pytest.mark.statistical
-@pytest.mark.parametrize(
-    ("noise", "forgotten", "is_true"),
-    [(1.0, 0, True), (2 / 3, 0, False), (3 / 2, 0, False), (1.0, LATTICE, False)],
-)
+@pytest.mark.parametrize(("noise", "forgotten", "is_true"), NOISE_AND_PROMISE)
 def test_values_of_one_row_are_named_as_rarely_as_promised(noise, forgotten, is_true, monkeypatch):
     """One selection among 40,000 values of one row each at delta 0.01: two-sided, level 1e-9.
 

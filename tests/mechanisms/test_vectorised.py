@@ -389,10 +389,16 @@ def test_only_heights_within_the_margin_are_decided_exactly(monkeypatch):
     assert {abs(u - threshold) for u in asked} == {step for step in near if step < reach}
 
 
-@pytest.mark.parametrize(
-    ("sigma", "layer", "place"),
-    [(1.0, 3, 2), (3.3, 20, 6), (2.0**20, 150, 1_100_000), (0.7, 0, 1), (2.0**56, 60, 2**57)],
-)
+DECISIONS = [
+    (1.0, 3, 2),
+    (3.3, 20, 6),
+    (2.0**20, 150, 1_100_000),
+    (0.7, 0, 1),
+    (2.0**56, 60, 2**57),
+]
+
+
+@pytest.mark.parametrize(("sigma", "layer", "place"), DECISIONS)
 def test_exact_decisions_over_all_strings_of_ten_bits(sigma, layer, place):
     """Of the 1,024 strings as many are below as the share says, one needs more, the rest are not.
 

@@ -220,10 +220,14 @@ def test_terms_need_names_of_their_own():
         dataclasses.replace(model, terms=(*model.terms, model.terms[2]))
 
 
-@pytest.mark.parametrize(
-    ("feature", "cuts", "text"),
-    [(0, [20.0, 20.0], "must increase"), (0, [np.nan], "not finite"), (1, [1.0], "cannot have")],
-)
+WRONG_CUTS = [
+    (0, [20.0, 20.0], "must increase"),
+    (0, [np.nan], "not finite"),
+    (1, [1.0], "cannot have"),
+]
+
+
+@pytest.mark.parametrize(("feature", "cuts", "text"), WRONG_CUTS)
 def test_cuts_of_pairs_are_checked(feature, cuts, text):
     found = build_model(2).features[feature]
     with pytest.raises(ValueError, match=text):

@@ -12,14 +12,13 @@ from interpret_dp import (
     Categorical,
     Continuous,
     DeclarationWarning,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
     PrivacyUnit,
     PrivacyWarning,
     Schema,
     load_model,
 )
 from interpret_dp.schema.declarations import NO_LEVEL
+from tests.ebm.tasks import machine
 
 WARDS = [f"ward {number}" for number in range(100)]
 
@@ -53,11 +52,9 @@ LABELS = Categorical(["no", "yes"])
 
 def fitted(X, y, specs=None, target=LABELS, unit=None, fit=None, **parameters):
     """Return a fitted model and the warnings that it gave."""
-    is_regression = isinstance(target, Continuous)
-    kind = DPExplainableBoostingRegressor if is_regression else DPExplainableBoostingClassifier
     schema = Schema(SPECS | (specs or {}), target=target, unit=unit)
     settings = {"epsilon": 2.0, "delta": 1e-6, "max_rounds": 1}
-    model = kind(schema=schema, **(settings | parameters))
+    model = machine(schema, **(settings | parameters))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, y, **(fit or {}))

@@ -21,19 +21,18 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize(
-    "bounds",
-    [
-        {"age": (17, 90), "gain": (0, 9)},
-        {0: (17, 90), 2: [0, 9]},
-        {np.int64(0): np.array([17.0, 90.0]), "gain": (0, 9)},
-        np.array([[17, 90], [np.nan, np.nan], [0, 9]]),
-        # The host's array must have a row for a categorical column too, and ignores it.
-        np.array([[17, 90], [0, 1], [0, 9]]),
-        [(17, 90), (0, 0), (0, 9)],
-    ],
-    ids=repr,
-)
+FORMS_OF_BOUNDS = [
+    {"age": (17, 90), "gain": (0, 9)},
+    {0: (17, 90), 2: [0, 9]},
+    {np.int64(0): np.array([17.0, 90.0]), "gain": (0, 9)},
+    np.array([[17, 90], [np.nan, np.nan], [0, 9]]),
+    # The host's array must have a row for a categorical column too, and ignores it.
+    np.array([[17, 90], [0, 1], [0, 9]]),
+    [(17, 90), (0, 0), (0, 9)],
+]
+
+
+@pytest.mark.parametrize("bounds", FORMS_OF_BOUNDS, ids=repr)
 def test_the_reference_s_forms_of_bounds(bounds):
     read = read_arguments(NAMES, TYPES, bounds, schema=LABELS, task="classification")
     assert (read.features, read.target) == (EXPECTED, LABELS.target)
@@ -47,22 +46,21 @@ def test_arguments_may_repeat_the_schema_and_fill_it_up():
     assert (read.features, read.target) == (EXPECTED, Continuous(0, 1))
 
 
-@pytest.mark.parametrize(
-    ("spec", "given", "bounds"),
-    [
-        (Continuous(0, 1), "nominal", None),
-        (Continuous(0, 1), ["low", "high"], None),
-        (Continuous(0, 1), None, {"a": (0, 2)}),
-        (Continuous(0, 1), "continuous", [(math.nan, 2)]),
-        (Categorical(["x"]), "continuous", None),
-        (Categorical(["x"]), "ordinal", None),
-        (Categorical(["x"]), ["x"], None),
-        (Categorical(["x"], ordered=True), "nominal", None),
-        (Categorical(["x", "y"], ordered=True), ["y", "x"], None),
-        (Categorical(["x"]), None, {"a": (0, 1)}),
-    ],
-    ids=repr,
-)
+CONFLICTS = [
+    (Continuous(0, 1), "nominal", None),
+    (Continuous(0, 1), ["low", "high"], None),
+    (Continuous(0, 1), None, {"a": (0, 2)}),
+    (Continuous(0, 1), "continuous", [(math.nan, 2)]),
+    (Categorical(["x"]), "continuous", None),
+    (Categorical(["x"]), "ordinal", None),
+    (Categorical(["x"]), ["x"], None),
+    (Categorical(["x"], ordered=True), "nominal", None),
+    (Categorical(["x", "y"], ordered=True), ["y", "x"], None),
+    (Categorical(["x"]), None, {"a": (0, 1)}),
+]
+
+
+@pytest.mark.parametrize(("spec", "given", "bounds"), CONFLICTS, ids=repr)
 def test_conflicts_with_the_schema_are_errors(spec, given, bounds):
     for schema in (Schema({"a": spec}), Schema(default=spec)):
         with pytest.raises(SchemaError, match="For column 'a' the schema says"):

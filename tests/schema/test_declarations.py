@@ -116,15 +116,14 @@ COLUMNS = {
 FRAME = pd.DataFrame(COLUMNS)
 
 
-@pytest.mark.parametrize(
-    "dtypes",
-    [
-        FRAME.dtypes,
-        {**FRAME.dtypes, "both": np.dtype([("a", int)])},
-        pa.Table.from_pandas(FRAME).schema,
-    ],
-    ids=["pandas", "mapping", "arrow"],
-)
+FORMS_OF_DTYPES = [
+    FRAME.dtypes,
+    {**FRAME.dtypes, "both": np.dtype([("a", int)])},
+    pa.Table.from_pandas(FRAME).schema,
+]
+
+
+@pytest.mark.parametrize("dtypes", FORMS_OF_DTYPES, ids=["pandas", "mapping", "arrow"])
 def test_a_skeleton_has_a_blank_for_each_column_and_no_cell(dtypes):
     text = Schema.skeleton(dtypes)
     lines = [line.strip() for line in text.splitlines()]

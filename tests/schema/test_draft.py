@@ -19,33 +19,29 @@ def draft_column(column):
     return draft(pd.DataFrame({"a": column})).features["a"]
 
 
-@pytest.mark.parametrize(
-    ("column", "spec"),
-    [
-        ([3, 1, 2], Integer(1, 3)),
-        # A missing cell has made floats of integers.
-        ([3, np.nan, 1, np.inf], Integer(1, 3)),
-        ([0, 2**60], Continuous(0, 2**60)),
-        ([3.5, np.nan, -np.inf, 1], Continuous(1, 3.5)),
-        (pd.array([3, None, 1], dtype="Int64"), Integer(1, 3)),
-        (np.array([3, None, 1.5], dtype=object), Continuous(1.5, 3)),
-        (["b", None, "a", "b"], Categorical(["a", "b"])),
-        (pd.array(["b", None, "a"], dtype="string[pyarrow]"), Categorical(["a", "b"])),
-        (np.array(["2", "10"]), Categorical(["10", "2"])),
-        ([True, True], Categorical([False, True])),
-        (pd.array([None, True], dtype="boolean"), Categorical([False, True])),
-        (np.array(["b", 2, 1.5, None, True], dtype=object), Categorical([True, 1.5, 2, "b"])),
-        (
-            pd.Categorical(["low", "high"], ["low", "high", "top"]),
-            Categorical(["high", "low", "top"]),
-        ),
-        (
-            pd.Categorical(["low", None], ["low", "high"], ordered=True),
-            Categorical(["low", "high"], ordered=True),
-        ),
-    ],
-    ids=repr,
-)
+COLUMNS = [
+    ([3, 1, 2], Integer(1, 3)),
+    # A missing cell has made floats of integers.
+    ([3, np.nan, 1, np.inf], Integer(1, 3)),
+    ([0, 2**60], Continuous(0, 2**60)),
+    ([3.5, np.nan, -np.inf, 1], Continuous(1, 3.5)),
+    (pd.array([3, None, 1], dtype="Int64"), Integer(1, 3)),
+    (np.array([3, None, 1.5], dtype=object), Continuous(1.5, 3)),
+    (["b", None, "a", "b"], Categorical(["a", "b"])),
+    (pd.array(["b", None, "a"], dtype="string[pyarrow]"), Categorical(["a", "b"])),
+    (np.array(["2", "10"]), Categorical(["10", "2"])),
+    ([True, True], Categorical([False, True])),
+    (pd.array([None, True], dtype="boolean"), Categorical([False, True])),
+    (np.array(["b", 2, 1.5, None, True], dtype=object), Categorical([True, 1.5, 2, "b"])),
+    (pd.Categorical(["low", "high"], ["low", "high", "top"]), Categorical(["high", "low", "top"])),
+    (
+        pd.Categorical(["low", None], ["low", "high"], ordered=True),
+        Categorical(["low", "high"], ordered=True),
+    ),
+]
+
+
+@pytest.mark.parametrize(("column", "spec"), COLUMNS, ids=repr)
 def test_columns_are_declared_by_what_they_hold(column, spec):
     assert draft_column(column) == spec
 

@@ -45,40 +45,38 @@ def test_every_counted_value_can_be_declared(values):
     assert sum(counts.values()) <= len(values)
 
 
-@pytest.mark.parametrize(
-    ("column", "expected"),
-    [
-        (np.array([1, 1, 2], dtype=np.int8), {1.0: 2, 2.0: 1}),
-        (np.array([0.0, -0.0, math.nan, math.inf]), {0.0: 2}),
-        (np.array([True, False, True]), {1.0: 2, 0.0: 1}),
-        (np.array(["a", "b", "a"]), {"a": 2, "b": 1}),
-        (pd.array(["a", None, "a"], dtype="string"), {"a": 2}),
-        (pd.Series(["a", None, "a"]).array, {"a": 2}),
-        (pd.array([1, None, 1], dtype="Int64"), {1.0: 2}),
-        # A category without a row does not occur.
-        (pd.Categorical(["a", None, "a"], categories=["a", "hidden"]), {"a": 2}),
-        (pd.Categorical([1, 2, 1]), {1.0: 2, 2.0: 1}),
-        (object_column(["a", 1, 1.0, True, "1", None]), {"a": 1, 1.0: 3, "1": 1}),
-        (np.array([], dtype=object), {}),
-    ],
-    ids=repr,
-)
+COLUMNS = [
+    (np.array([1, 1, 2], dtype=np.int8), {1.0: 2, 2.0: 1}),
+    (np.array([0.0, -0.0, math.nan, math.inf]), {0.0: 2}),
+    (np.array([True, False, True]), {1.0: 2, 0.0: 1}),
+    (np.array(["a", "b", "a"]), {"a": 2, "b": 1}),
+    (pd.array(["a", None, "a"], dtype="string"), {"a": 2}),
+    (pd.Series(["a", None, "a"]).array, {"a": 2}),
+    (pd.array([1, None, 1], dtype="Int64"), {1.0: 2}),
+    # A category without a row does not occur.
+    (pd.Categorical(["a", None, "a"], categories=["a", "hidden"]), {"a": 2}),
+    (pd.Categorical([1, 2, 1]), {1.0: 2, 2.0: 1}),
+    (object_column(["a", 1, 1.0, True, "1", None]), {"a": 1, 1.0: 3, "1": 1}),
+    (np.array([], dtype=object), {}),
+]
+
+
+@pytest.mark.parametrize(("column", "expected"), COLUMNS, ids=repr)
 def test_columns_of_every_kind(column, expected):
     assert count_occurring(column) == expected
 
 
-@pytest.mark.parametrize(
-    ("column", "keys", "levels"),
-    [
-        (np.array([1], dtype=np.uint8), [0.0, 1.0], [0, 1]),
-        (np.array([1.5]), [0.0, 1.5], [0.0, 1.5]),
-        (np.array([True]), [0.0, 1.0], [False, True]),
-        (object_column([]), [0.0, 1.5, "a"], [0, 1.5, "a"]),
-        (pd.Categorical([1]), [1.0], [1]),
-        (object_column([]), [1.0, "1", "a"], [1, "a"]),
-    ],
-    ids=repr,
-)
+WRITTEN_LEVELS = [
+    (np.array([1], dtype=np.uint8), [0.0, 1.0], [0, 1]),
+    (np.array([1.5]), [0.0, 1.5], [0.0, 1.5]),
+    (np.array([True]), [0.0, 1.0], [False, True]),
+    (object_column([]), [0.0, 1.5, "a"], [0, 1.5, "a"]),
+    (pd.Categorical([1]), [1.0], [1]),
+    (object_column([]), [1.0, "1", "a"], [1, "a"]),
+]
+
+
+@pytest.mark.parametrize(("column", "keys", "levels"), WRITTEN_LEVELS, ids=repr)
 def test_levels_are_written_in_the_column_s_type(column, keys, levels):
     written = levels_of_keys(keys, number_kind(column))
     assert written == levels

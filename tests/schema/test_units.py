@@ -75,31 +75,33 @@ class Hostile(int):
         raise RuntimeError("no")
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [
-        *(uuid.UUID(int=7), b"a", [1], 1j, np.inf, np.timedelta64(1, "s"), Decimal("1e999")),
-        *(object(), Hostile(3)),
-    ],
-    # A name with an address in it would differ between the workers of a run.
-    ids=lambda cell: type(cell).__name__,
-)
+OTHER_CELLS = [
+    *(uuid.UUID(int=7), b"a", [1], 1j, np.inf, np.timedelta64(1, "s"), Decimal("1e999")),
+    *(object(), Hostile(3)),
+]
+
+
+# A name with an address in it would differ between the workers of a run.
+@pytest.mark.parametrize("cell", OTHER_CELLS, ids=lambda cell: type(cell).__name__)
 def test_a_cell_of_another_kind_leaves_its_row_out(cell):
     assert kept_rows(object_column([cell, "a"]), 1, 0).tolist() == [False, True]
 
 
+MAKERS = [
+    lambda cells: np.array(cells),
+    lambda cells: np.array(cells, dtype=np.float64),
+    object_column,
+    lambda cells: pd.array(cells, dtype="Int64"),
+    lambda cells: pd.Categorical(cells),
+    lambda cells: column(pa.table({"p": pa.array(cells)})),
+    lambda cells: column(pa.table({"p": pa.array(cells).dictionary_encode()})),
+    lambda cells: column(pd.DataFrame({"p": pd.Series(cells, dtype="int64[pyarrow]")})),
+]
+
+
 @pytest.mark.parametrize(
     "make",
-    [
-        lambda cells: np.array(cells),
-        lambda cells: np.array(cells, dtype=np.float64),
-        object_column,
-        lambda cells: pd.array(cells, dtype="Int64"),
-        lambda cells: pd.Categorical(cells),
-        lambda cells: column(pa.table({"p": pa.array(cells)})),
-        lambda cells: column(pa.table({"p": pa.array(cells).dictionary_encode()})),
-        lambda cells: column(pd.DataFrame({"p": pd.Series(cells, dtype="int64[pyarrow]")})),
-    ],
+    MAKERS,
     ids=["int", "float", "object", "Int64", "category", "arrow", "dictionary", "int[pyarrow]"],
 )
 def test_the_same_people_in_any_container_keep_the_same_rows(make):

@@ -26,6 +26,7 @@ from interpret_dp.ebm.pairs.interactions import NO_PAIRS, pair_task
 from interpret_dp.ebm.pairs.training import _coarse_bins
 from interpret_dp.ebm.trainer.binning import Bins
 from tests.ebm.pairs.pair_problems import COSTS, FEATURES, LABELS, interaction, problem
+from tests.ebm.tasks import machine
 
 NAMED = [("age", "bmi"), (3, "dose")]
 
@@ -37,9 +38,7 @@ def data():
 
 @pytest.fixture(scope="module", params=[LABELS, COSTS])
 def model(request, data):
-    is_numeric = isinstance(request.param.target, Continuous)
-    kind = DPExplainableBoostingRegressor if is_numeric else DPExplainableBoostingClassifier
-    model = kind(schema=request.param, epsilon=2.0, delta=1e-6, interactions=NAMED)
+    model = machine(request.param, epsilon=2.0, delta=1e-6, interactions=NAMED)
     return model.fit(data.X, target_of(model, data))
 
 

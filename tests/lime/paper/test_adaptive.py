@@ -240,16 +240,17 @@ def made(row, origin="released", output=0):
 NEAR = [(30, 2e5, "a", 5), (31, 2e5, "a", 5)]
 
 
+NOT_TAKEN_OVER = [
+    (),
+    (made(NEAR[0], origin="reused"),),
+    (made(NEAR[0], origin="post-processed"),),
+    (made(NEAR[0], output=1),),
+    (made((90, 2e5, "b", 5)),),
+]
+
+
 @pytest.mark.parametrize(
-    "history",
-    [
-        (),
-        (made(NEAR[0], origin="reused"),),
-        (made(NEAR[0], origin="post-processed"),),
-        (made(NEAR[0], output=1),),
-        (made((90, 2e5, "b", 5)),),
-    ],
-    ids=["empty", "reused", "post-processed", "other output", "far"],
+    "history", NOT_TAKEN_OVER, ids=["empty", "reused", "post-processed", "other output", "far"]
 )
 def test_nothing_else_is_taken_over(history):
     answer, session = explain(
