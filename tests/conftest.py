@@ -2,10 +2,8 @@
 
 import gc
 import os
-from collections.abc import Callable, Generator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -54,7 +52,7 @@ _TESTS = Path(__file__).parent
 
 # First: `-m` chooses by what is marked then.
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config, items):
     """Mark what the inner loop leaves out, but for what was asked for by its path."""
     asked = [Path(argument.partition("::")[0]).resolve() for argument in config.args]
     folders = [_TESTS / name for name in _LENGTHY]
@@ -73,7 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+def pytest_xdist_make_scheduler(config, log):
     """Hand out tests by the groups of tests/scheduling.py, wherever files are asked for."""
     from tests.scheduling import scheduler
 
@@ -81,7 +79,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+def pytest_runtest_protocol(item):
     """Draw the same noise in every run, but for tests of the samplers."""
     from tests.repeatable import drawn_alike, named_after
 
@@ -94,9 +92,7 @@ class _DrawsOfFixtures:
     """A plugin of its own: hooks of a conftest do not see fixtures of the session."""
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(
-        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
-    ) -> Generator[None, object, object]:
+    def pytest_fixture_setup(self, fixturedef, request):
         """Give a fixture draws of its own, whichever test needs it first."""
         from tests.repeatable import named_after
 
@@ -105,13 +101,13 @@ class _DrawsOfFixtures:
             return (yield)
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     """Register the plugin above."""
     config.pluginmanager.register(_DrawsOfFixtures())
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+def pytest_runtest_call(item):
     """Give a test draws of its own, however many fixtures it is the first to need."""
     from tests.repeatable import named_after
 
@@ -120,7 +116,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection():
     """Spare the collector of garbage what is imported: a million objects that stay."""
     gc.disable()
     try:
@@ -132,16 +128,16 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def pytest_sessionfinish(session):
     """Remove the PostgreSQL server that the workers of this run shared."""
     if not hasattr(session.config, "workerinput"):
         from tests.ledger.postgres_server import remove_shared_server
 
-        remove_shared_server(session.config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]
+        remove_shared_server(session.config._tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="session")
-def cohort() -> Any:
+def cohort():
     """Return the simulated classification cohort with 4,000 rows; treat it as read-only."""
     from interpret_dp.datasets import make_cohort
 
@@ -149,7 +145,7 @@ def cohort() -> Any:
 
 
 @pytest.fixture(scope="session")
-def cost_cohort() -> Any:
+def cost_cohort():
     """Return the simulated regression cohort with 4,000 rows; treat it as read-only."""
     from interpret_dp.datasets import make_cohort
 
@@ -157,11 +153,11 @@ def cost_cohort() -> Any:
 
 
 @pytest.fixture
-def benchmark_table() -> Callable[[str], tuple[Any, Any]]:
+def benchmark_table():
     """Return a loader of benchmark tables that skips where their files are not at hand."""
     from interpret_dp.datasets import DATA_VARIABLE, load_benchmark
 
-    def load(name: str) -> tuple[Any, Any]:
+    def load(name):
         folder = os.environ.get(DATA_VARIABLE, "")
         if not folder or not (Path(folder) / f"{name}.parquet").is_file():
             pytest.skip(f"{name}.parquet is not in the folder that {DATA_VARIABLE} names")

@@ -7,23 +7,18 @@ has other noise.
 
 import os
 import zlib
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from itertools import count
-from typing import Any
 from unittest import mock
-
-import numpy as np
-from numpy.typing import NDArray
 
 from interpret_dp.mechanisms import SeededRandomness, SystemRandomness
 
-_seeds: Iterator[int] = iter(())
+_seeds = iter(())
 _SEED = os.environ.get("INTERPRET_DP_TEST_SEED", "")
 
 
 @contextmanager
-def named_after(name: str) -> Iterator[None]:
+def named_after(name):
     """Let sources that are made inside the block draw what this name always draws."""
     global _seeds
     outer, _seeds = _seeds, (zlib.crc32(f"{_SEED}{name} {number}".encode()) for number in count())
@@ -33,24 +28,24 @@ def named_after(name: str) -> Iterator[None]:
         _seeds = outer
 
 
-def _begin(self: Any) -> None:
+def _begin(self):
     self.seeded = SeededRandomness(next(_seeds))
     self.public = self.seeded.public
 
 
-def _noise(self: Any, sigma: float, size: int) -> NDArray[np.int64]:
+def _noise(self, sigma, size):
     return self.seeded.noise(sigma, size)
 
 
-def _sample(self: Any, n_rows: int, probability: float) -> NDArray[np.int64]:
+def _sample(self, n_rows, probability):
     return self.seeded.sample(n_rows, probability)
 
 
-def _below(self: Any, bound: int) -> int:
+def _below(self, bound):
     return self.seeded.below(bound)
 
 
-def drawn_alike() -> AbstractContextManager[object]:
+def drawn_alike():
     """Return a context in which the system's sources, and what inherits from them, are seeded."""
     return mock.patch.multiple(
         SystemRandomness, __init__=_begin, noise=_noise, sample=_sample, below=_below

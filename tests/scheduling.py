@@ -7,8 +7,6 @@ the end; tests of several files that share something costly are one group.
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any
 
 _SPLIT = (
     "tests/contract/test_additive_rows.py",
@@ -41,7 +39,7 @@ _COST = {
 """About how many seconds a test with a marker takes; others take a tenth."""
 
 
-def group_of(name: str) -> str:
+def group_of(name):
     """Return the group of a test, from its name alone: the controller knows nothing else."""
     file = name.partition("::")[0]
     if file in _SPLIT:
@@ -52,7 +50,7 @@ def group_of(name: str) -> str:
     return next((names[0] for names in _SHARED if file.startswith(names)), file)
 
 
-def longest_first(tests: Iterable[Any]) -> list[Any]:
+def longest_first(tests):
     """Return tests group by group, the longest group first: what is short fills the end."""
     tests, cost = list(tests), Counter[str]()
     for test in tests:
@@ -61,12 +59,12 @@ def longest_first(tests: Iterable[Any]) -> list[Any]:
     return sorted(tests, key=lambda test: (-cost[group_of(test.nodeid)], group_of(test.nodeid)))
 
 
-def scheduler(config: Any, log: Any) -> Any:
+def scheduler(config, log):
     """Return a scheduler of pytest-xdist that hands out the groups in the order of the tests."""
     from xdist.scheduler import LoadScopeScheduling
 
     class GroupScheduling(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
+        def _split_scope(self, nodeid):
             return group_of(nodeid)
 
     # By default groups are sorted by the number of their tests.

@@ -6,15 +6,14 @@ import pytest
 
 from interpret_dp._compiled import compiled
 
+FAILURES = [
+    # Neither the package's folder nor the user's can be written; the disk is full.
+    ("__init__", RuntimeError("cannot cache function: no locator available")),
+    ("save_overload", OSError(28, "No space left on device")),
+]
 
-@pytest.mark.parametrize(
-    ("method", "error"),
-    [
-        # Neither the package's folder nor the user's can be written; the disk is full.
-        ("__init__", RuntimeError("cannot cache function: no locator available")),
-        ("save_overload", OSError(28, "No space left on device")),
-    ],
-)
+
+@pytest.mark.parametrize(("method", "error"), FAILURES)
 def test_code_that_cannot_be_kept_runs(monkeypatch, method, error):
     failing = Mock(side_effect=error)
     monkeypatch.setattr(f"numba.core.caching.FunctionCache.{method}", failing)

@@ -82,15 +82,15 @@ def test_targets_follow_the_additive_score(task):
         assert _largest_t(groups, observed - _expected(cohort, without)) > 4.1, name
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"n_rows": 0}, ValueError, "n_rows is 0"),
-        ({"n_rows": 2.5}, TypeError, "n_rows is 2.5"),
-        ({"seed": -1}, ValueError, "seed is -1"),
-        ({"task": "ranking"}, ValueError, "'classification', 'regression'"),
-    ],
-)
+WRONG_ARGUMENTS = [
+    ({"n_rows": 0}, ValueError, "n_rows is 0"),
+    ({"n_rows": 2.5}, TypeError, "n_rows is 2.5"),
+    ({"seed": -1}, ValueError, "seed is -1"),
+    ({"task": "ranking"}, ValueError, "'classification', 'regression'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), WRONG_ARGUMENTS)
 def test_cohort_arguments_are_checked(arguments, error, message):
     with pytest.raises(error, match=message):
         make_cohort(**{"n_rows": 10, **arguments})
@@ -105,15 +105,15 @@ def test_benchmark_comes_from_the_folder(tmp_path, monkeypatch):
     assert y.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("name", "openml_name", "raw", "expected"),
-    [
-        ("adult", "adult", ["<=50K", ">50K"], [0, 1]),
-        ("credit_fraud", "creditcard", ["0", "1"], [0, 1]),
-        ("pol", "pol", [10, 100], [10.0, 100.0]),
-        ("abalone", "abalone", pd.Categorical(["15", "7"]), [15.0, 7.0]),
-    ],
-)
+FROM_OPENML = [
+    ("adult", "adult", ["<=50K", ">50K"], [0, 1]),
+    ("credit_fraud", "creditcard", ["0", "1"], [0, 1]),
+    ("pol", "pol", [10, 100], [10.0, 100.0]),
+    ("abalone", "abalone", pd.Categorical(["15", "7"]), [15.0, 7.0]),
+]
+
+
+@pytest.mark.parametrize(("name", "openml_name", "raw", "expected"), FROM_OPENML)
 def test_benchmark_falls_back_to_openml(name, openml_name, raw, expected, tmp_path, monkeypatch):
     found = SimpleNamespace(data=pd.DataFrame({"a": [1, 2]}), target=pd.Series(raw, name="class"))
     fetch_openml = Mock(return_value=found)

@@ -35,17 +35,16 @@ def test_the_advice_is_never_above_what_fits(largest):
     assert "Nothing was spent. Have the owner of the data raise" in str(refusal(0.0))
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        refusal(0.25),
-        DeltaExceededError(refusal(0.25), 2e-7, 1e-7, "ledger.raise_budget(...)"),
-        RoleError("'ben' may not.", "ben", ("anna",)),
-        BudgetExpiredError("It has expired.", "ward", "2026-01-01T00:00:00+00:00"),
-        ApprovalNeededError("It waits.", "ward", 7, "waiting"),
-    ],
-    ids=lambda error: type(error).__name__,
-)
+ERRORS = [
+    refusal(0.25),
+    DeltaExceededError(refusal(0.25), 2e-7, 1e-7, "ledger.raise_budget(...)"),
+    RoleError("'ben' may not.", "ben", ("anna",)),
+    BudgetExpiredError("It has expired.", "ward", "2026-01-01T00:00:00+00:00"),
+    ApprovalNeededError("It waits.", "ward", 7, "waiting"),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_pickling_keeps_the_figures(error):
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)

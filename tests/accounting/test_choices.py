@@ -1,7 +1,5 @@
 """The exponential mechanism's mu: above every pair of outcomes of its range, and no higher."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -18,18 +16,18 @@ from interpret_dp.accounting.gaussian import mu_of_range, range_of_mu
 EPSILONS = st.floats(-6, 1.9).map(lambda power: 10.0**power)
 
 
-def extreme_pair(epsilon: float, t: float) -> tuple[float, float]:
+def extreme_pair(epsilon, t):
     """Return the probabilities p, q of the outcome with ratio e^t, the other having e^(t - eps)."""
     q = -math.expm1(t - epsilon) / -math.expm1(-epsilon) * math.exp(-t)
     return q * math.exp(t), q
 
 
-def profile(p: float, q: float, epsilon: float) -> float:
+def profile(p, q, epsilon):
     return max(0.0, p - math.exp(epsilon) * q) + max(0.0, (1 - p) - math.exp(epsilon) * (1 - q))
 
 
 @given(EPSILONS, st.floats(0, 1), st.floats(0, 1))
-def test_every_extreme_pair_lies_below_the_gaussian(epsilon: float, t: float, at: float) -> None:
+def test_every_extreme_pair_lies_below_the_gaussian(epsilon, t, at):
     p, q = extreme_pair(epsilon, t * epsilon)
     mu, other = mu_of_range(epsilon), at * epsilon
     for one, two in ((p, q), (q, p)):
@@ -37,7 +35,7 @@ def test_every_extreme_pair_lies_below_the_gaussian(epsilon: float, t: float, at
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 1.99, 2.01, 10.0])
-def test_a_smaller_mu_would_be_wrong(epsilon: float) -> None:
+def test_a_smaller_mu_would_be_wrong(epsilon):
     """At the symmetric pair, for the epsilon' at which the vertex touches the Gaussian's curve."""
     p, q = extreme_pair(epsilon, epsilon / 2)
     mu = mu_of_range(epsilon)
@@ -49,7 +47,7 @@ def test_a_smaller_mu_would_be_wrong(epsilon: float) -> None:
 
 
 @given(st.floats(-30, 2).map(lambda power: 10.0**power))
-def test_a_mu_is_never_overspent(mu: float) -> None:
+def test_a_mu_is_never_overspent(mu):
     epsilon = range_of_mu(mu)
     assert mu_of_range(epsilon) <= mu
     assert epsilon == 100.0 or mu_of_range(epsilon) >= mu * (1 - 1e-10)
@@ -60,9 +58,7 @@ def test_a_mu_is_never_overspent(mu: float) -> None:
     st.floats(0.01, 5),
     st.floats(0, 6),
 )
-def test_the_mechanism_itself_lies_below_the_gaussian(
-    scores: list[tuple[int, int]], epsilon: float, other: float
-) -> None:
+def test_the_mechanism_itself_lies_below_the_gaussian(scores, epsilon, other):
     """Any scores, each changed by at most the sensitivity of 10."""
     first = np.array([score for score, _ in scores], float)
     second = first + [change for _, change in scores]
@@ -76,14 +72,14 @@ def test_the_mechanism_itself_lies_below_the_gaussian(
 # ---------------------------------------------------------------------------------------- events
 
 
-def test_choices_and_gaussians_compose() -> None:
+def test_choices_and_gaussians_compose():
     pair = reduce_event(composed_json([(exponential_node(0.3), 4), (gaussian_node(0.1), 1)]))
     assert pair.delta == 0.0
     assert pair.mu == pytest.approx(math.hypot(2 * mu_of_range(0.3), 0.1), rel=1e-15)
     assert Fraction(pair.mu) ** 2 >= 4 * Fraction(mu_of_range(0.3)) ** 2 + Fraction(1, 100)
 
 
-def test_the_ledger_charges_and_refuses_choices() -> None:
+def test_the_ledger_charges_and_refuses_choices():
     ledger = PrivacyLedger.in_memory()
     ledger.create_budget("people", epsilon=1.0, delta=1e-6)
     event = composed_json([(exponential_node(0.1), 5)])

@@ -1,12 +1,9 @@
 """The guarantee: true as printed, closed against contradictions, safe to show, with selections."""
 
-from __future__ import annotations
-
 import copy
 import math
 import re
 from fractions import Fraction
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,8 +22,8 @@ from interpret_dp.accounting import (
 from interpret_dp.accounting.events import composed_json, thresholding_node
 
 
-def guarantee(**changes: Any) -> Guarantee:
-    fields: dict[str, Any] = {
+def guarantee(**changes):
+    fields = {
         "epsilon": 1.0,
         "delta": 1e-6,
         "mu": mu_of_budget(1.0, 1e-6),
@@ -38,7 +35,7 @@ def guarantee(**changes: Any) -> Guarantee:
     return Guarantee(**(fields | changes))
 
 
-def test_the_sentence() -> None:
+def test_the_sentence():
     assert guarantee().sentence == (
         "For any two tables that differ by adding or removing one row, the probability of any "
         "outcome differs by at most a factor e^1 (2.72), plus 1e-06. Someone who wrongly accuses 5 "
@@ -49,7 +46,7 @@ def test_the_sentence() -> None:
     assert all(clause in str(guarantee()) for clause in DEFAULT_ASSUMPTIONS)
 
 
-def test_the_sentence_of_other_promises() -> None:
+def test_the_sentence_of_other_promises():
     pure = guarantee(delta=0.0, mu=None, releases=())
     assert "plus" not in pure.sentence
     assert "guessing" not in pure.sentence
@@ -59,13 +56,13 @@ def test_the_sentence_of_other_promises() -> None:
     assert "e^800," in guarantee(epsilon=800.0, mu=None, releases=()).sentence
 
 
-def test_a_seeded_fit_promises_nothing() -> None:
+def test_a_seeded_fit_promises_nothing():
     text = str(guarantee(tests_only=True))
     assert text == "For tests only: the noise was drawn from a fixed seed, so nothing is promised."
 
 
 @given(st.floats(0.01, 20), st.floats(1e-12, 0.1))
-def test_printed_figures_are_never_smaller_than_the_true_ones(epsilon: float, delta: float) -> None:
+def test_printed_figures_are_never_smaller_than_the_true_ones(epsilon, delta):
     mu = mu_of_budget(epsilon, delta)
     sentence = guarantee(epsilon=epsilon, delta=delta, mu=mu, releases=()).sentence
     match = re.search(r"e\^(\S+) \((\S+)\), plus (\S+)\. .* most (\S+) %; guessing", sentence)
@@ -79,7 +76,7 @@ def test_printed_figures_are_never_smaller_than_the_true_ones(epsilon: float, de
     assert delta_of_mu(mu, exponent) <= plus
 
 
-def test_html_is_escaped() -> None:
+def test_html_is_escaped():
     shown = guarantee(
         dataset="<script>alert(1)</script>", mechanism="a & b", assumptions=("<b>x</b>",)
     )._repr_html_()
@@ -106,9 +103,7 @@ def test_html_is_escaped() -> None:
         ({"tests_only": 1}, TypeError, "tests_only is 1"),
     ],
 )
-def test_contradictions_are_refused(
-    changes: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_contradictions_are_refused(changes, error, message):
     with pytest.raises(error, match=message):
         guarantee(**changes)
 
@@ -128,13 +123,13 @@ def test_contradictions_are_refused(
         (lambda d: d | {"epsilon": 0.1}, ValueError, "implies delta"),
     ],
 )
-def test_a_broken_document_is_refused(change: Any, error: type[Exception], message: str) -> None:
+def test_a_broken_document_is_refused(change, error, message):
     document = change(copy.deepcopy(guarantee().to_dict()))
     with pytest.raises(error, match=message):
         Guarantee.from_dict(document)
 
 
-def test_a_share_is_checked() -> None:
+def test_a_share_is_checked():
     for share in (("", 0.1, 1, 0.0), ("x", -0.1, 1, 0.0), ("x", 0.1, 0, 0.0), ("x", 0.1, 1, 1.0)):
         with pytest.raises(ValueError, match=r"(name|mu|count|delta) is"):
             ReleaseShare(*share)
@@ -143,19 +138,19 @@ def test_a_share_is_checked() -> None:
 # ------------------------------------------------------------------------------------- selections
 
 
-def test_the_delta_of_many_is_never_rounded_down() -> None:
+def test_the_delta_of_many_is_never_rounded_down():
     pair = reduce_event(composed_json([(thresholding_node(0.1, 0.1 / 3), 3)]))
     assert Fraction(pair.delta) >= 3 * Fraction(0.1 / 3)
     assert pair.delta <= 0.1 * (1 + 1e-15)
 
 
-def with_selections(**changes: Any) -> Guarantee:
+def with_selections(**changes):
     mu = mu_of_budget(1.0, gaussian_part(1e-6, 1e-7))
     levels, rest = ReleaseShare("levels", 0.6 * mu, 3, 1e-7), ReleaseShare("rest", 0.8 * mu, 9)
     return guarantee(**({"mu": None, "releases": (levels, rest)} | changes))
 
 
-def test_a_bill_with_deltas_must_imply_the_promise() -> None:
+def test_a_bill_with_deltas_must_imply_the_promise():
     whole = with_selections()
     assert whole.pair is not None
     assert whole.pair.delta == 1e-7
@@ -166,18 +161,18 @@ def test_a_bill_with_deltas_must_imply_the_promise() -> None:
             with_selections(**changes)
 
 
-def test_a_bill_with_deltas_is_not_purely_gaussian() -> None:
+def test_a_bill_with_deltas_is_not_purely_gaussian():
     with pytest.raises(ValueError, match="mu is None where"):
         with_selections(mu=mu_of_budget(1.0, 1e-6))
 
 
-def test_a_guarantee_without_a_bill_has_no_pair() -> None:
+def test_a_guarantee_without_a_bill_has_no_pair():
     assert with_selections(releases=()).pair is None
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.2, 2.0])
 @pytest.mark.parametrize("delta", [1e-9, 0.01, 0.5])
-def test_detection_by_a_pair_is_the_best_over_all_tests(mu: float, delta: float) -> None:
+def test_detection_by_a_pair_is_the_best_over_all_tests(mu, delta):
     """The trade-off of a pair is bounded by its profile: power <= e^eps alpha + delta(eps)."""
     power = detection_power(mu, 0.05, delta)
     assert power >= detection_power(mu, 0.05)
@@ -189,5 +184,5 @@ def test_detection_by_a_pair_is_the_best_over_all_tests(mu: float, delta: float)
     assert power == pytest.approx(min(1.0, *profile), rel=1e-3)
 
 
-def test_detection_where_every_alarm_fits_into_delta() -> None:
+def test_detection_where_every_alarm_fits_into_delta():
     assert detection_power(0.1, 0.6, 0.5) == 1.0

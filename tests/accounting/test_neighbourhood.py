@@ -1,10 +1,7 @@
 """How far the sums of two neighbouring tables can lie apart, against tables that reach it."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import example, given
@@ -13,20 +10,19 @@ from hypothesis import strategies as st
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 
 UNIT = 1000
-Vector = tuple[int, ...]
 
 RELATIONS = ["add_or_remove_one", "replace_one"]
 
 
-def of(relation: str, max_rows: int = 1) -> Neighbourhood:
+def of(relation, max_rows=1):
     return Neighbourhood(relation=relation, unit="person", max_rows=max_rows)
 
 
-def norm(vector: Sequence[int]) -> float:
+def norm(vector):
     return math.sqrt(sum(value**2 for value in vector))
 
 
-def farthest(relation: str, contributions: Sequence[Vector], max_rows: int) -> float:
+def farthest(relation, contributions, max_rows):
     """Try every content of the unit in which two tables differ."""
     width = len(contributions[0])
     contents = [
@@ -48,16 +44,19 @@ CONE = [(UNIT, UNIT), (UNIT, -UNIT), (UNIT, 0), (UNIT // 2, UNIT // 2)]
 RESIDUALS = [(UNIT, 0), (-UNIT, 0), (0, UNIT), (600, -800)]
 
 
+TABLES = [(COUNTS, UNIT, True), (CONE, math.isqrt(2 * UNIT**2) + 1, True), (RESIDUALS, UNIT, False)]
+
+
 @pytest.mark.parametrize("max_rows", [1, 2, 3])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(
     ("contributions", "row_norm", "aligned"),
-    [(COUNTS, UNIT, True), (CONE, math.isqrt(2 * UNIT**2) + 1, True), (RESIDUALS, UNIT, False)],
+    TABLES,
     ids=["counts", "count and target", "residuals"],
 )
 def test_the_bound_holds_and_some_pair_of_tables_reaches_it(
-    contributions: list[Vector], row_norm: int, aligned: bool, relation: str, max_rows: int
-) -> None:
+    contributions, row_norm, aligned, relation, max_rows
+):
     bound = of(relation, max_rows).sensitivity(row_norm, aligned=aligned)
     reached = farthest(relation, contributions, max_rows)
     assert reached <= bound
@@ -70,34 +69,32 @@ def test_the_bound_holds_and_some_pair_of_tables_reaches_it(
     st.integers(1, 2),
 )
 @example([(0, 0)], "replace_one", 1)
-def test_vectors_without_negative_entries_are_aligned(
-    contributions: list[Vector], relation: str, max_rows: int
-) -> None:
+def test_vectors_without_negative_entries_are_aligned(contributions, relation, max_rows):
     row_norm = math.ceil(max(map(norm, contributions)))
     bound = of(relation, max_rows).sensitivity(row_norm, aligned=True)
     assert farthest(relation, contributions, max_rows) <= bound
 
 
-def test_control_opposite_residuals_break_the_smaller_bound() -> None:
+def test_control_opposite_residuals_break_the_smaller_bound():
     bound = of("replace_one").sensitivity(UNIT, aligned=True)
     assert farthest("replace_one", RESIDUALS, 1) > bound
 
 
 @given(st.integers(1, 2**40), st.integers(1, 10**4))
-def test_the_square_root_is_rounded_up(row_norm: int, max_rows: int) -> None:
+def test_the_square_root_is_rounded_up(row_norm, max_rows):
     bound = of("replace_one", max_rows).sensitivity(row_norm, aligned=True)
     square = 2 * (max_rows * row_norm) ** 2
     assert (bound - 1) ** 2 < square <= bound**2
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"relation": "swap"}, "neighboring is 'swap'.*'add_or_remove_one', 'replace_one'"),
-        ({"unit": "p", "max_rows": 0}, "max_rows is 0 .*at least 1"),
-        ({"max_rows": 2}, "max_rows is 2 where every row is a unit; it must be 1. Name"),
-    ],
-)
-def test_a_field_out_of_range_is_refused(fields: dict[str, object], message: str) -> None:
+OUT_OF_RANGE = [
+    ({"relation": "swap"}, "neighboring is 'swap'.*'add_or_remove_one', 'replace_one'"),
+    ({"unit": "p", "max_rows": 0}, "max_rows is 0 .*at least 1"),
+    ({"max_rows": 2}, "max_rows is 2 where every row is a unit; it must be 1. Name"),
+]
+
+
+@pytest.mark.parametrize(("fields", "message"), OUT_OF_RANGE)
+def test_a_field_out_of_range_is_refused(fields, message):
     with pytest.raises(ValueError, match=message):
-        Neighbourhood(**fields)  # type: ignore[arg-type]
+        Neighbourhood(**fields)

@@ -1,13 +1,10 @@
 """Records for OpenDP's registry of deployments."""
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,18 +22,18 @@ PROMISE = Guarantee(
     releases=(ReleaseShare("boosting", 0.2, 40),),
     dataset="hospital",
 )
-STATED: dict[str, Any] = {
+STATED = {
     name: ["Ward 5"] if one.is_list else f"A sentence on {name}: \"quoted\", #, 'é'."
     for name, one in STATEMENTS.items()
     if one.default is None
 } | {"publication_date": date(2026, 11, 27)}
 
 
-def read_yaml(text: str) -> Any:
+def read_yaml(text):
     return pytest.importorskip("yaml").safe_load(text)
 
 
-def test_a_record_has_the_fields_that_the_registry_requires() -> None:
+def test_a_record_has_the_fields_that_the_registry_requires():
     record = PROMISE.to_registry(**STATED)
     assert (record["status"], record["tier"]) == ("Draft", 3)
     assert record["url_slug"] == "a_sentence_on_name_quoted"
@@ -58,9 +55,7 @@ def test_a_record_has_the_fields_that_the_registry_requires() -> None:
         ({"delta": 0.0, "mu": None, "releases": ()}, "Pure DP", "is protected."),
     ],
 )
-def test_a_record_says_what_is_promised_and_no_more(
-    changes: dict[str, Any], variant: str, says: str
-) -> None:
+def test_a_record_says_what_is_promised_and_no_more(changes, variant, says):
     deployment = replace(PROMISE, **changes).to_registry(**STATED)["deployment"]
     assert deployment["dp_variant"]["variant_name"] == variant
     assert says in deployment["dp_variant"]["unprotected_quantities"]
@@ -69,7 +64,7 @@ def test_a_record_says_what_is_promised_and_no_more(
     assert "'hospital'; its budget, where one is set" in deployment["accounting"]["composition"]
 
 
-def test_a_record_survives_yaml() -> None:
+def test_a_record_survives_yaml():
     assert read_yaml(PROMISE.to_registry_yaml(**STATED)) == PROMISE.to_registry(**STATED)
     assert read_yaml(registry_yaml({"delta": 1e-16, "small": 2.5e-7})) == {
         "delta": 1e-16,
@@ -81,7 +76,7 @@ def test_a_record_survives_yaml() -> None:
     text=st.text(st.characters(exclude_categories=["Cs"]))
     | st.text("\x00\x7f\x85\x9f\u2028\ufeff\ufffe\uffff\U0001fffe'\"\\ \n\t")
 )
-def test_every_text_survives_yaml(text: str) -> None:
+def test_every_text_survives_yaml(text):
     """By PyYAML, and by the rule of YAML 1.2 on characters that a document may hold."""
     written = registry_yaml({"name": text, "list": [text]})
     assert read_yaml(written) == {"name": text, "list": [text]}
@@ -91,7 +86,7 @@ def test_every_text_survives_yaml(text: str) -> None:
     assert re.fullmatch(printable, written)
 
 
-def test_half_a_character_is_refused() -> None:
+def test_half_a_character_is_refused():
     with pytest.raises(ValueError, match=r"notes is 'a\\ud800'.*halves of characters"):
         PROMISE.to_registry(**STATED, notes="a\ud800")
     with pytest.raises(ValueError, match=r"registry_authors.*halves"):
@@ -104,7 +99,7 @@ def test_half_a_character_is_refused() -> None:
     "optional",
     [{}, *({name: one} for name, field in STATEMENTS.items() for one in field.choices)],
 )
-def test_a_record_is_valid_by_the_registrys_schema(optional: dict[str, str]) -> None:
+def test_a_record_is_valid_by_the_registrys_schema(optional):
     validate = pytest.importorskip("jsonschema").validate
     shared = os.environ.get("INTERPRET_DP_DATA")
     schema = Path(shared or ".").parent / "registry" / "deployments-schema.yaml"
@@ -113,7 +108,7 @@ def test_a_record_is_valid_by_the_registrys_schema(optional: dict[str, str]) -> 
     validate(PROMISE.to_registry(**STATED | optional), read_yaml(schema.read_text("utf-8")))
 
 
-def test_every_missing_statement_is_named() -> None:
+def test_every_missing_statement_is_named():
     with pytest.raises(ValueError, match="needs what no model knows") as caught:
         PROMISE.to_registry(name="Readmission", actors="")
     required = {name for name, one in STATEMENTS.items() if one.default is None}
@@ -130,17 +125,15 @@ def test_every_missing_statement_is_named() -> None:
         ({"description": 5}, TypeError, "must be a text"),
     ],
 )
-def test_a_wrong_statement_is_refused(
-    statements: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_a_wrong_statement_is_refused(statements, error, message):
     with pytest.raises(error, match=message):
         PROMISE.to_registry(**STATED | statements)
 
 
-def test_nothing_is_registered_where_nothing_is_promised() -> None:
+def test_nothing_is_registered_where_nothing_is_promised():
     with pytest.raises(ValueError, match="nothing is promised"):
         replace(PROMISE, tests_only=True).to_registry(**STATED)
 
 
-def test_the_documentation_names_the_date_of_the_format() -> None:
+def test_the_documentation_names_the_date_of_the_format():
     assert f"{FORMAT_DATE:%-d %B %Y}" in str(Guarantee.to_registry.__doc__)

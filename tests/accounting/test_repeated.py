@@ -1,11 +1,7 @@
 """The best of a random number of runs: its law, its privacy profile, and what covers it."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +9,8 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from interpret_dp import PrivacyLedger
-from interpret_dp.accounting import GdpPair, event_to_json, reduce_event
+from interpret_dp.accounting import GdpPair, delta_of_mu, event_to_json, reduce_event
 from interpret_dp.accounting.events import PrivateSelectionEvent
-from interpret_dp.accounting.gaussian import delta_of_mu
 from interpret_dp.accounting.repeated import (
     Repetitions,
     _largest_shift,
@@ -32,15 +27,13 @@ EACH_MU = pytest.mark.parametrize(
 )
 
 
-def law(shape: float, mean: float) -> Repetitions:
+def law(shape, mean):
     """Return the law with this mean."""
     stopping = brentq(lambda s: Repetitions(shape, s).mean - mean, 2.0**-16, 1.0 - 2.0**-40)
     return Repetitions(shape, stopping)
 
 
-def divergence(
-    mu: float, repetitions: Repetitions, score: Callable[[Any], Any], epsilons: Any, *, flip: bool
-) -> Any:
+def divergence(mu, repetitions, score, epsilons, *, flip):
     """Return each epsilon's delta of the best of K Gaussian runs in an order, by summation.
 
     A run's outcome x has the law N(0, 1) or N(mu, 1), on 20,001 points; best is the highest
@@ -58,7 +51,7 @@ def divergence(
 
 
 #: Orders that put the outcomes most typical of one table last, first, or outside of the rest.
-ORDERS: dict[str, Callable[[Any], Any]] = {
+ORDERS = {
     "increasing": lambda x: x,
     "decreasing": lambda x: -x,
     "far from the middle": lambda x: np.abs(x - 1.0),
@@ -70,9 +63,7 @@ ORDERS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize(("shape", "mean"), LAWS)
 @EACH_MU
-def test_no_order_of_outcomes_loses_more_than_the_profile_and_its_cover(
-    mu: float, shape: float, mean: float
-) -> None:
+def test_no_order_of_outcomes_loses_more_than_the_profile_and_its_cover(mu, shape, mean):
     repetitions = law(shape, mean)
     covering = selection_mu(mu, repetitions)
     epsilons = np.linspace(0.0, 5.0 * mu + 1.0, 6)
@@ -91,9 +82,7 @@ def test_no_order_of_outcomes_loses_more_than_the_profile_and_its_cover(
 
 @pytest.mark.parametrize(("shape", "mean"), LAWS)
 @EACH_MU
-def test_far_out_the_cover_is_above_a_bound_in_closed_form(
-    mu: float, shape: float, mean: float
-) -> None:
+def test_far_out_the_cover_is_above_a_bound_in_closed_form(mu, shape, mean):
     repetitions = law(shape, mean)
     covering, shift = selection_mu(mu, repetitions), _largest_shift(mu, repetitions)
     for epsilon in np.linspace(shift + 8.0 * mu, shift + 35.0 * mu, 20):
@@ -105,13 +94,13 @@ def test_far_out_the_cover_is_above_a_bound_in_closed_form(
 @pytest.mark.parametrize(("shape", "mean"), LAWS)
 @pytest.mark.parametrize("mu", MUS)
 def test_the_smallest_mu_that_covers_a_tail_is_enough_and_not_much_too_large(
-    mu: float, shape: float, mean: float, distance: float
-) -> None:
+    mu, shape, mean, distance
+):
     repetitions = law(shape, mean)
     shift = _largest_shift(mu, repetitions)
     start = shift + distance * mu
 
-    def is_enough(covering: float, epsilon: float) -> bool:
+    def is_enough(covering, epsilon):
         bound = repetitions.mean * delta_of_mu(mu, epsilon - shift)
         return bound <= delta_of_mu(covering, epsilon)
 
@@ -122,29 +111,27 @@ def test_the_smallest_mu_that_covers_a_tail_is_enough_and_not_much_too_large(
     assert not is_enough(smallest / 1.1, start)
 
 
-def document_of(mu: float, repetitions: Repetitions) -> dict[str, Any]:
+def document_of(mu, repetitions):
     """Return the event of such a request as ledgers hold it."""
-    event: Any = PrivateSelectionEvent(1.0 / mu, repetitions.shape, repetitions.stopping)
+    event = PrivateSelectionEvent(1.0 / mu, repetitions.shape, repetitions.stopping)
     return event_to_json(event)
 
 
-@pytest.mark.parametrize(
-    ("mu", "shape", "stopping", "mean", "cover"),
-    [
-        (0.1, 1.0, 0.2, 5.0, 0.17521832048771832),
-        (0.4, 0.5, 0.05, 12.236067977499788, 0.8304527195804529),
-        (1.5, 0.0, 0.01, 21.49757685421097, 2.7079262214579263),
-    ],
-)
-def test_stored_requests_go_on_to_cost_what_they_were_charged(
-    mu: float, shape: float, stopping: float, mean: float, cover: float
-) -> None:
+STORED_REQUESTS = [
+    (0.1, 1.0, 0.2, 5.0, 0.17521832048771832),
+    (0.4, 0.5, 0.05, 12.236067977499788, 0.8304527195804529),
+    (1.5, 0.0, 0.01, 21.49757685421097, 2.7079262214579263),
+]
+
+
+@pytest.mark.parametrize(("mu", "shape", "stopping", "mean", "cover"), STORED_REQUESTS)
+def test_stored_requests_go_on_to_cost_what_they_were_charged(mu, shape, stopping, mean, cover):
     repetitions = Repetitions(shape, stopping)
     assert repetitions.mean == pytest.approx(mean, rel=1e-12)
     assert selection_mu(mu, repetitions) == pytest.approx(cover, rel=1e-9)
 
 
-def test_new_requests_of_this_kind_are_refused_and_cost_nothing() -> None:
+def test_new_requests_of_this_kind_are_refused_and_cost_nothing():
     ledger = PrivacyLedger.in_memory()
     event = document_of(0.25, law(1.0, 5.0))
     nested = {**event, "event": {"kind": "composed", "events": [event["event"]]}}
@@ -154,7 +141,7 @@ def test_new_requests_of_this_kind_are_refused_and_cost_nothing() -> None:
     assert ledger.datasets() == []
 
 
-def test_the_event_is_charged_as_the_cover() -> None:
+def test_the_event_is_charged_as_the_cover():
     repetitions = law(1.0, 5.0)
     document = document_of(0.25, repetitions)
     assert reduce_event(document) == GdpPair(selection_mu(0.25, repetitions))

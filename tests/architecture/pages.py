@@ -1,12 +1,8 @@
 """What the pages of the documentation promise: links that lead somewhere, tests that exist."""
 
-from __future__ import annotations
-
 import ast
 import re
-from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 _FENCED = re.compile(r"^(`{3,}).*?^\1`*[ \t]*$", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"`[^`\n]*`")
@@ -19,9 +15,9 @@ _NEW_BLOCK = re.compile(r"\s*(?:[-*] |\d+\. |\||#|$)")
 _PAGE = re.compile(r"(?<![\w/.])docs/[\w/-]+\.md")
 
 
-def anchors(page: Path) -> set[str]:
+def anchors(page):
     """Return the anchors of a page's headings, as the hosts of repositories make them."""
-    found: dict[str, int] = {}
+    found = {}
     for heading in _HEADING.findall(_FENCED.sub("", page.read_text(encoding="utf-8"))):
         text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
         slug = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
@@ -29,7 +25,7 @@ def anchors(page: Path) -> set[str]:
     return {f"{slug}-{i}" if i else slug for slug, count in found.items() for i in range(count + 1)}
 
 
-def broken_links(page: Path, root: Path, text: str | None = None) -> Iterator[str]:
+def broken_links(page, root, text=None):
     """Yield relative links to a file or heading that is not there, and pages named in vain.
 
     ``text`` is what the page says, where that is not what its file holds.
@@ -51,14 +47,14 @@ def broken_links(page: Path, root: Path, text: str | None = None) -> Iterator[st
 
 
 @cache
-def _functions(path: Path) -> frozenset[str]:
+def _functions(path):
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     return frozenset(node.name for node in nodes if isinstance(node, ast.FunctionDef))
 
 
-def _blocks(text: str) -> Iterator[str]:
+def _blocks(text):
     """Yield paragraphs, list items and rows of tables."""
-    block: list[str] = []
+    block = []
     for line in text.splitlines():
         if _NEW_BLOCK.match(line):
             yield "\n".join(block)
@@ -67,7 +63,7 @@ def _blocks(text: str) -> Iterator[str]:
     yield "\n".join(block)
 
 
-def dangling_tests(page: Path, root: Path) -> Iterator[str]:
+def dangling_tests(page, root):
     """Yield test files that do not exist, and test names that no file named beside them has.
 
     A name such as ``test_it`` in backticks is looked for in the files that the same paragraph,
@@ -75,7 +71,7 @@ def dangling_tests(page: Path, root: Path) -> Iterator[str]:
     """
     where = page.relative_to(root)
     for block in _blocks(_FENCED.sub("", page.read_text(encoding="utf-8"))):
-        files: set[Path] = set()
+        files = set()
         for name in _TEST_FILE.findall(block):
             named = [root / name] if "/" in name else sorted((root / "tests").rglob(name))
             found = [path for path in named if path.exists()]

@@ -4,57 +4,40 @@ Which part may import which, the home of each library and of randomness, and tha
 run, are rules of import-linter and ruff in pyproject.toml.
 """
 
-from __future__ import annotations
-
 import ast
 import re
-from collections.abc import Iterator
-from pathlib import Path
-
-from tests.architecture.source_tree import Module, SourceTree
 
 MAX_MODULE_LINES = 600
 MAX_FUNCTION_LINES = 75
 
 PUBLIC_ROOMS = {"released", "explanation", "editor", "ui"}
 # The modules of `schema` that see declarations alone; the others open tables.
-DECLARING_MODULES = {
-    "schema",
-    "schema.arguments",
-    "schema.declarations",
-    "schema.document",
-    "schema.schema",
+DECLARING_MODULES = {"schema"} | {
+    f"schema.{name}" for name in ("arguments", "declarations", "document", "schema")
 }
 _ROW_ROOMS = {"mechanisms", "backends", "release", "audit", "fitting", "ebm", "llm", "lime"}
 
 RANDOMNESS_HOMES = {"mechanisms", "datasets"}
 # Methods that draw numbers whatever object they are called on.
 _DRAWING_METHODS = {
-    "branch_rng",
-    "create_rng",
-    "exponential_",
-    "generate_gaussian_random",
-    "generate_seed",
-    "normal_",
-    "random_",
-    "rvs",
-    "uniform_",
+    *("branch_rng", "create_rng", "exponential_", "generate_gaussian_random", "generate_seed"),
+    *("normal_", "random_", "rvs", "uniform_"),
 }
 
 
-def _at(module: Module, line: int, message: str) -> str:
+def _at(module, line, message):
     return f"{module.name}:{line}: {message}"
 
 
-def _below(name: str, module_or_room: str) -> bool:
+def _below(name, module_or_room):
     return name == module_or_room or name.startswith(f"{module_or_room}.")
 
 
-def _inner(tree: SourceTree, module_name: str) -> str:
+def _inner(tree, module_name):
     return module_name.removeprefix(tree.name).removeprefix(".")
 
 
-def only_mechanisms_call_methods_that_draw(tree: SourceTree) -> Iterator[str]:
+def only_mechanisms_call_methods_that_draw(tree):
     """Yield calls of methods that draw; ruff sees the functions and modules that draw."""
     for module in tree.modules.values():
         if module.room in RANDOMNESS_HOMES:
@@ -64,14 +47,14 @@ def only_mechanisms_call_methods_that_draw(tree: SourceTree) -> Iterator[str]:
                 yield _at(module, node.lineno, f"calls .{node.attr}")
 
 
-def _touches_rows(tree: SourceTree, name: str) -> bool:
+def _touches_rows(tree, name):
     place = _inner(tree, name)
     if _below(place, "schema"):
         return place not in DECLARING_MODULES
     return place.split(".")[0] in _ROW_ROOMS
 
 
-def public_rooms_never_touch_rows(tree: SourceTree) -> Iterator[str]:
+def public_rooms_never_touch_rows(tree):
     """Yield public modules that name, or load by being imported, a module that touches rows."""
     for module in tree.modules.values():
         if module.room not in PUBLIC_ROOMS:
@@ -84,7 +67,7 @@ def public_rooms_never_touch_rows(tree: SourceTree) -> Iterator[str]:
                 yield _at(module, 1, f"loads {loaded}, which touches rows")
 
 
-def modules_and_functions_are_short(tree: SourceTree) -> Iterator[str]:
+def modules_and_functions_are_short(tree):
     """Yield modules of more than 600 lines, and functions of more than 75 without docstring."""
     for module in tree.modules.values():
         lines = len(module.path.read_text(encoding="utf-8").splitlines())
@@ -105,7 +88,7 @@ def modules_and_functions_are_short(tree: SourceTree) -> Iterator[str]:
                 )
 
 
-def mechanisms_have_proof_pages(tree: SourceTree, proofs: Path) -> Iterator[str]:
+def mechanisms_have_proof_pages(tree, proofs):
     """Yield mechanism modules no proof page names, and pages that name a missing module.
 
     A page names a module by its path, as ``interpret_dp/mechanisms/additive.py``.

@@ -1,9 +1,6 @@
 """Reads a package's syntax trees: its modules, what each imports, and where names come from."""
 
-from __future__ import annotations
-
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,16 +28,16 @@ class Module:
     tree: ast.Module
 
     @property
-    def room(self) -> str:
+    def room(self):
         """Return the part directly under the package: "ebm" for ``interpret_dp.ebm.base``."""
         return [*self.name.split("."), "__init__"][1]
 
     @cached_property
-    def imports(self) -> tuple[Import, ...]:
+    def imports(self):
         """Return all imports, relative ones resolved, lazy ones and those for typing included."""
         return tuple(self._walk(self.tree, runs_at_import=True))
 
-    def _walk(self, node: ast.AST, runs_at_import: bool) -> Iterator[Import]:
+    def _walk(self, node, runs_at_import):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             runs_at_import = False
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
@@ -54,7 +51,7 @@ class Module:
         for child in ast.iter_child_nodes(node):
             yield from self._walk(child, runs_at_import)
 
-    def _targets(self, node: ast.AST) -> Iterator[str]:
+    def _targets(self, node):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -68,7 +65,7 @@ class Module:
         ):
             yield str(node.args[0].value)
 
-    def _absolute(self, node: ast.ImportFrom) -> str:
+    def _absolute(self, node):
         if not node.level:
             return node.module or ""
         parts = self.name.split(".")
@@ -76,7 +73,7 @@ class Module:
         return ".".join([*parts, *([node.module] if node.module else [])])
 
     @cached_property
-    def aliases(self) -> dict[str, str]:
+    def aliases(self):
         """Return what each imported name stands for: ``{"np": "numpy"}``."""
         known = {}
         for node in ast.walk(self.tree):
@@ -100,9 +97,9 @@ class SourceTree:
         The package's folder, whose name is the package's name.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.name = folder.name
-        self.modules: dict[str, Module] = {}
+        self.modules = {}
         for path in sorted(folder.rglob("*.py")):
             parts = [folder.name, *path.relative_to(folder).with_suffix("").parts]
             is_package = parts[-1] == "__init__"
@@ -110,14 +107,14 @@ class SourceTree:
             tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
             self.modules[name] = Module(name, path, is_package, tree)
 
-    def origin(self, target: str) -> str | None:
+    def origin(self, target):
         """Return the module of this package that an imported name comes from, None for others'.
 
         A name that a package passes on, lazily or not, comes from the module that defines it.
         """
         if target.split(".")[0] != self.name:
             return None
-        seen: set[str] = set()
+        seen = set()
         while target not in self.modules and target not in seen:
             seen.add(target)
             parent, _, name = target.rpartition(".")
@@ -130,7 +127,7 @@ class SourceTree:
         return target if target in self.modules else None
 
     @cached_property
-    def internal_imports(self) -> dict[str, list[tuple[Import, str]]]:
+    def internal_imports(self):
         """Return for each module the imports that lead to another one of this package, with it."""
         found = {
             name: [(entry, self.origin(entry.target)) for entry in module.imports]
@@ -141,9 +138,9 @@ class SourceTree:
             for name, entries in found.items()
         }
 
-    def loaded_by(self, name: str) -> set[str]:
+    def loaded_by(self, name):
         """Return the modules of this package that importing one of them runs, itself included."""
-        loaded: set[str] = set()
+        loaded = set()
         waiting = [name]
         while waiting:
             current = waiting.pop()

@@ -1,11 +1,7 @@
 """Every public name, method and property has a numpydoc docstring with all of its parameters."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from numpydoc.docscrape import NumpyDocString
@@ -22,7 +18,7 @@ SUMMARY = ("GL07", "GL08", "SS02", "SS03", "SS06")
 PARAMETERS = ("PR01", "PR02")
 
 
-def written_here(cls: type) -> Iterator[tuple[str, Any]]:
+def written_here(cls):
     """Yield public methods and properties that this package wrote, inherited ones included."""
     for name in dir(cls):
         member = inspect.getattr_static(cls, name)
@@ -32,7 +28,7 @@ def written_here(cls: type) -> Iterator[tuple[str, Any]]:
             yield name, function
 
 
-def faults(path: str, thing: Any) -> Iterator[str]:
+def faults(path, thing):
     """Yield what numpydoc finds wrong with the docstring of ``thing`` at an import path."""
     is_error = isinstance(thing, type) and issubclass(thing, BaseException)
     taken = {} if is_error else inspect.signature(thing).parameters
@@ -52,7 +48,7 @@ def faults(path: str, thing: Any) -> Iterator[str]:
         yield f"{path}: The summary has {len(summary)} characters"
 
 
-def all_faults(path: str, thing: Any) -> list[str]:
+def all_faults(path, thing):
     """Return what is wrong with the docstrings of a public name and of its members."""
     members = written_here(thing) if isinstance(thing, type) else ()
     found = [*faults(path, thing)]
@@ -62,11 +58,11 @@ def all_faults(path: str, thing: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_everything_public_is_documented(name: str) -> None:
+def test_everything_public_is_documented(name):
     assert all_faults(f"interpret_dp.{name}", getattr(interpret_dp, name)) == []
 
 
-def test_every_summary_is_of_its_own() -> None:
+def test_every_summary_is_of_its_own():
     summaries = [getattr(interpret_dp, name).__doc__.partition("\n")[0] for name in PUBLIC]
     assert len(set(summaries)) == len(summaries)
 
@@ -80,12 +76,12 @@ class Planted:
     gone : int
     """
 
-    def __init__(self, given: int, forgotten: int) -> None: ...
+    def __init__(self, given, forgotten): ...
 
-    def silent(self) -> None: ...
+    def silent(self): ...
 
     @property
-    def said(self) -> int:
+    def said(self):
         """What it is."""
         return 1
 
@@ -93,7 +89,7 @@ class Planted:
 Planted.silent.__module__ = "interpret_dp.planted"
 
 
-def test_the_check_finds_planted_faults() -> None:
+def test_the_check_finds_planted_faults():
     assert all_faults(f"{__name__}.Planted", Planted) == [
         f"{__name__}.Planted: Summary does not start with a capital letter",
         f"{__name__}.Planted: Parameters {{'forgotten'}} not documented",

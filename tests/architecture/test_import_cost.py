@@ -1,27 +1,13 @@
-from __future__ import annotations
-
 import json
-import subprocess
 import sys
 
 import pytest
 
+from tests.processes import output_of
+
 HEAVY = (
-    "anywidget",
-    "click",
-    "dash",
-    "dp_accounting",
-    "interpret",
-    "ipywidgets",
-    "jinja2",
-    "matplotlib",
-    "numba",
-    "pandas",
-    "plotly",
-    "pyarrow",
-    "scipy",
-    "sklearn",
-    "sqlalchemy",
+    *("anywidget", "click", "dash", "dp_accounting", "interpret", "ipywidgets", "jinja2"),
+    *("matplotlib", "numba", "pandas", "plotly", "pyarrow", "scipy", "sklearn", "sqlalchemy"),
     "torch",
 )
 
@@ -33,15 +19,9 @@ print(json.dumps(sorted({{name.split(".")[0] for name in set(sys.modules) - befo
 """
 
 
-def _probe(statement: str) -> set[str]:
+def _probe(statement):
     """Return the top-level packages that a statement loads in a fresh process."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROBE.format(statement=statement)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return set(json.loads(done.stdout))
+    return set(json.loads(output_of("-W", "error", "-c", PROBE.format(statement=statement))))
 
 
 def test_probe_sees_a_heavy_import():

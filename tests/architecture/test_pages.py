@@ -1,13 +1,10 @@
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
 from tests.architecture.pages import _LINK, anchors, broken_links, dangling_tests
+from tests.processes import ROOT
 
-ROOT = Path(__file__).parents[2]
 PROOFS = sorted((ROOT / "docs" / "proofs").glob("*.md"))
 RESULTS = (ROOT / "benchmarks" / "results").glob("*.md")
 GENERATED = ("_build", "generated")
@@ -26,7 +23,7 @@ NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 CHECKED = "## What is checked by tests"
 
 
-def _of(page: Path) -> str:
+def _of(page):
     return str(page.relative_to(ROOT))
 
 
@@ -65,7 +62,7 @@ def test_every_proof_is_in_the_guarantee_and_says_what_checks_it(page):
 # Controls
 
 
-def _page(root: Path, text: str) -> Path:
+def _page(root, text):
     (root / "tests" / "room").mkdir(parents=True)
     (root / "tests" / "room" / "test_it.py").write_text("def test_that_it_holds(): ...\n")
     (root / "docs").mkdir()
@@ -75,24 +72,24 @@ def _page(root: Path, text: str) -> Path:
     return page
 
 
-@pytest.mark.parametrize(
-    ("check", "text", "message"),
-    [
-        (broken_links, "[a](gone.md)", "links to gone.md, which does not exist"),
-        (broken_links, "![a](gone.png)", "links to gone.png, which does not exist"),
-        (broken_links, "[a](other.md#gone)", "links to other.md#gone, which has no such heading"),
-        (broken_links, "# Here\n\n[a](#there)", "links to #there, which has no such heading"),
-        (broken_links, "see docs/gone.md", "names docs/gone.md, which does not exist"),
-        (dangling_tests, "By `tests/room/test_no.py`.", "names tests/room/test_no.py, which does"),
-        (dangling_tests, "By `test_no.py`.", "names test_no.py, which does not exist"),
-        (dangling_tests, "- `test_it.py`: `test_no`.", "names test_no, which no test file named"),
-        (
-            dangling_tests,
-            "- `tests/room/test_it.py`\n- `test_that_it_holds`",
-            "names test_that_it_holds, which no test file named beside it has",
-        ),
-    ],
-)
+BROKEN_PROMISES = [
+    (broken_links, "[a](gone.md)", "links to gone.md, which does not exist"),
+    (broken_links, "![a](gone.png)", "links to gone.png, which does not exist"),
+    (broken_links, "[a](other.md#gone)", "links to other.md#gone, which has no such heading"),
+    (broken_links, "# Here\n\n[a](#there)", "links to #there, which has no such heading"),
+    (broken_links, "see docs/gone.md", "names docs/gone.md, which does not exist"),
+    (dangling_tests, "By `tests/room/test_no.py`.", "names tests/room/test_no.py, which does"),
+    (dangling_tests, "By `test_no.py`.", "names test_no.py, which does not exist"),
+    (dangling_tests, "- `test_it.py`: `test_no`.", "names test_no, which no test file named"),
+    (
+        dangling_tests,
+        "- `tests/room/test_it.py`\n- `test_that_it_holds`",
+        "names test_that_it_holds, which no test file named beside it has",
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "text", "message"), BROKEN_PROMISES)
 def test_a_broken_promise_is_found(check, text, message, tmp_path):
     (found,) = check(_page(tmp_path, text), tmp_path)
     assert found.startswith(f"docs/page.md: {message}")

@@ -4,10 +4,7 @@ A module that moves breaks imports inside functions too, and those of slow tests
 it only when somebody runs them.
 """
 
-from __future__ import annotations
-
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -20,7 +17,7 @@ PACKAGE = Path(interpret_dp.__path__[0])
 USERS = ("tests", "benchmarks", "scripts", "examples", "docs")
 
 
-def missing(path: Path) -> Iterator[str]:
+def missing(path):
     """Yield imports of the package that lead nowhere, as "file:line: target"."""
     source = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
     for entry in Module(path.stem, path, is_package=False, tree=source).imports:
@@ -34,7 +31,7 @@ def missing(path: Path) -> Iterator[str]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("folder", USERS)
-def test_what_is_imported_is_there(folder: str) -> None:
+def test_what_is_imported_is_there(folder):
     files = sorted((PACKAGE.parent / folder).rglob("*.py"))
     if not files and folder != "tests":
         pytest.skip(f"{folder} is not in this distribution")
@@ -43,7 +40,7 @@ def test_what_is_imported_is_there(folder: str) -> None:
     assert [line for path in files for line in missing(path)] == []
 
 
-def test_what_moved_is_found(tmp_path: Path) -> None:
+def test_what_moved_is_found(tmp_path):
     user = tmp_path / "user.py"
     user.write_text(
         "from interpret_dp import Schema, Skema\n"

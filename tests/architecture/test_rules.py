@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -23,7 +21,7 @@ RULES = [
 
 
 @pytest.fixture(scope="module")
-def package() -> SourceTree:
+def package():
     return SourceTree(PACKAGE)
 
 
@@ -39,7 +37,7 @@ def test_every_mechanism_has_a_proof_page(package):
 # Controls: each rule sees a planted breach, and the same code where it is allowed is no breach.
 
 
-def _planted(folder: Path, files: dict[str, str]) -> SourceTree:
+def _planted(folder, files):
     root = folder / "interpret_dp"
     for name, text in {"__init__.py": "", **files}.items():
         path = root / name
@@ -174,7 +172,7 @@ MAX_MODULES = 12
 
 
 @pytest.mark.parametrize("value", ["X", "epsilon"])
-def test_value_of_a_fit_enters_few_modules(value: str) -> None:
+def test_value_of_a_fit_enters_few_modules(value):
     modules = trace_fit()[value]
 
     assert len(modules) <= MAX_MODULES, sorted(modules)

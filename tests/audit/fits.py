@@ -1,13 +1,7 @@
 """Small tables of awkward cells, and the fits that the audits replay on them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from typing import Any
-
 import numpy as np
 import pandas as pd
-import pytest
 
 from interpret_dp import (
     Categorical,
@@ -17,11 +11,11 @@ from interpret_dp import (
     PrivacyLedger,
     Schema,
 )
-from interpret_dp.audit import ReplayReport, replay
-from interpret_dp.audit.explainers import Answers, answering
+from interpret_dp.audit import replay
+from interpret_dp.audit.explainers import answering
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 
-FEATURES: dict[str, Continuous | Categorical] = {
+FEATURES = {
     "age": Continuous(0, 100),
     "income": Continuous(0, 1e6, scale="log"),
     "site": Categorical(["a", "b", "rare"]),
@@ -31,31 +25,25 @@ FEATURES: dict[str, Continuous | Categorical] = {
 LABELS = Schema(FEATURES, target=Categorical(["no", "yes"]))
 COSTS = Schema(FEATURES, target=Continuous(-10, 30))
 
-Record = tuple[Any, ...]
-Table = tuple[Any, Any]
-Fit = Callable[..., Any]
-
 
 # An epsilon at which leaves of forty rows move: at less, their total is released alone.
 _SETTINGS = {"epsilon": 100.0, "max_rounds": 2, "max_bins": 12, "n_jobs": 1}
 
 
-def classifier(table: Table, **parameters: Any) -> DPExplainableBoostingClassifier:
+def classifier(table, **parameters):
     return DPExplainableBoostingClassifier(schema=LABELS, **_settings(parameters)).fit(*table)
 
 
-def regressor(table: Table, **parameters: Any) -> DPExplainableBoostingRegressor:
+def regressor(table, **parameters):
     return DPExplainableBoostingRegressor(schema=COSTS, **_settings(parameters)).fit(*table)
 
 
-def _settings(parameters: dict[str, Any]) -> dict[str, Any]:
+def _settings(parameters):
     account = {"ledger": PrivacyLedger.in_memory(), "dataset": "audit"}
     return _SETTINGS | account | parameters | {"feature_names": list(FEATURES)}
 
 
-def check_both_ways(
-    fit: Fit, table: Any, neighbour: Any, **options: Any
-) -> tuple[ReplayReport, ReplayReport]:
+def check_both_ways(fit, table, neighbour, **options):
     """Replay a fit on neighbouring tables in both orders; nothing may break the promise."""
     reports = replay(fit, table, neighbour, **options), replay(fit, neighbour, table, **options)
     for report in reports:
@@ -64,33 +52,33 @@ def check_both_ways(
     return reports
 
 
-def paper_answers(model: Any, queries: Any, method: str, **given: Any) -> Callable[[Any], Answers]:
+def paper_answers(model, queries, method, **given):
     """Return what makes the paper's explainer of explanation data and asks it."""
     settings = {"epsilon": 4.0, "per_query": 1.0, "steps": 8, "trained_on_same_people": False}
 
-    def make(data: Any, ledger: Any) -> PaperLimeTabular:
+    def make(data, ledger):
         account = {"ledger": ledger, "dataset": "audit", "method": method}
         return PaperLimeTabular(model, data, **settings | account | given)
 
     return answering(make, queries)
 
 
-def kinds(report: ReplayReport) -> set[str]:
+def kinds(report):
     """Return what kinds of violations a control has."""
     assert not report.ok
     return {violation.kind for violation in report.violations}
 
 
-def releases_broken(report: ReplayReport) -> set[str]:
+def releases_broken(report):
     """Return the names of the releases that violations are in."""
     return {violation.where.split()[0] for violation in report.violations}
 
 
-def watched(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
+def watched(monkeypatch, owner, name):
     """Return a list of all that a function returns from now on."""
     results, real = [], getattr(owner, name)
 
-    def watching(*arguments: Any, **options: Any) -> Any:
+    def watching(*arguments, **options):
         results.append(real(*arguments, **options))
         return results[-1]
 
@@ -98,7 +86,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]
     return results
 
 
-def frame(records: Sequence[Record]) -> Table:
+def frame(records):
     """Let pandas choose every dtype by the cells, so that one row can promote a column."""
     columns = {
         name: _inferred([record[at] for record in records])
@@ -108,7 +96,7 @@ def frame(records: Sequence[Record]) -> Table:
     return pd.DataFrame(columns), target
 
 
-def _inferred(cells: list[Any]) -> pd.Series[Any]:
+def _inferred(cells):
     """Return a series whose dtype pandas chose; pandas 2 cannot choose one for huge integers."""
     try:
         return pd.Series(cells)
@@ -116,7 +104,7 @@ def _inferred(cells: list[Any]) -> pd.Series[Any]:
         return pd.Series(cells, dtype=object)
 
 
-def cells_of(records: Sequence[Record], n_columns: int) -> Any:
+def cells_of(records, n_columns):
     """Return an array of objects, whatever the cells are."""
     cells = np.empty((len(records), n_columns), dtype=object)
     for row, record in enumerate(records):
@@ -124,19 +112,19 @@ def cells_of(records: Sequence[Record], n_columns: int) -> Any:
     return cells
 
 
-def objects(records: Sequence[Record]) -> Table:
+def objects(records):
     """Return NumPy arrays of objects."""
     cells = cells_of(records, len(FEATURES) + 1)
     return cells[:, :-1], cells[:, -1]
 
 
-def lists(records: Sequence[Record]) -> Table:
+def lists(records):
     """Return an array of rows and a plain list of targets."""
     features, target = objects(records)
     return features, target.tolist()
 
 
-def frame_of_objects(records: Sequence[Record]) -> Table:
+def frame_of_objects(records):
     """Return a DataFrame of objects: neighbouring tables have the same dtypes."""
     features, target = objects(records)
     return pd.DataFrame(features, columns=list(FEATURES), dtype=object), target
@@ -145,7 +133,7 @@ def frame_of_objects(records: Sequence[Record]) -> Table:
 CONTAINERS = [frame_of_objects, objects, lists]
 
 
-def base_records(task: str) -> list[Record]:
+def base_records(task):
     """Return forty ordinary rows; no row has the level "rare"."""
     rng = np.random.default_rng(5)
     is_number = task == "regression"

@@ -1,12 +1,9 @@
 """A search for values that were planted in a private table, in everything that a result holds."""
 
-from __future__ import annotations
-
 import pickletools
 import re
 import struct
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -27,7 +24,7 @@ FRACTIONS = ["<d", ">d", "<f"]
 """How numbers that are no integers are written as bytes."""
 
 
-def private_table(task: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
+def private_table(task):
     """Return a table of columns age and site with the planted values in it."""
     rng = np.random.default_rng(3)
     age = rng.uniform(0, 100, N_ROWS)
@@ -41,7 +38,7 @@ def private_table(task: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
     return pd.DataFrame({"age": age, "site": site}), pd.Series(y)
 
 
-def leaves(value: Any, path: str, seen: dict[int, Any]) -> Iterator[tuple[str, Any]]:
+def leaves(value, path, seen):
     """Yield every text, number and array inside a value, ledgers apart, with its path."""
     if id(value) in seen or isinstance(value, PrivacyLedger | type) or callable(value):
         return
@@ -66,7 +63,7 @@ def leaves(value: Any, path: str, seen: dict[int, Any]) -> Iterator[tuple[str, A
             yield from leaves(part, f"{path}.{name}", seen)
 
 
-def planted_in(value: Any) -> bool:
+def planted_in(value):
     """Whether a leaf is or holds a planted value: as itself, as text, or as raw bytes."""
     if isinstance(value, bytes):
         return any(text in value for text in TEXT_FORMS) or any(
@@ -83,7 +80,7 @@ def planted_in(value: Any) -> bool:
     return any((np.abs(array) == number).any() for number in NUMBERS)
 
 
-def number_forms() -> Iterator[bytes]:
+def number_forms():
     for number in NUMBERS:
         is_count = number == int(number)
         yield from (struct.pack(form, number) for form in (["<d"] if is_count else FRACTIONS))
@@ -91,7 +88,7 @@ def number_forms() -> Iterator[bytes]:
             yield struct.pack("<q", int(number))
 
 
-def holds_number(value: bytes, form: bytes) -> bool:
+def holds_number(value, form):
     """Whether bytes hold a number: anywhere, or as an item of an array if its form is short.
 
     A form with zeros in it, or of four bytes, would be met by chance across two other numbers.
@@ -104,7 +101,7 @@ def holds_number(value: bytes, form: bytes) -> bool:
     return at >= 0
 
 
-def inside_pickle(pickled: bytes) -> Iterator[tuple[str, Any]]:
+def inside_pickle(pickled):
     """Yield what each opcode carries: short numbers would hide among other bytes."""
     for opcode, argument, _ in pickletools.genops(pickled):
         if isinstance(argument, str | bytes | bytearray | int | float):
@@ -114,9 +111,9 @@ def inside_pickle(pickled: bytes) -> Iterator[tuple[str, Any]]:
                 yield f"pickle {opcode.name}", found
 
 
-def find_planted(model: Any) -> list[str]:
+def find_planted(model):
     parts = published_parts(model)
-    seen: dict[int, Any] = {}
+    seen = {}
     found = [path for path, leaf in leaves(vars(model), "", seen) if planted_in(leaf)]
     found += [path for path, leaf in leaves(parts, "", seen) if planted_in(leaf)]
     found += [path for path, leaf in inside_pickle(parts["pickle"]) if planted_in(leaf)]

@@ -1,33 +1,28 @@
 """Kernels of the backend with a fault, for controls that must find it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
-import pytest
 
 from interpret_dp.backends import kernels
 from interpret_dp.backends.local import LocalRegressionRows
 
 
 def without_clip(
-    codes: Any,
-    widths: Any,
-    weights: Any,
-    target: Any,
-    table: Any,
-    lowest: int,
-    largest: int,
-    updated: Any,
-    updates: Any,
-    saturate: bool,
-    wanted: Any,
-    scores: Any,
-    first: int,
-    last: int,
-    sums: Any,
-) -> None:
+    codes,
+    widths,
+    weights,
+    target,
+    table,
+    lowest,
+    largest,
+    updated,
+    updates,
+    saturate,
+    wanted,
+    scores,
+    first,
+    last,
+    sums,
+):
     """Sum residuals that are not clipped, in place of `LocalRegressionRows._kernel`."""
     rows, cells = (first, last), np.empty(last - first, dtype=np.uint16)
     kernels._add_updates(codes, widths, updated, updates, saturate, scores, *rows, cells)
@@ -36,11 +31,11 @@ def without_clip(
         np.add.at(sums[slot], cells, (target - scores)[first:last])
 
 
-def centre_residuals(monkeypatch: pytest.MonkeyPatch) -> None:
+def centre_residuals(monkeypatch):
     """Subtract the exact mean of the target, so that a row moves those of all others."""
     original = LocalRegressionRows.clip_residuals
 
-    def centring(self: Any, clip: float) -> None:
+    def centring(self, clip):
         original(self, clip)
         self._target = (self._target - self._target.mean()).astype(np.int32)
 

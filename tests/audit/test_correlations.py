@@ -1,13 +1,9 @@
 """Replays of fits that release correlations of features, on tables that differ by one row."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingRegressor, Schema
 from interpret_dp.audit import replay
@@ -19,12 +15,12 @@ FEATURES = {f"x{i}": Continuous(-3, 3) for i in range(4)} | {"level": Categorica
 SCHEMA = Schema(FEATURES, target=Continuous(-6, 6))
 
 
-def fit(table: pd.DataFrame) -> Any:
+def fit(table):
     model = DPExplainableBoostingRegressor(epsilon=8.0, delta=1e-6, schema=SCHEMA)
     return model.fit(table[list(FEATURES)], table["y"])
 
 
-def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+def tables():
     """Return rows of five correlated columns, and the same without an odd one."""
     rng = np.random.default_rng(0)
     common = rng.normal(size=(3_000, 1))
@@ -36,7 +32,7 @@ def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
     return table, table.iloc[:-1]
 
 
-def test_one_row_changes_no_more_than_was_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_row_changes_no_more_than_was_declared(monkeypatch):
     released = watched(monkeypatch, training, "release_correlations")
     check_both_ways(fit, *tables(), seed=1)
     for one, other in (released[:2], released[2:]):
@@ -45,10 +41,10 @@ def test_one_row_changes_no_more_than_was_declared(monkeypatch: pytest.MonkeyPat
         assert one.matrix.any()
 
 
-def test_control_vectors_longer_than_their_norm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_vectors_longer_than_their_norm(monkeypatch):
     real = LocalRegressionRows.product_sums
 
-    def careless(self: Any, wanted: Any, functions: Any) -> Any:
+    def careless(self, wanted, functions):
         return real(self, wanted, [2 * table for table in functions])
 
     monkeypatch.setattr(LocalRegressionRows, "product_sums", careless)
@@ -57,10 +53,10 @@ def test_control_vectors_longer_than_their_norm(monkeypatch: pytest.MonkeyPatch)
     assert releases_broken(report) == {"correlations"}
 
 
-def test_control_correlations_that_look_at_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_correlations_that_look_at_rows(monkeypatch):
     real = training.release_correlations
 
-    def leaking(rows: Any, *args: Any) -> Any:
+    def leaking(rows, *args):
         found = real(rows, *args)
         return replace(found, matrix=found.matrix * (1 - 1 / rows._codes.shape[1]))
 

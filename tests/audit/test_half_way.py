@@ -3,21 +3,12 @@
 Terms that are nothing are pruned then.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    Schema,
-)
+from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.audit import refit, replay
 from interpret_dp.ebm import training
 from interpret_dp.ebm.noise import significance
@@ -25,6 +16,7 @@ from interpret_dp.ebm.trainer import releases
 from interpret_dp.ebm.trainer.partitions import LeafRelease
 from interpret_dp.ebm.tuning import TUNING
 from tests.audit.fits import kinds, releases_broken, watched
+from tests.ebm.tasks import machine
 
 NAMES = [f"x{i}" for i in range(8)]
 TARGETS = {
@@ -34,18 +26,16 @@ TARGETS = {
 }
 
 
-def fit_of(target: Any, epsilon: float = 2.0) -> Any:
+def fit_of(target, epsilon=2.0):
     schema = Schema({name: Continuous(-1, 1) for name in NAMES}, target=target)
-    is_number = isinstance(target, Continuous)
-    kind: Any = DPExplainableBoostingRegressor if is_number else DPExplainableBoostingClassifier
-    return refit(kind(epsilon=epsilon, delta=1e-6, schema=schema, feature_names=NAMES))
+    return refit(machine(schema, epsilon=epsilon, delta=1e-6, feature_names=NAMES))
 
 
-def tables(target: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+def tables(target):
     """Return rows of which the first column matters, and the same without the last one."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (3_000, 8))
-    y: Any = np.clip(2 * X[:, 0] + rng.normal(size=len(X)), -5, 5)
+    y = np.clip(2 * X[:, 0] + rng.normal(size=len(X)), -5, 5)
     if isinstance(target, Categorical):
         y = np.digitize(y, [0.0] if len(target.levels) == 2 else [-0.7, 0.7])
     # A row as far from the others as the schema has it.
@@ -55,9 +45,7 @@ def tables(target: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_one_row_decides_no_more_than_was_declared(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_row_decides_no_more_than_was_declared(kind, monkeypatch):
     results = watched(monkeypatch, training, "boost")
     with_row, without = tables(TARGETS[kind])
     report = replay(fit_of(TARGETS[kind]), with_row, without, seed=1)
@@ -68,11 +56,11 @@ def test_one_row_decides_no_more_than_was_declared(
     assert one.step == other.step
 
 
-def test_control_noise_of_less_than_a_row_adds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_noise_of_less_than_a_row_adds(monkeypatch):
     """If sums without their mean were taken to have the norm of two leaves, whatever there are."""
     with_row, without = tables(TARGETS["regression"])
 
-    def careless(self: LeafRelease, residual_norm: int, n_scores: int) -> int:
+    def careless(self, residual_norm, n_scores):
         return residual_norm * 3 // 4
 
     monkeypatch.setattr(LeafRelease, "row_norm", careless)
@@ -81,21 +69,19 @@ def test_control_noise_of_less_than_a_row_adds(monkeypatch: pytest.MonkeyPatch) 
     assert releases_broken(report) == {"boosting"}
 
 
-@pytest.mark.parametrize(
-    ("module", "setting", "limits", "epsilon"),
-    [
-        pytest.param(significance, "significance", (1.0, -np.inf), 2.0, id="terms"),
-        pytest.param(releases, "least_supported_bins", (99, 0), 0.3, id="bins"),
-    ],
-)
-def test_control_a_choice_that_looks_at_rows(
-    module: Any, setting: str, limits: Any, epsilon: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+CHOICES_FROM_ROWS = [
+    pytest.param(significance, "significance", (1.0, -np.inf), 2.0, id="terms"),
+    pytest.param(releases, "least_supported_bins", (99, 0), 0.3, id="bins"),
+]
+
+
+@pytest.mark.parametrize(("module", "setting", "limits", "epsilon"), CHOICES_FROM_ROWS)
+def test_control_a_choice_that_looks_at_rows(module, setting, limits, epsilon, monkeypatch):
     """If the number of rows decided which terms go on, or whether bins are public."""
     with_row, without = tables(TARGETS["two classes"])
     fit = fit_of(TARGETS["two classes"], epsilon)
 
-    def leaking(table: tuple[Any, Any]) -> Any:
+    def leaking(table):
         limit = limits[0 if len(table[0]) == len(with_row[0]) else 1]
         monkeypatch.setattr(module, "TUNING", replace(TUNING, **{setting: limit}))
         return fit(table)

@@ -1,16 +1,13 @@
 """Membership attacks: what they read, choose and judge, and that they find what is broken."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 
-from interpret_dp import Categorical, Continuous, Schema, audit
+from interpret_dp import Categorical, Continuous, Schema, SchemaError, audit
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import (
@@ -23,7 +20,6 @@ from interpret_dp.audit import (
 from interpret_dp.audit.bounds import loss_found_by_runs
 from interpret_dp.audit.replaying import log_likelihood_ratio
 from interpret_dp.audit.subjects import reference
-from interpret_dp.exceptions import SchemaError
 from interpret_dp.mechanisms import active_randomness, gaussian_mechanism, use_randomness
 
 DELTA = 1e-5
@@ -33,7 +29,7 @@ MIXED = Schema(
 )
 
 
-def noisy_counts(mu: float, table: int) -> list[float]:
+def noisy_counts(mu, table):
     """Publish a noisy number of rows, mu-GDP, and a count of nothing."""
     randomness = active_randomness()
     assert randomness is not None
@@ -42,7 +38,7 @@ def noisy_counts(mu: float, table: int) -> list[float]:
     return (noisy[0] / LATTICE).tolist()
 
 
-def attack_count(true_mu: float, **given: Any) -> Any:
+def attack_count(true_mu, **given):
     """Attack a claim, whose noise may be less than it says."""
     claim = {"epsilon": 4.0, "delta": DELTA, "mu": 1.0, "runs": 400}
     claim["statistics"] = lambda counts: {"other": counts[1], "count": counts[0]}
@@ -50,7 +46,7 @@ def attack_count(true_mu: float, **given: Any) -> Any:
 
 
 @pytest.mark.statistical
-def test_an_honest_count_stands_and_half_its_noise_does_not() -> None:
+def test_an_honest_count_stands_and_half_its_noise_does_not():
     """Claim mu = 1; 1,000 runs a side, of which 500 judge; confidence 1 - 1e-4.
 
     Level: an honest count is refuted with probability below 1e-4; in fact the interval takes 0.47
@@ -66,7 +62,7 @@ def test_an_honest_count_stands_and_half_its_noise_does_not() -> None:
     assert caught.mu_bound > 1.0
 
 
-def test_arguments_and_statistics_are_checked() -> None:
+def test_arguments_and_statistics_are_checked():
     with pytest.raises(ValueError, match="runs is 19"):
         attack_count(1.0, runs=19)
     with pytest.raises(ValueError, match="epsilon is 0"):
@@ -81,7 +77,7 @@ def test_arguments_and_statistics_are_checked() -> None:
 # --------------------------------------------------------------------------- what is looked at
 
 
-def of_other_forms(table: int) -> None:
+def of_other_forms(table):
     """Release what one table is asked for and the other is not, and sums of private samples."""
     randomness = active_randomness()
     assert randomness is not None
@@ -93,9 +89,7 @@ def of_other_forms(table: int) -> None:
 
 
 @pytest.mark.parametrize(("table", "other"), [(3, 2), (2, 3)])
-def test_releases_of_another_form_and_of_a_private_sample_count_as_nothing(
-    table: int, other: int
-) -> None:
+def test_releases_of_another_form_and_of_a_private_sample_count_as_nothing(table, other):
     watching = Watching()
     with use_randomness(watching):
         of_other_forms(table)
@@ -103,7 +97,7 @@ def test_releases_of_another_form_and_of_a_private_sample_count_as_nothing(
     assert log_likelihood_ratio(of_other_forms, other, watching) == 0.0
 
 
-def test_less_noise_is_less_noise() -> None:
+def test_less_noise_is_less_noise():
     """A tenth: 2,000 draws have a deviation within 10 % of it (six standard errors)."""
     less = LessNoise(0.1)
     assert less.tests_only
@@ -117,7 +111,7 @@ def test_less_noise_is_less_noise() -> None:
             LessNoise(share)
 
 
-def test_canaries_stand_at_the_other_end_of_everything() -> None:
+def test_canaries_stand_at_the_other_end_of_everything():
     tables = canary_tables(MIXED, 3)
     X, y = tables.with_row
     assert list(X.columns) == ["age", "site", "grade"]
@@ -131,7 +125,7 @@ def test_canaries_stand_at_the_other_end_of_everything() -> None:
         canary_tables(Schema({"a": Continuous(1, 2)}))
 
 
-def test_former_names_work_and_warn() -> None:
+def test_former_names_work_and_warn():
     with pytest.warns(DeprecationWarning, match="model_facts is now model_statistics"):
         assert audit.model_facts is model_statistics
     with pytest.warns(DeprecationWarning, match="facts is now called statistics"):
@@ -140,7 +134,7 @@ def test_former_names_work_and_warn() -> None:
         attack_count(1.0, statistics=None)
 
 
-def test_statistics_of_interpret_s_own_models() -> None:
+def test_statistics_of_interpret_s_own_models():
     subject = reference(1.0, counts_rows=True)
     row = subject.with_row[0][-1:]
     model = subject.fit(subject.with_row)
@@ -152,8 +146,8 @@ def test_statistics_of_interpret_s_own_models() -> None:
 # ---------------------------------------------------------------------- the least that is found
 
 
-def test_what_an_attack_finds() -> None:
-    settings: dict[str, Any] = {"delta": DELTA, "epsilon": 1.0, "confidence": 0.95}
+def test_what_an_attack_finds():
+    settings = {"delta": DELTA, "epsilon": 1.0, "confidence": 0.95}
     mu = mu_of_budget(1.0, DELTA)
     found = [loss_found_by_runs(n, mu=mu, **settings) for n in (100, 1000, 10_000)]
     assert found == sorted(found, reverse=True)

@@ -1,13 +1,10 @@
 """Replays of whole fits on neighbouring tables of every awkward kind, and fits that must fail."""
 
-from __future__ import annotations
-
 import collections
 import functools
 import math
 import sys
 import warnings
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,9 +30,6 @@ from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import encode, encode_column
 from tests.audit.fits import (
     CONTAINERS,
-    Fit,
-    Record,
-    Table,
     base_records,
     check_both_ways,
     classifier,
@@ -49,10 +43,10 @@ from tests.audit.fits import (
 )
 from tests.audit.planted_kernels import centre_residuals, without_clip
 
-FITS: dict[str, Fit] = {"classification": classifier, "regression": regressor}
+FITS = {"classification": classifier, "regression": regressor}
 
 # What the added row holds: age, income, site, grade, same, target. None keeps the ordinary cell.
-ADDED_ROWS: dict[str, Record] = {
+ADDED_ROWS = {
     "ordinary": (50, 1e3, "a", 2, 5),
     "missing cells": (math.nan, None, None, pd.NA, math.nan),
     "infinities": (math.inf, -math.inf, "b", math.inf, -math.inf),
@@ -66,7 +60,7 @@ ADDED_ROWS: dict[str, Record] = {
     "bool": (True, False, True, True, True),
     "list": ([1], (2,), ["a"], {"a": 1}, [5]),
 }
-TARGETS: dict[str, list[Any]] = {
+TARGETS = {
     "classification": ["yes", "no", "maybe", None, math.nan, 1, True, ["yes"], math.inf],
     "regression": [30.0, -10.0, 1e308, -math.inf, math.nan, None, "7", "seven", 10**400, True],
 }
@@ -76,7 +70,7 @@ TARGETS: dict[str, list[Any]] = {
     ("task", "container"), [*((task, frame) for task in FITS), ("regression", objects)]
 )
 @pytest.mark.parametrize("kind", ADDED_ROWS)
-def test_one_row_with_awkward_cells(task: str, kind: str, container: Any) -> None:
+def test_one_row_with_awkward_cells(task, kind, container):
     records = base_records(task)
     added = (*ADDED_ROWS[kind], TARGETS[task][0])
     neighbour = [*records[:20], added, *records[20:]]
@@ -86,7 +80,7 @@ def test_one_row_with_awkward_cells(task: str, kind: str, container: Any) -> Non
 @pytest.mark.parametrize(
     ("task", "target"), [(task, target) for task in FITS for target in TARGETS[task]]
 )
-def test_one_row_with_an_awkward_target(task: str, target: Any) -> None:
+def test_one_row_with_an_awkward_target(task, target):
     """In a frame in one order, and in a list in the other."""
     rows = base_records(task)
     more = [*rows, (50, 1e3, "a", 2, 5, target)]
@@ -95,23 +89,22 @@ def test_one_row_with_an_awkward_target(task: str, target: Any) -> None:
         assert report.ok, str(report)
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"max_rounds": 0},
-        {"max_rounds": 1, "learning_rate": 2.0},
-        {"max_rounds": 12, "max_leaves": 1},
-        {"max_bins": 300},
-        {"exclude": ["age", "site"]},
-        {"composition": "classic"},
-        {"epsilon": 1e3, "max_rounds": 20},
-        {"epsilon": 1e-3},
-        {"max_rounds": 12, "monotone_constraints": {"age": 1, "income": -1, "grade": 1}},
-    ],
-    ids=repr,
-)
+SETTINGS_AT_ENDS = [
+    {"max_rounds": 0},
+    {"max_rounds": 1, "learning_rate": 2.0},
+    {"max_rounds": 12, "max_leaves": 1},
+    {"max_bins": 300},
+    {"exclude": ["age", "site"]},
+    {"composition": "classic"},
+    {"epsilon": 1e3, "max_rounds": 20},
+    {"epsilon": 1e-3},
+    {"max_rounds": 12, "monotone_constraints": {"age": 1, "income": -1, "grade": 1}},
+]
+
+
+@pytest.mark.parametrize("parameters", SETTINGS_AT_ENDS, ids=repr)
 @pytest.mark.parametrize("task", FITS)
-def test_settings_at_their_ends(task: str, parameters: dict[str, Any]) -> None:
+def test_settings_at_their_ends(task, parameters):
     records = base_records(task)
 
     fit = functools.partial(FITS[task], **parameters)
@@ -119,7 +112,7 @@ def test_settings_at_their_ends(task: str, parameters: dict[str, Any]) -> None:
     check_both_ways(fit, frame(records), frame(neighbour))
 
 
-def test_a_repeated_column_is_charged_for_each_copy() -> None:
+def test_a_repeated_column_is_charged_for_each_copy():
     """A row moves every copy of its cell, and each copy is a release of its own."""
     ages = np.random.default_rng(6).uniform(0, 100, (30, 1))
     target = np.where(ages[:, 0] > 50, "yes", "no")
@@ -142,7 +135,7 @@ cells = st.sampled_from(
 @pytest.mark.parametrize("task", FITS)
 @given(data=st.data())
 @settings(max_examples=15)
-def test_small_tables_of_any_cells(task: str, data: st.DataObject) -> None:
+def test_small_tables_of_any_cells(task, data):
     targets = cells if task == "regression" else st.sampled_from(["no", "yes", "maybe", None, 1])
     record = st.tuples(cells, cells, cells, cells, cells, targets)
     records = data.draw(st.lists(record, max_size=5), label="records")
@@ -158,7 +151,7 @@ def test_small_tables_of_any_cells(task: str, data: st.DataObject) -> None:
 # ------------------------------------------------------------------ fits that must be reported
 
 
-def neighbours(task: str, added: Record) -> list[Table]:
+def neighbours(task, added):
     records = base_records(task)
     return [frame(records), frame([*records, added])]
 
@@ -166,7 +159,7 @@ def neighbours(task: str, added: Record) -> list[Table]:
 EXTREME = (99, 1e6, "rare", 3, 5, 1e9)
 
 
-def test_control_residuals_without_a_clip(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_residuals_without_a_clip(monkeypatch):
     # With little noise the intercept is near the mean, and the added target far from it.
     tables = neighbours("regression", (99, 1e6, "rare", 3, 5, -10))
     assert replay(regressor, *tables).ok
@@ -177,11 +170,11 @@ def test_control_residuals_without_a_clip(monkeypatch: pytest.MonkeyPatch) -> No
     assert report.worst_ratio > 1
 
 
-def test_control_an_unclipped_target(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_an_unclipped_target(monkeypatch):
     """With one row beyond the declared bounds, as the reference trusts that there is none."""
     original = local.LocalRegressionRows.__init__
 
-    def trusting(self: Any, codes: Any, target: Any, *, clip: float, **others: Any) -> None:
+    def trusting(self, codes, target, *, clip, **others):
         original(self, codes, target, clip=clip, **others)
         self._sums[1] = np.trunc((target - 10) / 20 * LATTICE).astype(np.int64).sum()
 
@@ -192,7 +185,7 @@ def test_control_an_unclipped_target(monkeypatch: pytest.MonkeyPatch) -> None:
     assert releases_broken(report) == {"target"}
 
 
-def test_control_centring_by_an_exact_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_centring_by_an_exact_mean(monkeypatch):
     """The row moves everybody's residual; their total stays, so that curves must move to tell."""
     centre_residuals(monkeypatch)
     report = replay(regressor, *neighbours("regression", (99, 1e6, "rare", 3, 5, 30)))
@@ -200,16 +193,16 @@ def test_control_centring_by_an_exact_mean(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("task", FITS)
-def test_leaves_move_in_these_replays(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leaves_move_in_these_replays(task, monkeypatch):
     releases = watched(monkeypatch, LeafRelease, "of")
     FITS[task](frame(base_records(task)))
     assert np.mean([release.has_leaves for release in releases]) > 0.5
 
 
-def test_control_levels_matched_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_levels_matched_as_text(monkeypatch):
     """One missing cell turns 1 into 1.0, and every row into an undeclared level."""
 
-    def by_text(values: Any, spec: Any, n_bins: int, out: Any = None, edges: Any = None) -> Any:
+    def by_text(values, spec, n_bins, out=None, edges=None):
         if not hasattr(spec, "levels"):
             return encode_column(values, spec, n_bins, out, edges=edges)
         labels = {str(level): at for at, level in enumerate(spec.levels, start=1)}
@@ -225,12 +218,10 @@ def test_control_levels_matched_as_text(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("count", ["bins", "weights"])
 @pytest.mark.parametrize("task", FITS)
-def test_control_a_histogram_without_noise(
-    task: str, count: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_control_a_histogram_without_noise(task, count, monkeypatch):
     original = ReleaseSession.gaussian
 
-    def leaking(self: Any, name: str, exact: Any, **facts: Any) -> Any:
+    def leaking(self, name, exact, **facts):
         noisy, sigma = original(self, name, exact, **facts)
         return (exact, sigma) if name == count else (noisy, sigma)
 
@@ -240,10 +231,10 @@ def test_control_a_histogram_without_noise(
     assert any("bin_weights_" in violation.where for violation in report.violations)
 
 
-def test_control_a_sensitivity_that_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_a_sensitivity_that_is_too_small(monkeypatch):
     original = ReleaseSession.gaussian
 
-    def hopeful(self: Any, name: str, exact: Any, *, row_norm: int, aligned: bool) -> Any:
+    def hopeful(self, name, exact, *, row_norm, aligned):
         return original(self, name, exact, row_norm=row_norm * 9 // 10, aligned=aligned)
 
     monkeypatch.setattr(ReleaseSession, "gaussian", hopeful)
@@ -252,74 +243,74 @@ def test_control_a_sensitivity_that_is_too_small(monkeypatch: pytest.MonkeyPatch
     assert report.worst_ratio == pytest.approx(1 / 0.9, rel=1e-5)
 
 
-def leaving_the_last_bit(table: Table) -> Any:
+def leaving_the_last_bit(table):
     model = regressor(table)
     if len(table[1]) % 2:
         model.term_scores_[0][1] = np.nextafter(model.term_scores_[0][1], np.inf)
     return model
 
 
-def changing_a_parameter(table: Table) -> Any:
+def changing_a_parameter(table):
     model = regressor(table)
     model.feature_types = [f"of {len(table[1])} rows"]
     return model
 
 
-def refusing(table: Table) -> Any:
+def refusing(table):
     if table[1].max() > 1e6:
         raise ValueError("a target is out of range")
     return regressor(table)
 
 
-def warning(table: Table) -> Any:
+def warning(table):
     warnings.warn(f"{(table[1] > 1e6).sum()} targets were clipped", stacklevel=1)
     return regressor(table)
 
 
-def printing(table: Table) -> Any:
+def printing(table):
     print("rows:", len(table[1]), file=sys.stderr)
     return regressor(table)
 
 
-def boosting_longer(table: Table) -> Any:
+def boosting_longer(table):
     return regressor(table, max_rounds=2 if len(table[1]) > 40 else 1)
 
 
-def scaling(table: Table) -> Any:
+def scaling(table):
     return regressor(table, epsilon=1.0 + len(table[1]) / 1000)
 
 
-def flipping_coins(table: Table) -> Any:
+def flipping_coins(table):
     model = regressor(table)
-    active_randomness().public.random(len(table[1]))  # type: ignore[union-attr]
+    active_randomness().public.random(len(table[1]))
     return model
 
 
-def releasing_more(table: Table) -> Any:
+def releasing_more(table):
     """Release a count beside the session."""
     model = regressor(table, epsilon=1.0)
     exact = np.array([[len(table[1])]]) * LATTICE
     randomness = active_randomness()
-    model.extra_ = randomness.perturb("extra", exact, LATTICE, 2.0**22)  # type: ignore[union-attr]
+    model.extra_ = randomness.perturb("extra", exact, LATTICE, 2.0**22)
     return model
 
 
-@pytest.mark.parametrize(
-    ("fit", "broken", "says"),
-    [
-        (refusing, {"outcome", "sequence"}, "the neighbour"),
-        (warning, {"outcome"}, "warnings"),
-        (printing, {"outcome"}, "printed"),
-        (boosting_longer, {"sequence", "published"}, "sigma"),
-        (scaling, {"sequence", "published"}, "sigma"),
-        (flipping_coins, {"sequence"}, "public coin flips: another number of them was drawn"),
-        (releasing_more, {"budget"}, "guarantee"),
-        (leaving_the_last_bit, {"published"}, "['attributes']['term_scores_']"),
-        (leaving_the_last_bit, {"published"}, "['pickle']"),
-        (changing_a_parameter, {"published"}, "['attributes']['feature_types']"),
-    ],
-)
-def test_control_fits_that_depend_on_a_row(fit: Fit, broken: set[str], says: str) -> None:
+BROKEN_FITS = [
+    (refusing, {"outcome", "sequence"}, "the neighbour"),
+    (warning, {"outcome"}, "warnings"),
+    (printing, {"outcome"}, "printed"),
+    (boosting_longer, {"sequence", "published"}, "sigma"),
+    (scaling, {"sequence", "published"}, "sigma"),
+    (flipping_coins, {"sequence"}, "public coin flips: another number of them was drawn"),
+    (releasing_more, {"budget"}, "guarantee"),
+    (leaving_the_last_bit, {"published"}, "['attributes']['term_scores_']"),
+    (leaving_the_last_bit, {"published"}, "['pickle']"),
+    (changing_a_parameter, {"published"}, "['attributes']['feature_types']"),
+]
+
+
+@pytest.mark.parametrize(("fit", "broken", "says"), BROKEN_FITS)
+def test_control_fits_that_depend_on_a_row(fit, broken, says):
     tables = neighbours("regression", EXTREME)
     for first, second in (tables, tables[::-1]):
         report = replay(fit, first, second)
@@ -333,7 +324,7 @@ def test_control_fits_that_depend_on_a_row(fit: Fit, broken: set[str], says: str
 class Counter:
     """An explainer of another kind: it publishes a noisy count and its square root."""
 
-    def fit(self, table: list[int], moved: int = LATTICE) -> Counter:
+    def fit(self, table, moved=LATTICE):
         randomness = active_randomness()
         assert randomness is not None
         exact = np.array([[moved * len(table), 0], [0, 0]])
@@ -343,7 +334,7 @@ class Counter:
         return self
 
 
-def test_any_explainer_can_be_replayed() -> None:
+def test_any_explainer_can_be_replayed():
     report = replay(lambda table: Counter().fit(table), [1, 2], [1, 2, 3])
     assert report.ok
     assert report.worst_ratio == 1.0
@@ -356,10 +347,10 @@ def test_any_explainer_can_be_replayed() -> None:
 class Levels:
     """An explainer that publishes the values of a column that occur often enough."""
 
-    def fit(self, table: list[str], **lies: Any) -> Levels:
+    def fit(self, table, **lies):
         randomness = active_randomness()
         assert randomness is not None
-        counts: dict[str | float, int] = dict(collections.Counter(table))
+        counts = dict(collections.Counter(table))
         settings = {"unit_rows": 1, "sensitivity": LATTICE, "mu": 1.0, "delta": 1e-9}
         selection = gaussian_thresholding(
             "levels", counts, randomness=randomness, **(settings | lies)
@@ -370,7 +361,7 @@ class Levels:
 
 
 @pytest.mark.parametrize("added", ["a", "c", "only once"])
-def test_a_selection_may_differ_in_which_values_occur(added: str) -> None:
+def test_a_selection_may_differ_in_which_values_occur(added):
     table = ["a"] * 40 + ["b"] * 50 + ["c"]
     for first, second in ((table, [*table, added]), ([*table, added], table)):
         report = replay(lambda rows: Levels().fit(rows), first, second)
@@ -379,7 +370,7 @@ def test_a_selection_may_differ_in_which_values_occur(added: str) -> None:
         assert report.releases == (ReleaseCheck("levels", 1, LATTICE, sigma, 1.0),)
 
 
-def test_control_a_unit_of_more_rows_than_declared() -> None:
+def test_control_a_unit_of_more_rows_than_declared():
     table = ["a"] * 40
     report = replay(lambda rows: Levels().fit(rows), table, [*table, "new", "new"])
     assert kinds(report) == {"sensitivity"}
@@ -389,7 +380,7 @@ def test_control_a_unit_of_more_rows_than_declared() -> None:
     ]
 
 
-def test_control_a_value_that_is_released_although_one_row_alone_has_it() -> None:
+def test_control_a_value_that_is_released_although_one_row_alone_has_it():
     """A threshold of nearly zero: the delta that pays for it is 0.4."""
     table = ["a"] * 40
     lie = {"delta": 0.4, "mu": 100.0}
@@ -397,7 +388,7 @@ def test_control_a_value_that_is_released_although_one_row_alone_has_it() -> Non
     assert "published" in kinds(report)
 
 
-def test_the_bound_is_exact_and_a_report_says_what_is_wrong() -> None:
+def test_the_bound_is_exact_and_a_report_says_what_is_wrong():
     """One lattice unit above the sensitivity is reported, even where floats could not tell."""
     exactly = replay(lambda table: Counter().fit(table, LATTICE), [1], [])
     above = replay(lambda table: Counter().fit(table, LATTICE + 1), [1], [])
@@ -410,16 +401,14 @@ def test_the_bound_is_exact_and_a_report_says_what_is_wrong() -> None:
     assert huge.worst_ratio == 2.0**42
 
 
-def test_a_fit_that_releases_nothing_is_not_ok() -> None:
+def test_a_fit_that_releases_nothing_is_not_ok():
     report = replay(lambda table: object.__new__(Counter), [1], [])
     assert not report.ok
     assert "nothing was checked" in str(report)
 
 
-def test_a_failure_behind_the_session_is_not_mistaken_for_a_pass(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def failing(*arguments: Any, **keywords: Any) -> Any:
+def test_a_failure_behind_the_session_is_not_mistaken_for_a_pass(monkeypatch):
+    def failing(*arguments, **keywords):
         raise ValueError("rows")
 
     monkeypatch.setattr(training, "boost", failing)

@@ -1,9 +1,6 @@
 """Fits with pairs: replays on awkward neighbours, named pairs and chosen ones, and what adds up."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,30 +10,23 @@ from interpret_dp.audit import replay
 from interpret_dp.audit.replaying import Recording
 from interpret_dp.ebm.pairs import training as pair_selection
 from interpret_dp.mechanisms import use_randomness
-from tests.audit.fits import (
-    Fit,
-    base_records,
-    check_both_ways,
-    classifier,
-    frame,
-    regressor,
-)
+from tests.audit.fits import base_records, check_both_ways, classifier, frame, regressor
 
-FITS: dict[str, Fit] = {"classification": classifier, "regression": regressor}
-TARGETS: dict[str, Any] = {"classification": "yes", "regression": 30.0}
-PAIRS: dict[str, Any] = {
+FITS = {"classification": classifier, "regression": regressor}
+TARGETS = {"classification": "yes", "regression": 30.0}
+PAIRS = {
     "named": [("age", "income"), ("site", 3), ("same", "age")],
     "chosen": 2,
     "chosen and excluded": "0.4x",
 }
-ADDED_ROWS: dict[str, tuple[Any, ...]] = {
+ADDED_ROWS = {
     "ordinary": (50, 1e3, "a", 2, 5),
     "missing cells": (math.nan, None, None, None, math.nan),
     "out of range": (math.inf, -1e300, "undeclared", 17, -5),
 }
 
 
-def fitted(task: str, pairs: str, **settings: Any) -> Fit:
+def fitted(task, pairs, **settings):
     exclude = [(0, "income"), ("grade", "same")] if pairs.endswith("excluded") else None
     # With little noise, so that many cells move.
     settings |= {"interactions": PAIRS[pairs], "exclude": exclude, "epsilon": 300.0}
@@ -46,7 +36,7 @@ def fitted(task: str, pairs: str, **settings: Any) -> Fit:
 @pytest.mark.parametrize("kind", ADDED_ROWS)
 @pytest.mark.parametrize("pairs", PAIRS)
 @pytest.mark.parametrize("task", FITS)
-def test_one_row_changes_nothing_that_was_not_charged(task: str, pairs: str, kind: str) -> None:
+def test_one_row_changes_nothing_that_was_not_charged(task, pairs, kind):
     records = base_records(task)
     added = (*ADDED_ROWS[kind], TARGETS[task])
     tables = frame(records), frame([*records[:20], added, *records[20:]])
@@ -60,7 +50,7 @@ def test_one_row_changes_nothing_that_was_not_charged(task: str, pairs: str, kin
 
 
 @pytest.mark.parametrize("task", FITS)
-def test_replacement_and_weights(task: str) -> None:
+def test_replacement_and_weights(task):
     records = base_records(task)
     changed = [*records[:-1], (*ADDED_ROWS["ordinary"], TARGETS[task])]
     weights = np.linspace(0.0, 2.0, len(records))
@@ -69,12 +59,10 @@ def test_replacement_and_weights(task: str) -> None:
     assert report.ok, str(report)
 
 
-def test_a_choice_by_exact_sizes_without_their_projection_fails(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_choice_by_exact_sizes_without_their_projection_fails(monkeypatch):
     """A control: sizes that count squares move by more than the declared bound."""
 
-    def squared(sums: Any) -> int:
+    def squared(sums):
         return int((sums.astype(object) ** 2).sum() // LATTICE)
 
     monkeypatch.setattr(pair_selection, "interaction_size", squared)
@@ -84,7 +72,7 @@ def test_a_choice_by_exact_sizes_without_their_projection_fails(
     assert {" ".join(one.where.split()[:2]) for one in report.violations} == {"pair selection"}
 
 
-def test_cells_count_rows_that_have_a_target_once() -> None:
+def test_cells_count_rows_that_have_a_target_once():
     recording = Recording(0)
     with use_randomness(recording):
         fitted("regression", "named")(frame(base_records("regression")))

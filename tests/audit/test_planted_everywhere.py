@@ -5,8 +5,6 @@ then searched for them: attributes, pickles, files, explanations. The searcher i
 that leak on purpose.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import gc
@@ -14,8 +12,6 @@ import json
 import pickle
 import warnings
 import weakref
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,7 +31,7 @@ from interpret_dp import (
     Schema,
     SchemaError,
 )
-from interpret_dp.audit.explainers import Answers, published_answers
+from interpret_dp.audit.explainers import published_answers
 from interpret_dp.audit.neighbours import explanation_parts
 from interpret_dp.ebm.evaluation import private_metrics
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
@@ -52,54 +48,55 @@ from tests.audit.planted import (
     planted_in,
     private_table,
 )
+from tests.ebm.tasks import machine
 from tests.lime.tables import Risk
 
-FEATURES: dict[str, Any] = {"age": Continuous(0, 100), "site": Categorical(["a", "b"])}
+FEATURES = {"age": Continuous(0, 100), "site": Categorical(["a", "b"])}
 SCHEMA = Schema(FEATURES, target=Categorical(["no", "yes"]))
 
 
-def ledger() -> dict[str, Any]:
+def ledger():
     return {"ledger": PrivacyLedger.in_memory(), "dataset": "audit"}
 
 
-def additive(X: Any, y: Any, *, schema: Schema | None = SCHEMA, **given: Any) -> Any:
+def additive(X, y, *, schema=SCHEMA, **given):
     settings = {"schema": schema, "max_rounds": 4} | ledger()
     return DPExplainableBoostingClassifier(**settings).fit(X, y, **given)
 
 
-def of_an_array(X: Any, y: Any) -> Any:
+def of_an_array(X, y):
     schema = Schema({"age": FEATURES["age"]}, target=SCHEMA.target)
     model = DPExplainableBoostingClassifier(schema=schema, feature_names=["age"], **ledger())
     return model.fit(X[["age"]].to_numpy(), y.to_numpy())
 
 
-def three_classes(X: Any, y: Any) -> Any:
+def three_classes(X, y):
     return additive(X, y, schema=Schema(FEATURES, target=Categorical(["maybe", "no", "yes"])))
 
 
-def undeclared(X: Any, y: Any) -> Any:
+def undeclared(X, y):
     """Levels, labels and bounds by private releases; the planted ones occur once each."""
     return additive(X, y, schema=None)
 
 
-def of_people(X: Any, y: Any) -> Any:
+def of_people(X, y):
     schema = Schema(FEATURES, target=SCHEMA.target, unit=PrivacyUnit("person", max_rows=1))
     return additive(X, y, schema=schema, unit=np.arange(N_ROWS) // 2)
 
 
-def undeclared_regression(X: Any, y: Any) -> Any:
+def undeclared_regression(X, y):
     _, cost = private_table("regression")
     return DPExplainableBoostingRegressor(max_rounds=4, **ledger()).fit(X, cost)
 
 
-def with_weights_and_scores(X: Any, y: Any) -> Any:
+def with_weights_and_scores(X, y):
     schema, age = Schema(FEATURES, target=Continuous(0, 20)), X["age"].to_numpy()
     _, cost = private_table("regression")
     model = DPExplainableBoostingRegressor(schema=schema, max_rounds=4, **ledger())
     return model.fit(X, cost, sample_weight=age / 100.0, init_score=age)
 
 
-def maps(X: Any, y: Any) -> Any:
+def maps(X, y):
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 
     return DPLocallyLinearClassifier(schema=SCHEMA, epochs=2, sampling_rate=0.1, **ledger()).fit(
@@ -107,7 +104,7 @@ def maps(X: Any, y: Any) -> Any:
     )
 
 
-def maps_of_opacus(X: Any, y: Any) -> Any:
+def maps_of_opacus(X, y):
     pytest.importorskip("opacus")
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 
@@ -116,41 +113,29 @@ def maps_of_opacus(X: Any, y: Any) -> Any:
     ).fit(X, y)
 
 
-def metrics(X: Any, y: Any) -> Any:
+def metrics(X, y):
     model = additive(pd.DataFrame({"age": [1.0, 2.0], "site": ["a", "b"]}), ["no", "yes"])
     return private_metrics({"m": model}, X, y, epsilon=1.0, delta=1e-6, **ledger())
 
 
-def background(X: Any, y: Any) -> Any:
+def background(X, y):
     return PrivateBackground(SCHEMA, epsilon=0.5, **ledger()).fit(X)
 
 
-def surrogate(X: Any, y: Any) -> Any:
+def surrogate(X, y):
     one = PrivateSurrogate(Risk(), Schema(FEATURES), trained_on_same_people=False, **ledger())
     return one.fit(X)
 
 
-EXPLAINERS: list[Callable[[Any, Any], Any]] = [
-    additive,
-    of_an_array,
-    three_classes,
-    undeclared,
-    undeclared_regression,
-    of_people,
-    with_weights_and_scores,
-    maps,
-    maps_of_opacus,
-    metrics,
-    background,
-    surrogate,
+EXPLAINERS = [
+    *(additive, of_an_array, three_classes, undeclared, undeclared_regression, of_people),
+    *(with_weights_and_scores, maps, maps_of_opacus, metrics, background, surrogate),
 ]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("fit", EXPLAINERS, ids=lambda fit: fit.__name__)
-def test_nothing_planted_is_kept_or_shown_and_no_row_is_held(
-    fit: Callable[[Any, Any], Any],
-) -> None:
+def test_nothing_planted_is_kept_or_shown_and_no_row_is_held(fit):
     X, y = private_table("classification")
     with use_randomness(SeededRandomness(4)):
         result = fit(X, y)
@@ -168,17 +153,17 @@ QUERIES = pd.DataFrame({"age": [20.0, 75.0], "site": ["a", "b"]})
 METHODS = ["interactive", "adaptive", "enhanced"]
 
 
-def answers_of(method: str, data: Any) -> Answers:
+def answers_of(method, data):
     with use_randomness(SeededRandomness(4)):
         return paper_answers(Risk(), QUERIES, method, schema=Schema(FEATURES))(data)
 
 
-def found_in(value: Any) -> list[str]:
+def found_in(value):
     return [path for path, leaf in leaves(value, "", {}) if planted_in(leaf)]
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_explanations_of_a_black_box_show_nothing_and_outlive_the_rows(method: str) -> None:
+def test_explanations_of_a_black_box_show_nothing_and_outlive_the_rows(method):
     """The explainer holds the rows, by its nature; what it gave away does not."""
     data, _ = private_table("classification")
     answers = answers_of(method, data)
@@ -196,7 +181,7 @@ def test_explanations_of_a_black_box_show_nothing_and_outlive_the_rows(method: s
     assert len(history) == len(QUERIES)
 
 
-def test_control_a_row_in_an_explanation_is_found() -> None:
+def test_control_a_row_in_an_explanation_is_found():
     data, _ = private_table("classification")
     explanation = answers_of("interactive", data).explanation
     explanation.nearest = data.iloc[7]
@@ -208,68 +193,68 @@ def test_control_a_row_in_an_explanation_is_found() -> None:
 
 
 @pytest.fixture(scope="module")
-def honest() -> Any:
+def honest():
     """Return a model without a leak; a test that plants one copies it."""
     model = additive(*private_table("classification"))
     assert find_planted(model) == []
     return model
 
 
-def leak_number(model: Any, table: Any) -> None:
+def leak_number(model, table):
     model.guarantee_ = dataclasses.replace(model.guarantee_, mechanism=f"over {N_ROWS} rows")
 
 
-def leak_level(model: Any, table: Any) -> None:
+def leak_level(model, table):
     model.bins_[1] = [{"a": 1, "b": 2, "Zebulon": 3}]
 
 
-def leak_row(model: Any, table: Any) -> None:
+def leak_row(model, table):
     model.boosting_record_ = (model.boosting_record_, table[0].iloc[7:8])
 
 
-def leak_weight(model: Any, table: Any) -> None:
+def leak_weight(model, table):
     model.bin_weights_[1][1] = float(N_SITE_A)
 
 
-def leak_class_counts(model: Any, table: Any) -> None:
+def leak_class_counts(model, table):
     model.counts_ = np.array([N_YES, N_ROWS - N_YES], dtype=np.int32)
 
 
-def leak_private_name(model: Any, table: Any) -> None:
+def leak_private_name(model, table):
     model._cache = {"y": table[1].to_numpy()}
 
 
 @pytest.mark.parametrize(
     "leak", [leak_number, leak_level, leak_row, leak_weight, leak_class_counts, leak_private_name]
 )
-def test_control_leaks_are_found(leak: Callable[[Any, Any], None], honest: Any) -> None:
+def test_control_leaks_are_found(leak, honest):
     model = copy.deepcopy(honest)
     leak(model, private_table("classification"))
     assert find_planted(model)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (f'"n": {N_ROWS},', True),
-        (f"[{N_ROWS}.0]", True),
-        (f"{RARE_NUMBER!r}", True),
-        (f"1{N_ROWS}, 0.{N_ROWS}, {N_ROWS}.5, a{N_ROWS}", False),
-        ("x = Zebulon", True),
-        (np.array([0.5, N_ROWS]).tobytes(), True),
-        (np.array([7, N_ROWS]).tobytes(), True),
-        (np.array([1, RARE_NUMBER], dtype=np.float32).tobytes(), True),
-        (b"abc" + np.array(RARE_NUMBER).tobytes(), True),
-        (b"abc" + "Zebulon".encode("utf-16-le"), True),
-        # Across two items of a matrix, as its zeros and another number's last bytes.
-        (bytes(3) + np.array(float(N_ROWS)).tobytes() + bytes(5), False),
-    ],
-)
-def test_control_numbers_in_texts_and_bytes(value: str | bytes, expected: bool) -> None:
+TEXTS_AND_BYTES = [
+    (f'"n": {N_ROWS},', True),
+    (f"[{N_ROWS}.0]", True),
+    (f"{RARE_NUMBER!r}", True),
+    (f"1{N_ROWS}, 0.{N_ROWS}, {N_ROWS}.5, a{N_ROWS}", False),
+    ("x = Zebulon", True),
+    (np.array([0.5, N_ROWS]).tobytes(), True),
+    (np.array([7, N_ROWS]).tobytes(), True),
+    (np.array([1, RARE_NUMBER], dtype=np.float32).tobytes(), True),
+    (b"abc" + np.array(RARE_NUMBER).tobytes(), True),
+    (b"abc" + "Zebulon".encode("utf-16-le"), True),
+    # Across two items of a matrix, as its zeros and another number's last bytes.
+    (bytes(3) + np.array(float(N_ROWS)).tobytes() + bytes(5), False),
+]
+
+
+@pytest.mark.parametrize(("value", "expected"), TEXTS_AND_BYTES)
+def test_control_numbers_in_texts_and_bytes(value, expected):
     assert planted_in(value) is expected
 
 
-def test_control_a_reference_is_noticed(honest: Any) -> None:
+def test_control_a_reference_is_noticed(honest):
     X, _ = private_table("regression")
     model = copy.deepcopy(honest)
     model._rows = X
@@ -297,14 +282,13 @@ SPECS = st.one_of(
 @pytest.mark.parametrize("task", ["classification", "regression"])
 @settings(max_examples=6)
 @given(age=SPECS, site=SPECS, bins=st.integers(2, 40))
-def test_nothing_planted_is_published(task: str, age: Any, site: Any, bins: int) -> None:
+def test_nothing_planted_is_published(task, age, site, bins):
     X, y = private_table(task)
     features = {n: spec for n, spec in (("age", age), ("site", site)) if spec is not None}
     is_labels = task == "classification"
     target = Categorical(["no", "yes"]) if is_labels else Continuous(0, 10)
-    kind = DPExplainableBoostingClassifier if is_labels else DPExplainableBoostingRegressor
     schema = Schema(features, target=target)
-    model = kind(schema=schema, max_rounds=2, max_bins=bins, n_jobs=1, **ledger())
+    model = machine(schema, max_rounds=2, max_bins=bins, n_jobs=1, **ledger())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -1,7 +1,5 @@
 """The comparison that the replays rest on sees every bit, and the extractor leaves nothing out."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from typing import Any
@@ -24,11 +22,11 @@ class Pair:
 class Slotted:
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value):
         self.value = value
 
 
-SOMETHING_DIFFERS: list[tuple[Any, Any, str]] = [
+SOMETHING_DIFFERS = [
     (1.5, math.nextafter(1.5, 2), ""),
     (0.0, -0.0, ""),
     (1, 1.0, ""),
@@ -54,13 +52,13 @@ SOMETHING_DIFFERS: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("first", "second", "path"), SOMETHING_DIFFERS)
-def test_different_structures(first: Any, second: Any, path: str) -> None:
+def test_different_structures(first, second, path):
     assert differences(first, first) == []
     assert differences({"x": [first]}, {"x": [second]}) == [f"['x'][0]{path}"]
 
 
 @pytest.mark.parametrize("fit", [classifier, regressor])
-def test_every_attribute_and_every_file_is_there(fit: Any) -> None:
+def test_every_attribute_and_every_file_is_there(fit):
     task = "classification" if fit is classifier else "regression"
     with use_randomness(SeededRandomness(1)):
         model = fit(frame(base_records(task)))

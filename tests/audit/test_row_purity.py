@@ -5,12 +5,8 @@ every exact sum that an explainer would release is additive: that of a table is 
 its parts, down to the last unit. If one row moved another row's integers, it would not be.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +18,7 @@ from hypothesis import strategies as st
 
 from interpret_dp import Categorical, Continuous, PrivacyLedger, PrivateSurrogate, Schema
 from interpret_dp.audit import refit
-from interpret_dp.audit.replaying import Recorded, Recording, Replaying
+from interpret_dp.audit.replaying import Recording, Replaying
 from interpret_dp.ebm.evaluation import private_metrics
 from interpret_dp.lime.paper.coordinates import Coordinates
 from interpret_dp.llm.inputs import input_coding
@@ -31,7 +27,6 @@ from interpret_dp.schema import encode_classes, encode_column, encode_target, op
 from interpret_dp.schema.encode import encode_weights
 from tests.audit.fits import (
     FEATURES,
-    Table,
     base_records,
     cells_of,
     check_both_ways,
@@ -62,41 +57,40 @@ flag = st.none() | st.booleans()
 row = st.tuples(whole, real, text, flag, whole, st.floats(-9, 9) | whole)
 rows = st.lists(row, min_size=1, max_size=7)
 
-Rows = Sequence[tuple[Any, ...]]
 NAMES = [*SCHEMA.features, "target"]
 POLARS = [pl.Int64, pl.Float64, pl.String, pl.Boolean, pl.Int8, pl.Float32]
 ARROW = [pa.int32(), pa.float64(), pa.large_string(), pa.bool_(), pa.int8(), pa.float32()]
 
 
-def columns_of(found: Rows) -> list[list[Any]]:
+def columns_of(found):
     return [list(column) for column in zip(*found, strict=True)] if found else [[] for _ in NAMES]
 
 
-def inferred(found: Rows) -> Any:
+def inferred(found):
     return pd.DataFrame(dict(zip(NAMES, columns_of(found), strict=True)))
 
 
-def nullable(found: Rows) -> Any:
+def nullable(found):
     return inferred(found).astype(object).convert_dtypes()
 
 
-def with_categories(found: Rows) -> Any:
+def with_categories(found):
     """Categories are those that occur, so that codes depend on the other rows."""
     return inferred(found).assign(text=lambda X: X["text"].astype("category"))
 
 
-def of_polars(found: Rows) -> Any:
+def of_polars(found):
     cells = zip(NAMES, columns_of(found), POLARS, strict=True)
     return pl.DataFrame(
         {name: pl.Series(name, column, dtype=dtype, strict=False) for name, column, dtype in cells}
     )
 
 
-def polars_categories(found: Rows) -> Any:
+def polars_categories(found):
     return of_polars(found).with_columns(pl.col("text").cast(pl.Categorical))
 
 
-def of_arrow(found: Rows) -> Any:
+def of_arrow(found):
     # Numbers that are no integers have no place in a column of integers.
     cells = columns_of(found)
     cells[5] = [None if cell is None else float(cell) for cell in cells[5]]
@@ -104,44 +98,37 @@ def of_arrow(found: Rows) -> Any:
     return pa.table(dict(zip(NAMES, arrays, strict=True)))
 
 
-def arrow_dictionary(found: Rows) -> Any:
+def arrow_dictionary(found):
     table = of_arrow(found)
     return table.set_column(2, "text", table["text"].dictionary_encode())
 
 
-def of_objects(found: Rows) -> Any:
+def of_objects(found):
     return cells_of(found, len(NAMES))
 
 
-def of_lists(found: Rows) -> Any:
+def of_lists(found):
     return [list(one) for one in found]
 
 
 CONTAINERS = [
-    inferred,
-    nullable,
-    with_categories,
-    of_polars,
-    polars_categories,
-    of_arrow,
-    arrow_dictionary,
-    of_objects,
-    of_lists,
+    *(inferred, nullable, with_categories, of_polars, polars_categories),
+    *(of_arrow, arrow_dictionary, of_objects, of_lists),
 ]
 
 
-def row_values(table: Any) -> list[bytes]:
+def row_values(table):
     """Return all that the trainers make of each row, as bytes a row."""
     opened = open_table(table, NAMES)
     target = opened.column(5)
-    found: list[Any] = [
+    found = [
         encode_column(opened.column(at), spec, N_BINS)
         for at, spec in enumerate(SCHEMA.features.values())
     ]
     features = opened.without("target")
     names = list(SCHEMA.features)
     found += [
-        encode_target(target, SCHEMA.target),  # type: ignore[arg-type]
+        encode_target(target, SCHEMA.target),
         encode_classes(target, LABELS),
         encode_weights(target, 4.0, 1000),
         input_coding(SCHEMA, None).encode(features),
@@ -153,9 +140,7 @@ def row_values(table: Any) -> list[bytes]:
 @pytest.mark.parametrize("container", CONTAINERS, ids=lambda make: make.__name__)
 @settings(max_examples=40)
 @given(data=st.data())
-def test_removing_or_changing_a_row_leaves_the_others_alone(
-    container: Callable[[Rows], Any], data: st.DataObject
-) -> None:
+def test_removing_or_changing_a_row_leaves_the_others_alone(container, data):
     before = data.draw(rows, label="rows")
     at = data.draw(st.integers(0, len(before) - 1), label="at")
     others = [*before[:at], *before[at + 1 :]]
@@ -168,7 +153,7 @@ def test_removing_or_changing_a_row_leaves_the_others_alone(
     assert [*after[:at], *after[at + 1 :]] == kept
 
 
-def test_control_a_code_that_depends_on_the_other_rows_is_noticed() -> None:
+def test_control_a_code_that_depends_on_the_other_rows_is_noticed():
     """Codes that pandas gives to categories are numbered by what occurs."""
     table = with_categories([(1, 1.0, level, True, 1, 0.0) for level in ("b", "a")])
     codes = table["text"].cat.codes.tolist()
@@ -183,16 +168,16 @@ def test_control_a_code_that_depends_on_the_other_rows_is_noticed() -> None:
 class _Summing(Replaying):
     """Keeps the exact sums of a run that is held on the path of another."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording):
         super().__init__(0, recording)
-        self.sums: list[Any] = []
+        self.sums = []
 
-    def _note(self, name: str, exact: Any, twin: Recorded | None) -> None:
+    def _note(self, name, exact, twin):
         assert twin is not None
         self.sums.append(exact.astype(object))
 
 
-def exact_sums(fit: Callable[[Any], Any], recording: Recording, table: Any) -> list[Any]:
+def exact_sums(fit, recording, table):
     replaying = _Summing(recording)
     with use_randomness(replaying):
         fit(table)
@@ -206,7 +191,7 @@ RECORDS["regression"].insert(5, (*AWKWARD, 10**400))
 PARTS = [slice(0, 5), slice(5, 6), slice(6, None)]
 
 
-def fitted_metrics(table: Table) -> Any:
+def fitted_metrics(table):
     ledger = PrivacyLedger.in_memory()
     return private_metrics(
         {"m": fitted_model()}, *table, epsilon=1.0, delta=1e-6, ledger=ledger, dataset="audit"
@@ -214,7 +199,7 @@ def fitted_metrics(table: Table) -> Any:
 
 
 @cache
-def fitted_model() -> Any:
+def fitted_model():
     """Return the same fitted model each time: what it predicts must not differ between parts."""
     return classifier(objects(base_records("classification")))
 
@@ -224,17 +209,17 @@ class _Grades:
 
     classes_ = np.array(["low", "high"])
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X):
         high = np.array([0.9 if one[2] == "a" else 0.2 for one in X])
         return np.column_stack([1 - high, high])
 
 
-def explained(method: str) -> Callable[[Any], Any]:
+def explained(method):
     queries, named = objects(base_records("classification")[-2:])[0], list(FEATURES)
     return paper_answers(_Grades(), queries, method, feature_names=named, schema=Schema(FEATURES))
 
 
-def surrogate(data: Any) -> Any:
+def surrogate(data):
     model = PrivateSurrogate(
         _Grades(), Schema(FEATURES), feature_names=list(FEATURES), trained_on_same_people=False
     )
@@ -242,7 +227,7 @@ def surrogate(data: Any) -> Any:
 
 
 METHODS = "interactive", "adaptive", "enhanced"
-EXPLAINERS: dict[str, tuple[str, Callable[[Any], Any], bool]] = {
+EXPLAINERS = {
     "classifier": ("classification", classifier, True),
     "regressor": ("regression", regressor, True),
     "metrics": ("classification", fitted_metrics, True),
@@ -256,11 +241,11 @@ ROUNDED = ("classifier", "regressor")
 
 
 @pytest.mark.parametrize("name", EXPLAINERS)
-def test_every_released_sum_is_that_of_its_parts(name: str) -> None:
+def test_every_released_sum_is_that_of_its_parts(name):
     task, fit, has_target = EXPLAINERS[name]
     found = RECORDS[task]
 
-    def table(records: Rows) -> Any:
+    def table(records):
         X, y = objects(records)
         return (X, y) if has_target else X
 
@@ -280,16 +265,14 @@ def test_every_released_sum_is_that_of_its_parts(name: str) -> None:
         assert (forward == backward).all()
 
 
-def test_control_a_row_that_moves_the_others_breaks_the_sum(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_control_a_row_that_moves_the_others_breaks_the_sum(monkeypatch):
     centre_residuals(monkeypatch)
     with pytest.raises(AssertionError, match="call"):
         test_every_released_sum_is_that_of_its_parts("regressor")
 
 
 @pytest.mark.parametrize("features", ["inputs", "scattering"])
-def test_sums_of_gradients_are_those_of_the_parts(features: str) -> None:
+def test_sums_of_gradients_are_those_of_the_parts(features):
     """DP-LLM rounds rows, not sums: not a unit is lost between the parts."""
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 
@@ -299,11 +282,7 @@ def test_sums_of_gradients_are_those_of_the_parts(features: str) -> None:
     schema = Schema(default=Continuous(-3, 3), target=Categorical([0, 1, 2]))
     fit = refit(
         DPLocallyLinearClassifier(
-            schema=schema,
-            sampling_rate=1.0,
-            epochs=4,
-            n_maps=2,
-            features=features,
+            schema=schema, sampling_rate=1.0, epochs=4, n_maps=2, features=features
         )
     )
     recording = Recording(0)
@@ -324,9 +303,7 @@ def test_sums_of_gradients_are_those_of_the_parts(features: str) -> None:
 
 
 @pytest.mark.parametrize("container", CONTAINERS, ids=lambda make: make.__name__)
-def test_fits_differ_by_what_was_charged_in_every_container(
-    container: Callable[[Rows], Any],
-) -> None:
+def test_fits_differ_by_what_was_charged_in_every_container(container):
     """One row that makes integers floats, adds a level and a missing cell."""
     from interpret_dp import DPExplainableBoostingRegressor
 
@@ -338,7 +315,7 @@ def test_fits_differ_by_what_was_charged_in_every_container(
         )
     )
 
-    def table(found: Rows) -> tuple[Any, Any]:
+    def table(found):
         made = container(found)
         if isinstance(made, list):
             return [one[:-1] for one in made], [one[-1] for one in made]

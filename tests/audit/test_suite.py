@@ -1,9 +1,6 @@
 """``interpret-dp audit``: its small version, in a minute, and how its results are written."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +11,7 @@ from interpret_dp.audit.suite import EFFORTS, AuditTask, Effort, run_tasks, task
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
+def small(monkeypatch):
     monkeypatch.setitem(EFFORTS, "quick", Effort(20, 20, 20, 0, 20, 300))
 
 
@@ -23,7 +20,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", REPLAYS)
-def test_replays_of_every_explainer_find_nothing(name: str) -> None:
+def test_replays_of_every_explainer_find_nothing(name):
     """No level: noise is frozen. Three pairs of tables, both ways."""
     line = replay_explainer(name)
     assert line.is_as_expected, line.violations
@@ -33,7 +30,7 @@ def test_replays_of_every_explainer_find_nothing(name: str) -> None:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("subject", ["its predictions", "its row count"])
-def test_the_reference_is_refuted(subject: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reference_is_refuted(subject, monkeypatch):
     """400 fits a side, 200 of which judge; confidence 95 %.
 
     Power: of 300 attacks by the prediction, resampled from 6,000 fits, all proved epsilon above
@@ -51,7 +48,7 @@ def test_the_reference_is_refuted(subject: str, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("subject", ["classifier", "regressor", "metrics", "background"])
-def test_our_claims_stand_in_a_small_attack(subject: str) -> None:
+def test_our_claims_stand_in_a_small_attack(subject):
     """40 to 60 fits a side, half of which judge; claim epsilon 4, confidence 95 %.
 
     Level: an honest fit is refuted with a probability of 5 % at most; in fact the interval takes
@@ -66,7 +63,7 @@ def test_our_claims_stand_in_a_small_attack(subject: str) -> None:
 
 
 @pytest.mark.statistical
-def test_one_run_of_maps_stands_and_a_third_of_its_noise_does_not() -> None:
+def test_one_run_of_maps_stands_and_a_third_of_its_noise_does_not():
     """5,000 canaries, 629 guesses; claim epsilon 4, confidence 95 %.
 
     Level: 5 % by the theorem; in fact 560 right guesses are expected, and 619 would refute: ten
@@ -84,7 +81,7 @@ def test_one_run_of_maps_stands_and_a_third_of_its_noise_does_not() -> None:
 # ------------------------------------------------------------------------------- how it is run
 
 
-def test_the_full_audit_has_every_explainer_claim_and_control() -> None:
+def test_the_full_audit_has_every_explainer_claim_and_control():
     tasks = tasks_of("full")
     attacks = {(task.subject, task.epsilon) for task in tasks if task.kind == "attack"}
     subjects = {"classifier", "regressor", "metrics", "background"}
@@ -98,7 +95,7 @@ def test_the_full_audit_has_every_explainer_claim_and_control() -> None:
 
 
 @pytest.mark.thorough
-def test_processes_give_the_lines_of_one(small: None) -> None:
+def test_processes_give_the_lines_of_one(small):
     names = ["PrivateBackground", "private_metrics"]
     tasks = [AuditTask("replay", name, 0.0, "quick") for name in names]
     alone = list(run_tasks(tasks))
@@ -113,9 +110,7 @@ def test_processes_give_the_lines_of_one(small: None) -> None:
 # ----------------------------------------------------------------------------- the command line
 
 
-def test_the_command_writes_everything(
-    small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_everything(small, tmp_path, capsys):
     from interpret_dp.cli import main
 
     out = tmp_path / "made" / "here"
@@ -130,9 +125,7 @@ def test_the_command_writes_everything(
     assert line.subject == "private_metrics"
 
 
-def test_the_command_fails_where_a_control_is_not_found(
-    small: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_fails_where_a_control_is_not_found(small, capsys):
     """20 fits a side cannot find half of the noise: the intervals are too wide."""
     from interpret_dp.cli import main
 
@@ -142,7 +135,7 @@ def test_the_command_fails_where_a_control_is_not_found(
     assert "1 of 1 attacks did not end as expected" in shown.err
 
 
-def test_a_page_keeps_all_but_what_is_between_its_marks() -> None:
+def test_a_page_keeps_all_but_what_is_between_its_marks():
     page = put_into_page(f"before\n{BEGIN}\nold\n{END}\nafter\n", "| new |\n")
     assert page == f"before\n{BEGIN}\n| new |\n{END}\nafter\n"
     for wrong in ("no marks", f"{END} {BEGIN}", f"{BEGIN} {BEGIN} {END}"):

@@ -1,10 +1,6 @@
 """Replays of whole fits where a person has several rows, or is replaced, and rows have weights."""
 
-from __future__ import annotations
-
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,10 +32,8 @@ N_SCORES = {"binary": 1, "multiclass": 3, "regression": 1}
 RELATIONS = ["add_or_remove_one", "replace_one"]
 UNIT = PrivacyUnit("person", max_rows=2)
 
-Person = list[dict[str, Any]]
 
-
-def person(name: Any, n_rows: int, task: str, seed: int) -> Person:
+def person(name, n_rows, task, seed):
     """Return the rows of one person: cells, target, weight and starting score."""
     rng = np.random.default_rng(seed)
     is_number = task == "regression"
@@ -56,31 +50,31 @@ def person(name: Any, n_rows: int, task: str, seed: int) -> Person:
     ]
 
 
-def people(task: str) -> list[Person]:
+def people(task):
     return [person(f"p{n}", 1 + n % 4, task, seed=n) for n in range(12)]
 
 
-def mixed(persons: Sequence[Person]) -> list[dict[str, Any]]:
+def mixed(persons):
     """Return all rows, those of different people interleaved."""
     longest = max(map(len, persons), default=0)
     return [rows[at] for at in range(longest) for rows in persons if at < len(rows)]
 
 
 # The person in which the two tables differ: as many extreme rows as can be.
-def extreme(task: str, sign: int) -> Person:
+def extreme(task, sign):
     target = (30.0 if sign > 0 else -10.0) if task == "regression" else LABELS[task][sign > 0]
     row = {"person": "extreme", "age": 100.0 * (sign > 0), "site": "c" if sign > 0 else "a"}
     start = [0.0] * N_SCORES[task]
     return [row | {"y": target, "weight": 9.0, "start": start}] * 5
 
 
-def odd(task: str) -> Person:
+def odd(task):
     row = {"person": "odd", "age": None, "site": "never seen", "weight": np.nan}
     target = np.nan if task == "regression" else "never seen"
     return [row | {"y": target, "start": [np.inf] * N_SCORES[task]}] * 3
 
 
-def fit_of(task: str, relation: str, **options: Any) -> Callable[[list[dict[str, Any]]], Any]:
+def fit_of(task, relation, **options):
     """Return a fit of rows; options say what it uses of them."""
     kind = (
         DPExplainableBoostingRegressor if task == "regression" else DPExplainableBoostingClassifier
@@ -92,7 +86,7 @@ def fit_of(task: str, relation: str, **options: Any) -> Callable[[list[dict[str,
     schema = Schema(FEATURES if is_declared else {}, target=target, unit=UNIT)
     settings = {"schema": schema, "max_rounds": 2, "max_bins": 8, "n_jobs": 1} | options
 
-    def fit(rows: list[dict[str, Any]]) -> Any:
+    def fit(rows):
         names = ["person", "age", "site", "y", "weight", "start"]
         cells = {name: [row[name] for row in rows] for name in names}
         frame = pd.DataFrame({name: pd.Series(cells[name], dtype=object) for name in names})
@@ -111,7 +105,7 @@ def fit_of(task: str, relation: str, **options: Any) -> Callable[[list[dict[str,
     return fit
 
 
-OPTIONS: dict[str, dict[str, Any]] = {
+OPTIONS = {
     "plain": {},
     "declared weights": {"weighted": True, "privacy_weight_max": 4.0},
     "undeclared weights": {"weighted": True},
@@ -137,14 +131,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("task", "relation", "options"), CASES)
-def test_a_person_of_many_rows_changes_no_more_than_was_declared(
-    task: str, relation: str, options: str
-) -> None:
+def test_a_person_of_many_rows_changes_no_more_than_was_declared(task, relation, options):
     others = people(task)
-    pairs: list[tuple[list[Person], list[Person]]] = [
-        ([*others, extreme(task, 1)], others),
-        ([*others, odd(task)], others),
-    ]
+    pairs = [([*others, extreme(task, 1)], others), ([*others, odd(task)], others)]
     if relation == "replace_one":
         replaced = [(extreme(task, 1), extreme(task, -1)), (extreme(task, 1), odd(task))]
         pairs = [([*others, one], [*others, other]) for one, other in replaced]
@@ -156,7 +145,7 @@ def test_a_person_of_many_rows_changes_no_more_than_was_declared(
         assert max(check.ratio for check in releases if check.name == "pair bins") > 0.99
 
 
-def test_rows_without_an_identifier_are_people_of_their_own() -> None:
+def test_rows_without_an_identifier_are_people_of_their_own():
     others = people("binary")
     nobody = [row | {"person": None} for row in extreme("binary", 1)]
     table = [*mixed(others), *nobody]
@@ -168,7 +157,7 @@ def test_rows_without_an_identifier_are_people_of_their_own() -> None:
     assert model.guarantee_.unit == "all rows of one 'person' (at most 2 of them are used)"
 
 
-def test_every_row_of_one_is_replaced_under_the_row_relation() -> None:
+def test_every_row_of_one_is_replaced_under_the_row_relation():
     """Without a unit, one row is replaced by another, in every kind of sum."""
     rows = mixed(people("binary"))
     schema = Schema(FEATURES, target=TARGETS["binary"])
@@ -182,18 +171,16 @@ def test_every_row_of_one_is_replaced_under_the_row_relation() -> None:
 
 
 @pytest.mark.parametrize("forgotten", ["the rows of a unit", "the relation"])
-def test_control_a_session_that_forgets_a_factor(
-    forgotten: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_control_a_session_that_forgets_a_factor(forgotten, monkeypatch):
     honest = Neighbourhood.sensitivity
 
-    def careless(self: Neighbourhood, row_norm: int, *, aligned: bool) -> int:
+    def careless(self, row_norm, *, aligned):
         kept = (
             {"unit": None, "max_rows": 1}
             if forgotten == "the rows of a unit"
             else {"relation": "add_or_remove_one"}
         )
-        return honest(dataclasses.replace(self, **kept), row_norm, aligned=aligned)  # type: ignore[arg-type]
+        return honest(dataclasses.replace(self, **kept), row_norm, aligned=aligned)
 
     monkeypatch.setattr(Neighbourhood, "sensitivity", careless)
     others = people("binary")
@@ -202,12 +189,10 @@ def test_control_a_session_that_forgets_a_factor(
     assert "sensitivity" in kinds(replay(fit_of("binary", "replace_one"), table, neighbour))
 
 
-def test_control_rows_that_are_chosen_by_their_place_in_the_table(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_control_rows_that_are_chosen_by_their_place_in_the_table(monkeypatch):
     """A choice that counts rows across people lets one person move the rows of another."""
 
-    def by_place(identifiers: Any, max_rows: int, key: int) -> Any:
+    def by_place(identifiers, max_rows, key):
         kept = np.zeros(len(identifiers), dtype=bool)
         for name in set(identifiers):
             own = np.flatnonzero(identifiers == name)
@@ -220,14 +205,12 @@ def test_control_rows_that_are_chosen_by_their_place_in_the_table(
     assert "sensitivity" in kinds(replay(fit_of("binary", "add_or_remove_one"), table, neighbour))
 
 
-def test_control_weights_that_are_rescaled_by_their_maximum(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_control_weights_that_are_rescaled_by_their_maximum(monkeypatch):
     from interpret_dp.ebm import training
 
-    honest: Callable[..., Any] = training.encode_weights
+    honest = training.encode_weights
 
-    def rescaled(values: Any, maximum: float, unit: int) -> Any:
+    def rescaled(values, maximum, unit):
         numbers = np.asarray(values, dtype=float)
         return honest(numbers / max(np.nanmax(numbers), 1e-9), 1.0, unit)
 

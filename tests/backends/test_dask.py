@@ -142,15 +142,15 @@ def test_arrays_of_any_chunks_and_threads():
         assert fit(lazy, da.from_array(y, chunks=99), backend="dask", n_jobs=3) == expected
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda X, y: (X, y.compute()), "y is of type pandas"),
-        (lambda X, y: (X.compute(), y), "y is a Dask collection, and X is of type pandas"),
-        (lambda X, y: (X, cut(ROWS, [5])["yes"]), "X has 3 partitions and y has 2"),
-        (lambda X, y: (X.rename(columns={"age": "Age"}), y), "did you mean .age."),
-    ],
-)
+MISFITS = [
+    (lambda X, y: (X, y.compute()), "y is of type pandas"),
+    (lambda X, y: (X.compute(), y), "y is a Dask collection, and X is of type pandas"),
+    (lambda X, y: (X, cut(ROWS, [5])["yes"]), "X has 3 partitions and y has 2"),
+    (lambda X, y: (X.rename(columns={"age": "Age"}), y), "did you mean .age."),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), MISFITS)
 def test_collections_that_do_not_fit_are_refused_before_anything_is_read(change, message):
     rows = cut(ROWS, [5, 9])
     ledger = PrivacyLedger.in_memory()

@@ -47,18 +47,18 @@ def test_the_table_of_exponentials_is_truncated():
         assert 0 <= LATTICE * math.exp(-(entry + 0.5) / 256) - table[entry] <= 1 + 1e-9
 
 
-@pytest.mark.parametrize(
-    ("lower", "upper", "clip"),
-    [
-        (5.0, 5.0, 1.0),
-        (-1e-300, 1e-300, 5e-301),
-        (1e15, 1e15 + 1, 0.25),
-        (-1e100, 1e100, 5e99),
-        (0.0, 1.0, 0.3),
-        (0.0, 3.0, 0.7),
-        (-1 / 3, 1 / 7, 0.1),
-    ],
-)
+TARGET_BOUNDS = [
+    (5.0, 5.0, 1.0),
+    (-1e-300, 1e-300, 5e-301),
+    (1e15, 1e15 + 1, 0.25),
+    (-1e100, 1e100, 5e99),
+    (0.0, 1.0, 0.3),
+    (0.0, 3.0, 0.7),
+    (-1 / 3, 1 / 7, 0.1),
+]
+
+
+@pytest.mark.parametrize(("lower", "upper", "clip"), TARGET_BOUNDS)
 def test_targets_stay_within_their_integers(lower, upper, clip):
     """At both ends and between, whatever the rounding of the bounds does."""
     target = np.array([lower, upper, (lower + upper) / 2, np.nextafter(lower, upper), np.nan])

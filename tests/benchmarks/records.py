@@ -1,14 +1,9 @@
 """Made-up measurements of the benchmarks of accuracy."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
-
-from benchmarks.records import Fit, Results
+from benchmarks.records import Fit
 
 
-def fits(problem: str, engine: str, epsilon: float | None, scores: Sequence[float]) -> list[Fit]:
+def fits(problem, engine, epsilon, scores):
     """Return the scores of splits 0, 1 and so on."""
     return [
         Fit(problem, engine, "1", epsilon, split, score, 1.0, test_rows_per_training_row=0.25)
@@ -16,6 +11,6 @@ def fits(problem: str, engine: str, epsilon: float | None, scores: Sequence[floa
     ]
 
 
-def add(results: Results, *measured: Any) -> None:
+def add(results, *measured):
     """Add what ``fits`` returns."""
     results.add(fits(*measured))

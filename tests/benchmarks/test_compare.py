@@ -1,10 +1,7 @@
 """Two commits are timed in turns, each with its own package, and their ratios keep the pairs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -28,15 +25,15 @@ def test_ratios_are_of_the_same_turn():
     assert ratio.cells == ["fit", "1,000.0", "1,200.0", "1.10 (1.10 to 1.20)", "slower"]
 
 
-@pytest.mark.parametrize(
-    ("ratios", "verdict"),
-    [
-        ((0.9, 0.8), "faster"),
-        ((0.9, 1.1), "no difference seen"),
-        ((1.5,), "no difference seen"),
-        ((), "in one of them only"),
-    ],
-)
+RATIOS_OF_TURNS = [
+    ((0.9, 0.8), "faster"),
+    ((0.9, 1.1), "no difference seen"),
+    ((1.5,), "no difference seen"),
+    ((), "in one of them only"),
+]
+
+
+@pytest.mark.parametrize(("ratios", "verdict"), RATIOS_OF_TURNS)
 def test_a_difference_is_what_all_turns_agree_on(ratios, verdict):
     assert Ratio("fit", 1.0, 1.0, ratios).verdict == verdict
 
@@ -47,13 +44,13 @@ def test_what_one_commit_lacks_is_named_and_compared_with_nothing():
     assert found[1].cells == ["new", "", "2,000.0", "", "in one of them only"]
 
 
-def _git(folder: Path, *words: str) -> str:
+def _git(folder, *words):
     command = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b", *words]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 @pytest.fixture
-def repository(tmp_path) -> Path:
+def repository(tmp_path):
     """Two commits, of which a later one changed the package."""
     folder = tmp_path / "repository"
     package = folder / "interpret_dp"

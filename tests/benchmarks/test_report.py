@@ -1,7 +1,5 @@
 """Parts of the benchmarks: pages, problems, and how long each stage takes."""
 
-from __future__ import annotations
-
 import json
 import time
 from types import SimpleNamespace
@@ -53,14 +51,14 @@ def test_a_problem_has_its_rows_its_delta_and_bounds_that_can_be_widened(tmp_pat
 # ----------------------------------------------------------------------------------------- stages
 
 
-def _work(seconds: float) -> None:
+def _work(seconds):
     end = time.process_time() + seconds
     while time.process_time() < end:
         pass
 
 
 @pytest.fixture
-def room() -> SimpleNamespace:
+def room():
     """Return a module of two functions, of which one calls the other."""
     found = SimpleNamespace(inner=lambda: _work(0.02))
     found.outer = lambda: (_work(0.01), found.inner())

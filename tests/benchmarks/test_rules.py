@@ -1,7 +1,5 @@
 """Comparing a rule with another value of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import rules

@@ -1,7 +1,5 @@
 """What issue by issue must hold is computed from the measurements, and can fail."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -10,21 +8,21 @@ from benchmarks.paired import corrected_standard_error
 from benchmarks.problems import EPSILONS, PUBLISHED, TABLES, metric_of
 from benchmarks.records import Results
 from benchmarks.summary import compare
-from benchmarks.targets import Check, check_targets
+from benchmarks.targets import check_targets
 from tests.benchmarks.records import add, fits
 
 # Of two splits; the differences of ours and the reference vary by far less than they amount to.
 WOBBLE = (0.0, 0.001)
 
 
-def score(problem: str, quality: float) -> list[float]:
+def score(problem, quality):
     """Return scores of two splits of a quality between 0 and 1, better the larger it is."""
     middle = 0.5 + quality / 2 if metric_of(problem) == "AUROC" else 2.0 - quality
     return [middle + wobble for wobble in WOBBLE]
 
 
 @pytest.fixture
-def results(tmp_path) -> Results:
+def results(tmp_path):
     """Measurements with which everything holds but the goals: at 0.5 ours is as good as at 4."""
     made = []
     for problem in TABLES:
@@ -46,7 +44,7 @@ def results(tmp_path) -> Results:
     return found
 
 
-def check_of(results: Results, *words: str) -> Check:
+def check_of(results, *words):
     found = [
         check
         for check in check_targets(results, compare(results))

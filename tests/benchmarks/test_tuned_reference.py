@@ -1,7 +1,5 @@
 """The reference at its best: the grid's best setting, on the same splits as ours."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.records import Results
@@ -12,13 +10,10 @@ GRID = [(100, 0.05), (300, 0.01)]
 
 
 @pytest.fixture
-def measured(tmp_path) -> tuple[Results, Results]:
+def measured(tmp_path):
     """Results of the grid, without the default, and of ``benchmarks.accuracy``."""
     own, accuracy = Results(tmp_path / "tuned.json"), Results(tmp_path / "accuracy.json")
-    for problem, tuned, default, ours in (
-        ("adult", 0.88, 0.85, 0.9),
-        ("pol", 27.0, 25.0, 26.0),
-    ):
+    for problem, tuned, default, ours in (("adult", 0.88, 0.85, 0.9), ("pol", 27.0, 25.0, 26.0)):
         for results, engine, score in (
             (own, engine_name(GRID[0]), tuned),
             (accuracy, "reference", default),

@@ -1,11 +1,6 @@
 """Interpret's own server, and what opens its pages and files in the browser of the session."""
 
-from __future__ import annotations
-
 import socket
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +9,7 @@ from tests.ui.dash.conftest import session, shown
 __all__ = ["session", "shown"]
 
 
-def free_port() -> int:
+def free_port():
     """Return a port of this machine at which nothing listens."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -22,7 +17,7 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="session")
-def show_server() -> Iterator[Callable[[Any], str]]:
+def show_server():
     """Start the server behind `interpret.show`; return the function that gives a page's address.
 
     It is stopped at the end: a process that still serves crashes when it exits.
@@ -33,7 +28,7 @@ def show_server() -> Iterator[Callable[[Any], str]]:
     # interpret finds a page by the identity of the object, so none may be collected.
     served = []
 
-    def serve(explanations: Any) -> str:
+    def serve(explanations):
         served.append(explanations)
         return str(interpret.show_link(explanations))
 
@@ -42,14 +37,14 @@ def show_server() -> Iterator[Callable[[Any], str]]:
 
 
 @pytest.fixture
-def dashboard(browser_page: Any, show_server: Callable[[Any], str]) -> Callable[..., Any]:
+def dashboard(browser_page, show_server):
     """Return ``dashboard(explanations, width=1400)``, which opens interpret's standard dashboard.
 
     The small dashboard shows a single explanation, the full one a list of them.
     """
     from tests.browser.driver import Dashboard
 
-    def open_dashboard(explanations: Any, width: int = 1400) -> Dashboard:
+    def open_dashboard(explanations, width=1400):
         browser_page.set_viewport_size({"width": width, "height": 1000})
         page = Dashboard(browser_page)
         page.open(show_server(explanations))
@@ -59,11 +54,11 @@ def dashboard(browser_page: Any, show_server: Callable[[Any], str]) -> Callable[
 
 
 @pytest.fixture
-def open_file(browser_page: Any) -> Callable[..., Any]:
+def open_file(browser_page):
     """Return ``open_file(path, width=1400)``, which opens a page without any network."""
     from tests.browser.driver import Dashboard
 
-    def open_page(path: Path, width: int = 1400) -> Dashboard:
+    def open_page(path, width=1400):
         browser_page.set_viewport_size({"width": width, "height": 1000})
         page = Dashboard(browser_page)
         page.open_file(path)

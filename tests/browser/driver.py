@@ -1,13 +1,10 @@
 """Drives interpret's standard dashboard in a browser and notes everything that goes wrong."""
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path
-from typing import Any
 
-from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Response, expect
+from playwright.sync_api import expect
 
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 
@@ -88,11 +85,11 @@ class Dashboard:
         A fresh page of the browser.
     """
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page):
         self.page = page
-        self.console_errors: list[str] = []
-        self.failed_requests: list[str] = []
-        self._pending: set[Request] = set()
+        self.console_errors = []
+        self.failed_requests = []
+        self._pending = set()
         page.set_default_timeout(_WAIT_MS)
         page.on("console", self._note_console)
         page.on("pageerror", lambda error: self.console_errors.append(str(error)))
@@ -101,32 +98,32 @@ class Dashboard:
         page.on("requestfinished", lambda request: self._pending.discard(request))
         page.on("requestfailed", self._note_failure)
 
-    def _note_console(self, message: ConsoleMessage) -> None:
+    def _note_console(self, message):
         if message.type == "error":
             self.console_errors.append(message.text)
 
-    def _note_response(self, response: Response) -> None:
+    def _note_response(self, response):
         if response.status >= 400:
             self.failed_requests.append(f"{response.status} {response.url}")
 
-    def _note_failure(self, request: Request) -> None:
+    def _note_failure(self, request):
         self._pending.discard(request)
         self.failed_requests.append(request.url)
 
-    def open(self, url: str) -> None:
+    def open(self, url):
         """Open the page and wait until Dash has rendered it and no callback is under way."""
         self.page.goto(url)
         expect(self.page.locator(".app, .mini-app")).to_be_visible(timeout=_WAIT_MS)
         self.settle()
 
-    def open_file(self, path: Path) -> None:
+    def open_file(self, path):
         """Open a page that is a file, from here on without any network, this machine's included."""
         self.page.context.set_offline(True)
         self.page.goto(path.as_uri())
         self.page.locator(".js-plotly-plot .main-svg").first.wait_for()
         self.settle()
 
-    def settle(self) -> None:
+    def settle(self):
         """Wait until no request and no callback is under way, in two looks in a row.
 
         Every figure is drawn then. The browser's own "network idle" holds once per page; callbacks
@@ -139,29 +136,29 @@ class Dashboard:
                 raise TimeoutError(f"still waiting for {[entry.url for entry in self._pending]}")
             quiet = quiet + 1 if self.page.evaluate(_RESTS) and not self._pending else 0
 
-    def look_at_all(self) -> None:
+    def look_at_all(self):
         """Scroll through an exported page, so that every figure is drawn."""
         for plot in self.page.locator(".plot").all():
             plot.scroll_into_view_if_needed()
             plot.locator(".main-svg").first.wait_for()
         self.settle()
 
-    def hold_still(self) -> None:
+    def hold_still(self):
         """Wait until nothing on the page has changed for a while: before a gesture on a plot."""
         self.page.evaluate(_UNCHANGED)
 
-    def select(self, text: str) -> None:
+    def select(self, text):
         """Small dashboard: show the part whose entry contains ``text``, as "Name (age)"."""
         self._choose(self.page.locator("#component-drop"), text)
 
-    def select_row(self, position: int) -> None:
+    def select_row(self, position):
         """Small dashboard: show the part at a position, counted from 0 after the overview."""
         self.page.locator("#component-drop").click()
         self.page.locator(".dash-dropdown-option").nth(position + 1).click()
         self.page.keyboard.press("Escape")
         self.settle()
 
-    def open_tab(self, name: str) -> None:
+    def open_tab(self, name):
         """Full dashboard: open a tab by its title ("Global", "Local", ...).
 
         A click is lost where the page is laid out anew under it: it is made until it counts.
@@ -174,49 +171,49 @@ class Dashboard:
             tab.click()
             self.settle()
 
-    def choose_explanation(self, tab: str, name: str) -> None:
+    def choose_explanation(self, tab, name):
         """Full dashboard: show the explanation called ``name`` in an open tab."""
         self._choose(self.page.locator(f"#{tab.lower()}-model-drop"), name)
 
-    def tick_row(self, position: int) -> None:
+    def tick_row(self, position):
         """Full dashboard: tick a row (counted from 0) of the visible table of instances."""
         self.page.locator(".dash-select-cell input:visible").nth(position).click()
         self.settle()
 
-    def _choose(self, dropdown: Locator, text: str) -> None:
+    def _choose(self, dropdown, text):
         dropdown.click()
         self.page.locator(".dash-dropdown-option", has_text=text).first.click()
         self.page.keyboard.press("Escape")
         self.settle()
 
-    def figures(self) -> list[dict[str, Any]]:
+    def figures(self):
         """Return traces and layout of every visible plotly figure, as the page holds them."""
-        figures: list[dict[str, Any]] = self.page.evaluate(
+        figures = self.page.evaluate(
             "() => [...document.querySelectorAll('.js-plotly-plot')]"
             ".filter(plot => plot.offsetParent !== null)"
             ".map(plot => JSON.parse(JSON.stringify({data: plot.data, layout: plot.layout})))"
         )
         return figures
 
-    def text(self) -> str:
+    def text(self):
         """Return all text that the page shows, that of embedded HTML included."""
         return "\n".join(frame.locator("body").inner_text() for frame in self.page.frames)
 
-    def screenshot(self, name: str) -> Path:
+    def screenshot(self, name):
         """Write the whole page as ``screenshots/<name>.png`` and return its path."""
         SCREENSHOTS.mkdir(exist_ok=True)
         path = SCREENSHOTS / f"{name}.png"
         self.page.screenshot(path=path, full_page=True)
         return path
 
-    def assert_fits(self) -> None:
+    def assert_fits(self):
         """Fail if a page must be scrolled sideways."""
         excess = self.page.evaluate(
             "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
         assert excess <= 0
 
-    def narrow(self, width: int) -> None:
+    def narrow(self, width):
         """Make the window narrow and wait until nothing is wider; plotly draws anew after a while.
 
         Times out if something stays wider.
@@ -224,13 +221,13 @@ class Dashboard:
         self.page.set_viewport_size({"width": width, "height": 800})
         self.page.wait_for_function(_FITS, arg=width)
 
-    def assert_nothing_is_cut(self) -> None:
+    def assert_nothing_is_cut(self):
         """Fail if a page must be scrolled sideways, a label is cut, or one covers another."""
         self.assert_fits()
         assert self.page.evaluate(_CUT) == []
         assert self.page.evaluate(_OVERLAPPING) == []
 
-    def assert_clean(self) -> None:
+    def assert_clean(self):
         """Fail if the page logged an error or a request of it failed."""
         assert not self.console_errors, self.console_errors
         assert not self.failed_requests, self.failed_requests

@@ -1,14 +1,5 @@
 """The editor's page as a user drives it, for the browser tests."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
-
-from playwright.sync_api import Locator
-
-from tests.browser.driver import Dashboard
-
 _PLACE = """
 ([index, code, position]) => {
     const plot = [...document.querySelectorAll('.idp-editor-plot .js-plotly-plot')][index];
@@ -40,70 +31,70 @@ class EditorPage:
         Which of the page's editors, counted from the top.
     """
 
-    def __init__(self, dashboard: Dashboard, index: int = 0) -> None:
+    def __init__(self, dashboard, index=0):
         self.dashboard = dashboard
         self.mouse = dashboard.page.mouse
         self._index = index
 
     @property
-    def card(self) -> Locator:
+    def card(self):
         """The editor itself."""
         return self.dashboard.page.locator(".idp-editor:not(.idp-editor-model)").nth(self._index)
 
     @property
-    def bar(self) -> Locator:
+    def bar(self):
         """The bar of the model, which is above all cards."""
         return self.dashboard.page.locator(".idp-editor-model")
 
-    def text(self, part: str) -> str:
+    def text(self, part):
         """Return what a part shows, such as "selected", "line" or "status"."""
         return self.card.locator(f".idp-editor-{part}").first.inner_text()
 
-    def press(self, action: str) -> None:
+    def press(self, action):
         """Press a button and wait until the page shows what came of it."""
         where = self.bar if action in _OF_THE_MODEL else self.card
         where.locator(f'[data-action="{action}"]').click()
         self.dashboard.settle()
 
-    def keys(self, *combinations: str) -> None:
+    def keys(self, *combinations):
         """Press keys one after the other, and wait."""
         for combination in combinations:
             self.dashboard.page.keyboard.press(combination)
             self.dashboard.settle()
 
-    def choose(self, label: str) -> None:
+    def choose(self, label):
         """Choose one of the modes or scales."""
         self.card.locator(".idp-editor-segments label", has_text=label).click()
         self.dashboard.settle()
 
-    def unfold(self, title: str) -> None:
+    def unfold(self, title):
         """Open a part of the card, or of the bar, that is folded."""
         where = self.card if title == "History of this term" else self.bar
         where.locator("summary", has_text=title).click()
 
-    def type(self, field: str, text: str) -> None:
+    def type(self, field, text):
         """Type into a field: "why", "number", "from" or "to"."""
         if field in ("from", "to"):
             return self.card.locator(f'.idp-editor-typed input[placeholder="{field}"]').fill(text)
         where, name = (self.bar, "why-field") if field == "why" else (self.card, field)
         where.locator(f".idp-editor-{name} input").fill(text)
 
-    def place(self, code: int | None = None, position: float = 0.0) -> tuple[float, float, float]:
+    def place(self, code=None, position=0.0):
         """Return pixels across and down of a bin's score, or of a position in the upper part.
 
         The third number is how much a pixel is in units of score.
         """
         self.card.locator(".js-plotly-plot").scroll_into_view_if_needed()
         self.dashboard.hold_still()
-        found: list[Any] = self.dashboard.page.evaluate(_PLACE, [self._index, code, position])
+        found = self.dashboard.page.evaluate(_PLACE, [self._index, code, position])
         return found[0], found[1], found[2]
 
-    def select(self, first: float, last: float) -> None:
+    def select(self, first, last):
         """Select a range by drawing across the plot, in units of its horizontal axis."""
         start, end = self.place(position=first), self.place(position=last)
         self.draw(start[:2], (end[0], end[1] + 20))
 
-    def draw(self, start: Sequence[float], end: Sequence[float]) -> None:
+    def draw(self, start, end):
         """Draw from one pixel to another, and wait for another selection than before.
 
         plotly reports what was selected a tenth of a second after the gesture.
@@ -117,13 +108,13 @@ class EditorPage:
         self.card.locator(".idp-editor-selected").filter(has_not_text=before).wait_for()
         self.dashboard.settle()
 
-    def click(self, code: int, *, down: float = 0.0) -> None:
+    def click(self, code, *, down=0.0):
         """Click a bin, so many pixels below its score."""
         across, height, _ = self.place(code)
         self.mouse.click(across, height + down)
         self.dashboard.settle()
 
-    def drag(self, code: int, *, up: float, below: float = 0.0, keep: bool = True) -> float:
+    def drag(self, code, *, up, below=0.0, keep=True):
         """Drag a bin up by so many pixels; return how much that is in units of score.
 
         The press is so many pixels below its score; without ``keep`` the button stays down.

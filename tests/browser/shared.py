@@ -4,24 +4,20 @@ tests/conftest.py has these fixtures: a folder that had its own would start a se
 Playwright refuses in one process.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 CHROMIUM_VARIABLE = "INTERPRET_DP_CHROMIUM"
 
 
-def _chromium() -> str | None:
+def _chromium():
     return os.environ.get(CHROMIUM_VARIABLE) or shutil.which("chromium")
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
+def browser():
     """Start Chromium with an empty profile."""
     from playwright.sync_api import sync_playwright
 
@@ -42,7 +38,7 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def _browser_context(browser: Any) -> Iterator[Any]:
+def _browser_context(browser):
     """Keep what pages load from the server, so that it is loaded and compiled once."""
     context = browser.new_context()
     yield context
@@ -50,7 +46,7 @@ def _browser_context(browser: Any) -> Iterator[Any]:
 
 
 @pytest.fixture
-def browser_page(_browser_context: Any) -> Iterator[Any]:
+def browser_page(_browser_context):
     """Return a fresh page, 1400 x 1000 pixels."""
     page = _browser_context.new_page()
     page.set_viewport_size({"width": 1400, "height": 1000})

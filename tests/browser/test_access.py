@@ -1,7 +1,5 @@
 """What people can do without a mouse, and read without seeing the figures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The shape-function editor in interpret's dashboards, used as a person uses it."""
 
-from __future__ import annotations
-
 import json
 import threading
 
@@ -43,7 +41,7 @@ async button => {
 def open_editor(dashboard, shown, session):
     """Return ``open_editor(term)``, which opens the small dashboard with that term's editor."""
 
-    def open_term(term: str, width: int = 1300) -> EditorPage:
+    def open_term(term, width=1300):
         page = dashboard(shown.total, width=width)
         page.select(f"Name ({term})")
         return EditorPage(page)
@@ -78,7 +76,7 @@ def test_a_range_is_edited_undone_and_committed_with_buttons_and_keys(open_edito
     first, second = session.to_dict()["edits"]
     assert first["bins"] == second["bins"]
 
-    asked: list[str] = []
+    asked = []
     editor.dashboard.page.on(
         "request", lambda request: asked.append((request.post_data_json or {}).get("output", ""))
     )

@@ -1,7 +1,5 @@
 """Exported pages of models and of ledgers in a browser without a network."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

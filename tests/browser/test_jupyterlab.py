@@ -1,7 +1,5 @@
 """The example notebook in JupyterLab: its editor, driven as a user would."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets
@@ -9,9 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -52,7 +48,7 @@ _SETTINGS = {
 }
 
 
-def _copy_without_outputs(path: Path) -> None:
+def _copy_without_outputs(path):
     """Copy the example, so that nothing that was stored can pass for what this run shows."""
     notebook = json.loads(EXAMPLE.read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
@@ -62,7 +58,7 @@ def _copy_without_outputs(path: Path) -> None:
 
 
 @pytest.fixture
-def jupyterlab(tmp_path: Path) -> Iterator[str]:
+def jupyterlab(tmp_path):
     """Start JupyterLab over a copy of the example; return the address that opens it."""
     work = tmp_path / "work"
     work.mkdir()
@@ -101,7 +97,7 @@ def jupyterlab(tmp_path: Path) -> Iterator[str]:
         server.wait(30)
 
 
-def _wait_until_it_answers(address: str, server: subprocess.Popen[Any], log: Path) -> None:
+def _wait_until_it_answers(address, server, log):
     deadline = time.monotonic() + _START_SECONDS
     while True:
         try:
@@ -113,15 +109,14 @@ def _wait_until_it_answers(address: str, server: subprocess.Popen[Any], log: Pat
             time.sleep(0.2)
 
 
-def _curve(page: Any) -> list[float | None]:
-    curve: list[float | None] = page.evaluate(f"Array.from({NOW})")
+def _curve(page):
+    curve = page.evaluate(f"Array.from({NOW})")
     return curve
 
 
-def _until(page: Any, condition: str, argument: Any = None) -> None:
+def _until(page, condition, argument=None):
     page.wait_for_function(
-        f"argument => {{ const y = Array.from({NOW}); return {condition}; }}",
-        arg=argument,
+        f"argument => {{ const y = Array.from({NOW}); return {condition}; }}", arg=argument
     )
 
 

@@ -1,7 +1,5 @@
 """Local linear explanations in interpret's dashboards and in files, as a user sees them."""
 
-from __future__ import annotations
-
 import pytest
 
 from interpret_dp import PrivateBackground

@@ -1,9 +1,5 @@
 """The maps of a locally linear model in interpret's dashboards and in files, as they are seen."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -24,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def shown_maps() -> dict[str, Any]:
+def shown_maps():
     """Return what is shown: classes and rows, of a table and of images."""
     pictures = image_model(n_classes=10, n_maps=12)
     return {
@@ -42,7 +38,7 @@ def shown_maps() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["image_classes", "table_rows"])
-def test_in_the_small_dashboard(dashboard: Any, shown_maps: Any, kind: str) -> None:
+def test_in_the_small_dashboard(dashboard, shown_maps, kind):
     page = dashboard(shown_maps[kind], width=800)
     _look(page, rows=kind == "table_rows")
     page.select_row(1)
@@ -53,7 +49,7 @@ def test_in_the_small_dashboard(dashboard: Any, shown_maps: Any, kind: str) -> N
     page.assert_clean()
 
 
-def _look(page: Any, *, rows: bool) -> None:
+def _look(page, *, rows):
     text = page.text()
     assert "No noise band" in text
     assert "costs no privacy" in text
@@ -61,7 +57,7 @@ def _look(page: Any, *, rows: bool) -> None:
     page.assert_nothing_is_cut()
 
 
-def _choose_the_second_class(page: Any, explanation: Any) -> None:
+def _choose_the_second_class(page, explanation):
     chances = explanation.released.predict_proba(explanation.inputs[1:2])[0]
     second = explanation.released.classes[int(np.argsort(-chances)[1])]
     page.page.locator(".updatemenu-header").click()
@@ -75,7 +71,7 @@ def _choose_the_second_class(page: Any, explanation: Any) -> None:
 
 
 @pytest.mark.slow
-def test_in_the_full_dashboard(dashboard: Any, shown_maps: Any) -> None:
+def test_in_the_full_dashboard(dashboard, shown_maps):
     loans = adult_explanation(name="five applicants")
     page = dashboard([*shown_maps.values(), loans], width=800)
     for tab, of in (("Global", "classes"), ("Local", "rows")):

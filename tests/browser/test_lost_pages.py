@@ -1,7 +1,5 @@
 """Work that a browser's page, its server or a notebook's page loses, and how it comes back."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Cards of the full dashboard: a tick draws one of them, and the others stay as they are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -54,7 +52,7 @@ def test_a_tick_draws_its_own_card_alone_and_the_others_keep_what_was_done_in_th
     second.type("why", "half a mess")
     second.unfold("History of this term")
     pane.page.evaluate(_MARK)
-    requests: list[str] = []
+    requests = []
     pane.page.on("request", lambda request: requests.append(request.url))
     pane.tick_row(2)
     # The new card is on top; the others, the overview among them, were not drawn again.

@@ -1,9 +1,5 @@
 """The privacy panel and the privacy tab in interpret's dashboards, as a user sees them."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from tests.explanation.influences import adult_explanation
@@ -55,7 +51,7 @@ def test_the_local_view_the_privacy_tab_and_a_plan(dashboard, shown):
         f".filter({marks}).map(trace => trace.x[0])"
     )
     assert page.page.evaluate(chosen) == [1]
-    requests: list[str] = []
+    requests = []
     page.page.on("request", lambda request: requests.append(request.post_data or ""))
     rail.click(position={"x": 4, "y": 4})
     page.page.wait_for_function(f"() => String(({chosen})()) === '0.1'")
@@ -71,7 +67,7 @@ def test_the_local_view_the_privacy_tab_and_a_plan(dashboard, shown):
 # ----------------------------------------------------------------- a fitted estimator in a notebook
 
 
-def test_guarantee_is_below_the_diagram(shown: Any, browser_page: Any) -> None:
+def test_guarantee_is_below_the_diagram(shown, browser_page):
     from tests.browser.driver import Dashboard
 
     model = shown.model

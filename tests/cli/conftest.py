@@ -1,14 +1,9 @@
 """A small private table on disk, its schema, and a way to run commands as a user does."""
 
-from __future__ import annotations
-
 import contextlib
 import shlex
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,7 +22,7 @@ class Outcome:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """Work in an empty folder, which holds the user's ledger too."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("platformdirs.user_data_path", lambda *_, **__: tmp_path)
@@ -38,10 +33,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def command(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+def command(folder, capsys):
     """Run a command in this process."""
 
-    def run(*arguments: Any) -> Outcome:
+    def run(*arguments):
         capsys.readouterr()
         code = main([str(argument) for argument in arguments])
         return Outcome(code, *capsys.readouterr())
@@ -50,12 +45,12 @@ def command(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., O
 
 
 @pytest.fixture
-def typed(command: Callable[..., Outcome]) -> Callable[[str], Outcome]:
+def typed(command):
     """Run a command as it is typed after ``interpret-dp``."""
     return lambda line: command(*shlex.split(line))
 
 
-def write_patients(folder: Path, cohort: Any) -> Path:
+def write_patients(folder, cohort):
     """Write a table of 2,345 simulated rows and its schema; return the table's path."""
     table = cohort.X.assign(readmitted=cohort.y, bed=range(len(cohort.X)))[:N_ROWS]
     table.to_parquet(folder / "patients.parquet")
@@ -65,16 +60,16 @@ def write_patients(folder: Path, cohort: Any) -> Path:
 
 
 @pytest.fixture
-def patients(folder: Path, cohort: Any) -> Path:
+def patients(folder, cohort):
     """Write the table and its schema into the user's folder; return the table's path."""
     return write_patients(folder, cohort)
 
 
 @pytest.fixture
-def fit(command: Callable[..., Outcome]) -> Callable[..., Outcome]:
+def fit(command):
     """Run ``fit`` on the patients with epsilon 1, what is given changed or added."""
 
-    def run(file: Any = "patients.parquet", *flags: str, **options: Any) -> Outcome:
+    def run(file="patients.parquet", *flags, **options):
         given = {
             "target": "readmitted",
             "schema": "schema.toml",
@@ -91,7 +86,7 @@ def fit(command: Callable[..., Outcome]) -> Callable[..., Outcome]:
 
 
 @pytest.fixture(scope="session")
-def fitted(tmp_path_factory: pytest.TempPathFactory, cohort: Any) -> Path:
+def fitted(tmp_path_factory, cohort):
     """Return a folder with the table, a model of epsilon 1 and the ledger that paid for it."""
     folder = tmp_path_factory.mktemp("fitted")
     write_patients(folder, cohort)
@@ -103,7 +98,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory, cohort: Any) -> Path:
 
 
 @pytest.fixture
-def model(fitted: Path, folder: Path) -> Path:
+def model(fitted, folder):
     """Return the path of a fitted model; its ledger is the default one."""
     shutil.copytree(fitted, folder, dirs_exist_ok=True)
     return folder / "model.json"

@@ -1,7 +1,5 @@
 """The ledger's commands, as officers and analysts type them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

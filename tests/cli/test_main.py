@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import click
 import pytest
@@ -20,7 +17,7 @@ def test_without_arguments_the_help_is_shown(capsys):
         assert f"  {name} " in shown
 
 
-def _words_of_commands(group: click.Group, words: tuple[str, ...] = ()) -> Iterator[list[str]]:
+def _words_of_commands(group, words=()):
     """Yield the words of each command that is no group."""
     for name, made in group.commands.items():
         if isinstance(made, click.Group):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -10,14 +8,14 @@ RECORD = ('publication_date: "2026-11-27"', "tier: 3", "data set 'ward'")
 CARD = ("Planning of follow-up", "AUROC", "0.84")
 
 
-@pytest.mark.parametrize(
-    ("words", "output", "says"),
-    [
-        ("registry model.json", "record.yaml", RECORD),
-        ("card model.json --measured AUROC 0.84", "card.md", CARD),
-        ("card model.json --measured AUROC 0.84", "card.html", CARD),
-    ],
-)
+OUTPUTS = [
+    ("registry model.json", "record.yaml", RECORD),
+    ("card model.json --measured AUROC 0.84", "card.md", CARD),
+    ("card model.json --measured AUROC 0.84", "card.html", CARD),
+]
+
+
+@pytest.mark.parametrize(("words", "output", "says"), OUTPUTS)
 def test_records_and_cards_are_written_from_a_saved_model(
     typed, model, folder, words, output, says
 ):
@@ -41,14 +39,14 @@ def test_a_card_of_another_format_is_refused(typed, model, folder):
     assert "must end in .html or .md" in outcome.err
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "needs what no model knows: name (name of the model), data_curators"),
-        (STATEMENTS + "purpose = 'any'", "'purpose' is no field that is stated"),
-        ("name = Readmission", "about.toml is no TOML file"),
-    ],
-)
+UNUSABLE_STATEMENTS = [
+    ("", "needs what no model knows: name (name of the model), data_curators"),
+    (STATEMENTS + "purpose = 'any'", "'purpose' is no field that is stated"),
+    ("name = Readmission", "about.toml is no TOML file"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), UNUSABLE_STATEMENTS)
 def test_statements_that_cannot_be_used_are_refused(command, model, folder, text, message):
     (folder / "about.toml").write_text(text)
     outcome = command("registry", model, "--statements", "about.toml", "--output", "record.yaml")

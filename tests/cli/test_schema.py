@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 
@@ -33,20 +31,19 @@ def test_numbers_that_may_be_codes_are_named_and_listed_when_asked(command, fold
     assert schema.features["stays"] == Integer(1, 3)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"--out": "draft.yaml"}, "must be .toml or .json"),
-        ({"--target": "absent"}, "no column 'absent'"),
-        ({"--max-levels": 2}, "Here: --exclude COLUMN, or --max-levels N."),
-        ({"--exclude": "absent"}, "--exclude names 'absent', and"),
-        ({"--levels": "absent"}, "--levels names 'absent', and"),
-        ({"--exclude": "readmitted"}, "which is the target or the privacy unit"),
-        ({"--out": "nowhere/draft.toml"}, "cannot be written"),
-        ({"--out": "schema.toml"}, "--overwrite"),
-    ],
-    ids=str,
-)
+WRONG_DRAFTS = [
+    ({"--out": "draft.yaml"}, "must be .toml or .json"),
+    ({"--target": "absent"}, "no column 'absent'"),
+    ({"--max-levels": 2}, "Here: --exclude COLUMN, or --max-levels N."),
+    ({"--exclude": "absent"}, "--exclude names 'absent', and"),
+    ({"--levels": "absent"}, "--levels names 'absent', and"),
+    ({"--exclude": "readmitted"}, "which is the target or the privacy unit"),
+    ({"--out": "nowhere/draft.toml"}, "cannot be written"),
+    ({"--out": "schema.toml"}, "--overwrite"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), WRONG_DRAFTS, ids=str)
 def test_a_draft_that_cannot_be_made_leaves_nothing_behind(
     command, patients, folder, changes, message
 ):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -98,18 +96,18 @@ def test_undeclared_columns_of_parquet_are_kept_and_named(tmp_path):
     assert absent == "The file lacks column 'rooms', which the schema declares."
 
 
-@pytest.mark.parametrize(
-    ("columns", "exclude", "message"),
-    [
-        ("age,y,person,zip", [], "is a CSV file.* does not declare column 'zip'.*--exclude"),
-        ("age,y,person,Ward", [], "list column 'Ward'; did you mean 'ward'"),
-        ("years,y,person", [], "none of the columns that the schema declares"),
-        ("age,Y,person", [], "lacks column 'y', which --target names.*Did you mean 'Y'"),
-        ("age,y,Person", [], r"of the privacy unit, 'person', which.*\[unit\].*mean 'Person'"),
-        ("age,y,person", ["Age"], "--exclude names 'Age', and .*Did you mean 'age'"),
-        ("age,y,person", ["person"], "'person', which is the target or the privacy unit"),
-    ],
-)
+WRONG_COLUMNS = [
+    ("age,y,person,zip", [], "is a CSV file.* does not declare column 'zip'.*--exclude"),
+    ("age,y,person,Ward", [], "list column 'Ward'; did you mean 'ward'"),
+    ("years,y,person", [], "none of the columns that the schema declares"),
+    ("age,Y,person", [], "lacks column 'y', which --target names.*Did you mean 'Y'"),
+    ("age,y,Person", [], r"of the privacy unit, 'person', which.*\[unit\].*mean 'Person'"),
+    ("age,y,person", ["Age"], "--exclude names 'Age', and .*Did you mean 'age'"),
+    ("age,y,person", ["person"], "'person', which is the target or the privacy unit"),
+]
+
+
+@pytest.mark.parametrize(("columns", "exclude", "message"), WRONG_COLUMNS)
 def test_columns_that_cannot_be_meant_are_refused(tmp_path, columns, exclude, message):
     path = _write(tmp_path, f"{columns}\n")
     schema = dataclasses.replace(SCHEMA, unit=PrivacyUnit("person"))

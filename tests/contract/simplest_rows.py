@@ -1,10 +1,6 @@
 """The simplest backend, one row at a time in Python's integers: all others must agree with it."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +8,6 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE
 from interpret_dp.backends.kernels import exponential_table, sigmoid_table
 from interpret_dp.backends.residual_tables import (
-    Residual,
     gap_table,
     log_steps,
     lowest_log_step,
@@ -25,9 +20,7 @@ class SimplestRows:
 
     n_scores = 1
 
-    def __init__(
-        self, codes: Sequence[Any], targets: Sequence[Any], weights: Any = None, offsets: Any = None
-    ) -> None:
+    def __init__(self, codes, targets, weights=None, offsets=None):
         n_rows = len(targets)
         weights = [LATTICE] * n_rows if weights is None else [int(weight) for weight in weights]
         starts = [[0] * self.n_scores] * n_rows if offsets is None else offsets.tolist()
@@ -40,30 +33,30 @@ class SimplestRows:
         ]
         self.begin([0] * self.n_scores)
 
-    def has_target(self, target: Any) -> bool:
+    def has_target(self, target):
         raise NotImplementedError
 
-    def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
+    def residuals(self, target, scores):
         raise NotImplementedError
 
-    def target_sums(self) -> list[int]:
+    def target_sums(self):
         labels = range(max(self.n_scores, 2))
         return [sum(w for _, target, w, _ in self.rows if int(target) == k) for k in labels]
 
-    def bin_counts(self, n_bins: Sequence[int]) -> list[list[int]]:
+    def bin_counts(self, n_bins):
         counts = [[0] * width for width in n_bins]
         for row, _, weight, _ in self.rows:
             for feature, code in enumerate(row):
                 counts[feature][code] += weight
         return counts
 
-    def merge_bins(self, maps: Sequence[Any]) -> None:
+    def merge_bins(self, maps):
         self.rows = [
             ([int(table[code]) for table, code in zip(maps, row, strict=True)], *others)
             for row, *others in self.rows
         ]
 
-    def product_sums(self, wanted: Sequence[int], functions: Sequence[Any]) -> list[list[int]]:
+    def product_sums(self, wanted, functions):
         width = sum(table.shape[1] for table in functions)
         sums = [[0] * width for _ in range(width)]
         for row, _, weight, _ in self.rows:
@@ -76,9 +69,7 @@ class SimplestRows:
                 sums[i][j] += weight // 256 * vector[i] * vector[j]
         return sums
 
-    def pair_sums(
-        self, pairs: Sequence[tuple[int, int]], maps: Sequence[Any], widths: Sequence[int]
-    ) -> list[Any]:
+    def pair_sums(self, pairs, maps, widths):
         sums = [np.zeros((widths[a], widths[b], self.n_scores), dtype=object) for a, b in pairs]
         for (row, target, weight, _), scores in zip(self.rows, self.scores, strict=True):
             for (a, b), table in zip(pairs, sums, strict=True):
@@ -86,15 +77,13 @@ class SimplestRows:
                     table[maps[a][row[a]], maps[b][row[b]], k] += weighted(residual, weight)
         return sums
 
-    def pair_up(
-        self, pairs: Sequence[tuple[int, int]], maps: Sequence[Any], widths: Sequence[int]
-    ) -> None:
+    def pair_up(self, pairs, maps, widths):
         self.rows = [
             ([int(maps[a][row[a]]) * widths[b] + int(maps[b][row[b]]) for a, b in pairs], *of, now)
             for (row, *of, _), now in zip(self.rows, self.scores, strict=True)
         ]
 
-    def begin(self, scores: Any) -> None:
+    def begin(self, scores):
         self.scores = [
             [
                 _saturated(_saturated(int(score)) + own)
@@ -103,9 +92,7 @@ class SimplestRows:
             for *_, start in self.rows
         ]
 
-    def advance(
-        self, updated: Sequence[int], updates: Any, wanted: Sequence[int], n_bins: int
-    ) -> list[list[list[int]]]:
+    def advance(self, updated, updates, wanted, n_bins):
         sums = [[[0] * self.n_scores for _ in range(n_bins)] for _ in wanted]
         for (row, target, weight, _), scores in zip(self.rows, self.scores, strict=True):
             for slot, feature in enumerate(updated):
@@ -117,13 +104,13 @@ class SimplestRows:
         return sums
 
 
-def weighted(number: int, weight: int) -> int:
+def weighted(number, weight):
     """Multiply by a share of LATTICE, towards zero."""
     size = abs(number) * weight // LATTICE
     return size if number > 0 else -size
 
 
-def _saturated(score: int) -> int:
+def _saturated(score):
     return min(max(score, -MAX_SCORE), MAX_SCORE)
 
 
@@ -132,10 +119,10 @@ class SimplestBinaryRows(SimplestRows):
 
     table = sigmoid_table().tolist()
 
-    def has_target(self, target: Any) -> bool:
+    def has_target(self, target):
         return int(target) in (0, 1)
 
-    def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
+    def residuals(self, target, scores):
         entry = min(max(scores[0] // 2**12 + 4096, 0), 8191)
         return [int(target) * LATTICE - int(self.table[entry])]
 
@@ -145,14 +132,14 @@ class SimplestMulticlassRows(SimplestRows):
 
     table = exponential_table().tolist()
 
-    def __init__(self, codes: Any, targets: Any, *, n_classes: int, **extras: Any) -> None:
+    def __init__(self, codes, targets, *, n_classes, **extras):
         self.n_scores = n_classes
         super().__init__(codes, targets, **extras)
 
-    def has_target(self, target: Any) -> bool:
+    def has_target(self, target):
         return int(target) >= 0
 
-    def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
+    def residuals(self, target, scores):
         gaps = [min((max(scores) - score) // 2**12, 4095) for score in scores]
         weights = [int(self.table[gap]) for gap in gaps]
         return [
@@ -164,24 +151,22 @@ class SimplestMulticlassRows(SimplestRows):
 class SimplestRegressionRows(SimplestRows):
     """Numeric targets between bounds; residuals are clipped."""
 
-    def __init__(
-        self, codes: Any, targets: Any, *, lower: float, upper: float, clip: float, **extras: Any
-    ) -> None:
+    def __init__(self, codes, targets, *, lower, upper, clip, **extras):
         super().__init__(codes, targets, **extras)
         self.middle, self.half, self.clip = (lower + upper) / 2, (upper - lower) / 2, clip
 
-    def has_target(self, target: Any) -> bool:
+    def has_target(self, target):
         return not math.isnan(target)
 
-    def clip_residuals(self, clip: float) -> None:
+    def clip_residuals(self, clip):
         self.clip = clip
 
-    def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
+    def residuals(self, target, scores):
         limit = int(self.half / self.clip * LATTICE)
         centred = math.trunc((float(target) - self.middle) / self.clip * LATTICE)
         return [min(max(min(max(centred, -limit), limit) - scores[0], -LATTICE), LATTICE)]
 
-    def target_sums(self) -> list[int]:
+    def target_sums(self):
         total = squares = 0
         for _, target, weight, _ in self.rows:
             centred = float(target) - self.middle
@@ -195,17 +180,17 @@ class SimplestRegressionRows(SimplestRows):
 class SimplestPoissonRows(SimplestRegressionRows):
     """Counts; the mean exp(score) is tabulated in steps of 1/256."""
 
-    def __init__(self, codes: Any, targets: Any, **facts: Any) -> None:
+    def __init__(self, codes, targets, **facts):
         self.bounds = {name: facts[name] for name in ("lower", "upper")}
         super().__init__(codes, targets, **facts)
         self.clip_residuals(facts["clip"])
         self.lowest = lowest_log_step(facts["upper"])
 
-    def clip_residuals(self, clip: float) -> None:
+    def clip_residuals(self, clip):
         super().clip_residuals(clip)
         self.means = poisson_table(**self.bounds, clip=clip).tolist()
 
-    def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
+    def residuals(self, target, scores):
         entry = min(max(scores[0] // 2**12 - self.lowest, 0), len(self.means) - 1)
         limit = int(self.half / self.clip * LATTICE)
         centred = math.trunc((float(target) - self.middle) / self.clip * LATTICE)
@@ -216,19 +201,17 @@ class SimplestPoissonRows(SimplestRegressionRows):
 class SimplestGapRows(SimplestRegressionRows):
     """A function of target minus score, or of log target minus score, tabulated."""
 
-    def __init__(
-        self, codes: Any, targets: Any, *, residual: Residual, has_log_target: bool, **settings: Any
-    ) -> None:
+    def __init__(self, codes, targets, *, residual, has_log_target, **settings):
         super().__init__(codes, targets, **settings)
         self.residual, self.has_log_target = residual, has_log_target
         self.bounds = {name: settings[name] for name in ("lower", "upper")}
         self.clip_residuals(settings["clip"])
 
-    def clip_residuals(self, clip: float) -> None:
+    def clip_residuals(self, clip):
         super().clip_residuals(clip)
         self.errors = gap_table(self.residual, clip).tolist()
 
-    def residuals(self, target: Any, scores: Sequence[int]) -> list[int]:
+    def residuals(self, target, scores):
         if self.has_log_target:
             own = int(log_steps(np.array([target]), **self.bounds)[0])
         else:
@@ -239,7 +222,7 @@ class SimplestGapRows(SimplestRegressionRows):
         return [int(self.errors[entry])]
 
 
-def as_lists(sums: Any) -> Any:
+def as_lists(sums):
     """Return sums of any backend as lists of Python's integers."""
     if isinstance(sums, np.ndarray):
         return sums.tolist()

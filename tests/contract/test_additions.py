@@ -3,15 +3,11 @@
 The blocks are written into modules of their own, as they stand, and used as their readers would.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.metadata
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,7 +34,7 @@ LEVELS = ["low", "middle", "high"]
 
 
 @pytest.fixture(scope="module")
-def added(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, ModuleType]]:
+def added(tmp_path_factory):
     """Write and import the recipes' modules, and the metadata of a package that has them."""
     folder = tmp_path_factory.mktemp("outside")
     for name, (_, source) in zip(MODULES, python_blocks(PAGE), strict=True):
@@ -58,13 +54,13 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Module
         sys.path.remove(str(folder))
         for registry, before in ((LOSSES, losses), (FIGURES, figures)):
             registry.clear()
-            registry.update(before)  # type: ignore[arg-type]
+            registry.update(before)
         for name in MODULES:
             sys.modules.pop(name, None)
 
 
 @pytest.fixture(scope="module")
-def model(added: dict[str, ModuleType]) -> Any:
+def model(added):
     """Return a fit of the added loss on targets with outliers."""
     rng = np.random.default_rng(4)
     X = pd.DataFrame({"dose": rng.uniform(0, 10, 4_000), "age": rng.uniform(0, 90, 4_000)})
@@ -77,7 +73,7 @@ def model(added: dict[str, ModuleType]) -> Any:
         return estimator.fit(X, y)
 
 
-def test_an_added_loss_is_fitted_by_its_name(model: Any, tmp_path: Path) -> None:
+def test_an_added_loss_is_fitted_by_its_name(model, tmp_path):
     X = pd.DataFrame({"dose": np.linspace(0.5, 9.5, 50), "age": 40.0})
     centred = model.predict(X) - model.predict(X).mean()
     wanted = np.sin(X["dose"]) - np.sin(X["dose"]).mean()
@@ -88,7 +84,7 @@ def test_an_added_loss_is_fitted_by_its_name(model: Any, tmp_path: Path) -> None
     assert np.array_equal(load_model(tmp_path / "model.json").predict(X), model.predict(X))
 
 
-def test_an_added_figure_is_drawn_with_its_cost(model: Any) -> None:
+def test_an_added_figure_is_drawn_with_its_cost(model):
     explanation = model.explain_global("Doses")
     figure = explanation.draw("effect dots")
     assert figure.layout.title.text == "Doses"
@@ -99,7 +95,7 @@ def test_an_added_figure_is_drawn_with_its_cost(model: Any) -> None:
         explanation.draw("effect bars")
 
 
-def test_an_added_explainer_has_ledger_guarantee_and_panel(added: dict[str, ModuleType]) -> None:
+def test_an_added_explainer_has_ledger_guarantee_and_panel(added):
     ledger = PrivacyLedger.in_memory()
     ledger.create_budget("ward", epsilon=2.0, delta=1e-5)
     column = np.repeat(LEVELS, [50, 300, 150])
@@ -115,22 +111,20 @@ def test_an_added_explainer_has_ledger_guarantee_and_panel(added: dict[str, Modu
     assert explanation.privacy.total_epsilon == pytest.approx(1.0, rel=1e-3)
 
 
-def test_an_added_explainer_is_found_by_interpret(added: dict[str, ModuleType]) -> None:
+def test_an_added_explainer_is_found_by_interpret(added):
     found = ModuleType("extensions")
     load_class_extensions(found, DATA_EXTENSION_KEY, _is_valid_data_explainer)
     assert found.LevelCounts is added["level_counts"].LevelCounts
 
 
 @pytest.mark.parametrize("rows_per_person", [1, 2])
-def test_a_norm_that_is_too_small_is_noticed(
-    added: dict[str, ModuleType], rows_per_person: int
-) -> None:
+def test_a_norm_that_is_too_small_is_noticed(added, rows_per_person):
     """The proof of ``row_norm`` is its author's; with two rows a person it does not hold."""
 
-    def fit(column: Any) -> Any:
+    def fit(column):
         return added["level_counts"].LevelCounts(LEVELS).fit(np.repeat(column, rows_per_person))
 
-    def published(explainer: Any) -> dict[str, Any]:
+    def published(explainer):
         return {"counts_": explainer.counts_}
 
     people = np.repeat(LEVELS, [3, 4, 2])

@@ -4,15 +4,11 @@ A backend is a factory in ``BACKENDS``. The tests run a whole training, with upd
 sensible trainer would make, and compare every sum.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle
-from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -34,18 +30,16 @@ from tests.contract.simplest_rows import (
     as_lists,
 )
 
-Backend = Callable[..., Any]
-
 N_CLASSES = 3
 
 
-def log_cosh_residual(gap: Any, clip: float) -> Any:
+def log_cosh_residual(gap, clip):
     return np.tanh(gap)
 
 
 GAMMA = {"residual": GammaDeviance.residual, "has_log_target": True}
 LOG_COSH = {"residual": log_cosh_residual, "has_log_target": False}
-LOCAL: dict[str, Any] = {
+LOCAL = {
     "binary": LocalBinaryRows,
     "multiclass": LocalMulticlassRows,
     "regression": LocalRegressionRows,
@@ -53,7 +47,7 @@ LOCAL: dict[str, Any] = {
     "gamma": partial(LocalGapRows, **GAMMA),
     "gap": partial(LocalGapRows, **LOG_COSH),
 }
-SIMPLEST: dict[str, Any] = {
+SIMPLEST = {
     "binary": SimplestBinaryRows,
     "multiclass": SimplestMulticlassRows,
     "regression": SimplestRegressionRows,
@@ -63,24 +57,24 @@ SIMPLEST: dict[str, Any] = {
 }
 
 
-def on_one_thread(task: str, codes: Any, target: Any, **settings: Any) -> Any:
+def on_one_thread(task, codes, target, **settings):
     return LOCAL[task](codes, target, n_threads=1, **settings)
 
 
-def on_many_threads(task: str, codes: Any, target: Any, **settings: Any) -> Any:
+def on_many_threads(task, codes, target, **settings):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "_ROWS_PER_THREAD", 1)
         return LOCAL[task](codes, target, n_threads=5, **settings)
 
 
-def on_dask(task: str, codes: Any, target: Any, **settings: Any) -> Any:
+def on_dask(task, codes, target, **settings):
     """Cut the rows into three partitions, one of them often empty."""
     dask = pytest.importorskip("dask")
     from interpret_dp.backends.dask.parts import Part, joined, table_facts
     from interpret_dp.backends.dask.rows import DaskRows
     from interpret_dp.backends.dask.scheduling import current_workers
 
-    def some(rows: slice) -> Any:
+    def some(rows):
         own = {k: v[rows] if k in ("weights", "offsets") else v for k, v in settings.items()}
         return LOCAL[task]([c[rows] for c in codes], target[rows], n_threads=1, **own)
 
@@ -92,7 +86,7 @@ def on_dask(task: str, codes: Any, target: Any, **settings: Any) -> Any:
     with dask.config.set(scheduler="synchronous"):
         workers = current_workers(1)
 
-    def two_threads(_: int, *some_parts: Part) -> Any:
+    def two_threads(_, *some_parts):
         return joined(2, *some_parts)
 
     handles = workers.each("test", Part, parts)
@@ -100,12 +94,12 @@ def on_dask(task: str, codes: Any, target: Any, **settings: Any) -> Any:
     return DaskRows(workers, two, form)
 
 
-def on_dask_that_forgets(task: str, codes: Any, target: Any, **settings: Any) -> Any:
+def on_dask_that_forgets(task, codes, target, **settings):
     """Lose the scores of some partition after every answer, as when a worker is killed."""
     rows = on_dask(task, codes, target, **settings)
     ask = rows._ask
 
-    def ask_and_forget(*arguments: Any) -> Any:
+    def ask_and_forget(*arguments):
         answer = ask(*arguments)
         lost = len(rows._commands) % len(rows._parts)
         part = pickle.loads(pickle.dumps(rows._parts[lost].value))
@@ -118,7 +112,7 @@ def on_dask_that_forgets(task: str, codes: Any, target: Any, **settings: Any) ->
     return rows
 
 
-BACKENDS: dict[str, Backend] = {
+BACKENDS = {
     "local": on_one_thread,
     "local, threads": on_many_threads,
     "dask": on_dask,
@@ -129,7 +123,7 @@ MOSTLY_SLOW = [
     name if name == "local" else pytest.param(name, marks=pytest.mark.slow) for name in BACKENDS
 ]
 TASKS = list(LOCAL)
-BOUNDS: dict[str, Any] = {
+BOUNDS = {
     "binary": {},
     "multiclass": {"n_classes": N_CLASSES},
     "regression": {"lower": -3.0, "upper": 5.0, "clip": 2.0},
@@ -141,7 +135,7 @@ CLIPS = (1.0, 1.7, 40.0)
 
 
 @pytest.fixture(autouse=True)
-def _one_pair_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _one_pair_at_once(request, monkeypatch):
     """Let the backend of many threads look at pairs one by one: no bit changes."""
     if "threads" in request.node.name:
         monkeypatch.setattr(local, "_PAIRS_AT_ONCE", 1)
@@ -150,12 +144,12 @@ def _one_pair_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 N_SCORES = {task: N_CLASSES if task == "multiclass" else 1 for task in TASKS}
 
 
-def has_numbers(task: str) -> bool:
+def has_numbers(task):
     return task not in ("binary", "multiclass")
 
 
 @st.composite
-def tables(draw: st.DrawFn, task: str) -> tuple[list[int], list[Any], Any, dict[str, Any]]:
+def tables(draw, task):
     """Draw the fine bins of each feature, and codes, target and extras of each row."""
     n_bins = draw(st.lists(st.sampled_from([2, 3, 5, 300]), min_size=1, max_size=3))
     n_rows = draw(st.integers(0, 8))
@@ -174,9 +168,9 @@ def tables(draw: st.DrawFn, task: str) -> tuple[list[int], list[Any], Any, dict[
 
 
 @st.composite
-def extras(draw: st.DrawFn, task: str, n_rows: int) -> dict[str, Any]:
+def extras(draw, task, n_rows):
     """Draw weights and scores to start from, or neither."""
-    found: dict[str, Any] = {}
+    found = {}
     weight = st.sampled_from([0, 1, LATTICE - 1, LATTICE]) | st.integers(0, LATTICE)
     if draw(st.booleans()):
         drawn = draw(st.lists(weight, min_size=n_rows, max_size=n_rows))
@@ -189,7 +183,7 @@ def extras(draw: st.DrawFn, task: str, n_rows: int) -> dict[str, Any]:
     return found
 
 
-def rows_of(table: tuple[list[int], list[Any], Any, dict[str, Any]], rows: slice) -> Any:
+def rows_of(table, rows):
     """Return codes, target and extras of some rows."""
     _, codes, target, found = table
     return [c[rows] for c in codes], target[rows], {k: v[rows] for k, v in found.items()}
@@ -201,7 +195,7 @@ updates_of_any_size = st.sampled_from(
 
 
 @st.composite
-def programs(draw: st.DrawFn, task: str, n_bins: Sequence[int]) -> list[tuple[str, Any]]:
+def programs(draw, task, n_bins):
     """Draw calls in the order in which a trainer makes them."""
     merged = [draw(st.integers(1, width)) for width in n_bins]
     maps = [
@@ -212,7 +206,7 @@ def programs(draw: st.DrawFn, task: str, n_bins: Sequence[int]) -> list[tuple[st
     ]
     width, n_scores = max(merged), N_SCORES[task]
     start = st.sampled_from([0, 1, -LATTICE, 2**40, -(2**40)])
-    calls: list[tuple[str, Any]] = [
+    calls = [
         ("bin_counts", (n_bins,)),
         ("target_sums", ()),
         *([("clip_residuals", (draw(st.sampled_from(CLIPS)),))] if has_numbers(task) else []),
@@ -234,7 +228,7 @@ def programs(draw: st.DrawFn, task: str, n_bins: Sequence[int]) -> list[tuple[st
 
 
 @st.composite
-def calls_of_pairs(draw: st.DrawFn, n_codes: Sequence[int], n_scores: int) -> list[tuple[str, Any]]:
+def calls_of_pairs(draw, n_codes, n_scores):
     """Draw calls that look for pairs and train some, or none if there is one feature alone."""
     pairs = draw(st.permutations([*itertools.permutations(range(len(n_codes)), 2)]))[:2]
     if not pairs:
@@ -261,7 +255,7 @@ def calls_of_pairs(draw: st.DrawFn, n_codes: Sequence[int], n_scores: int) -> li
 
 
 @st.composite
-def vectors(draw: st.DrawFn, n_codes: int) -> Any:
+def vectors(draw, n_codes):
     """Draw a vector of size at most PRODUCT_UNIT for each code."""
     found = np.zeros((n_codes, draw(st.integers(1, 3))), dtype=np.int64)
     for code in range(n_codes):
@@ -270,7 +264,7 @@ def vectors(draw: st.DrawFn, n_codes: int) -> Any:
     return found
 
 
-def answers(rows: Any, calls: Sequence[tuple[str, Any]]) -> list[Any]:
+def answers(rows, calls):
     """Return what was answered; a table of pairs as a list of its cells."""
     found = []
     for name, arguments in calls:
@@ -282,7 +276,7 @@ def answers(rows: Any, calls: Sequence[tuple[str, Any]]) -> list[Any]:
     return found
 
 
-def examples(name: str, at_most: int) -> Any:
+def examples(name, at_most):
     """Return settings: fewer examples for Dask, whose partitions run the local kernels."""
     return settings(max_examples=at_most // (3 if "dask" in name else 1))
 
@@ -290,10 +284,10 @@ def examples(name: str, at_most: int) -> Any:
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", MOSTLY_SLOW)
-def test_every_sum_agrees_with_the_simplest_backend(name: str, task: str) -> None:
+def test_every_sum_agrees_with_the_simplest_backend(name, task):
     @examples(name, 45)
     @given(data=st.data())
-    def check(data: st.DataObject) -> None:
+    def check(data):
         n_bins, codes, target, found = data.draw(tables(task))
         calls = data.draw(programs(task, n_bins))
         simplest = SIMPLEST[task](codes, target, **BOUNDS[task], **found)
@@ -306,7 +300,7 @@ def test_every_sum_agrees_with_the_simplest_backend(name: str, task: str) -> Non
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", MOSTLY_SLOW)
-def test_the_answers_of_a_table_are_the_sum_over_its_rows(name: str, task: str) -> None:
+def test_the_answers_of_a_table_are_the_sum_over_its_rows(name, task):
     """The strongest form of 'a row influences only itself': rows may be fitted one by one.
 
     answers(rows) = answers(row 1) + answers(row 2) + ...
@@ -314,11 +308,11 @@ def test_the_answers_of_a_table_are_the_sum_over_its_rows(name: str, task: str) 
 
     @examples(name, 25)
     @given(data=st.data())
-    def check(data: st.DataObject) -> None:
+    def check(data):
         table = data.draw(tables(task))
         calls = data.draw(programs(task, table[0]))
 
-        def answers_of(rows: slice) -> Any:
+        def answers_of(rows):
             codes, target, found = rows_of(table, rows)
             return answers(BACKENDS[name](task, codes, target, **BOUNDS[task], **found), calls)
 
@@ -330,7 +324,7 @@ def test_the_answers_of_a_table_are_the_sum_over_its_rows(name: str, task: str) 
     check()
 
 
-def add(one: Any, other: Any) -> Any:
+def add(one, other):
     if isinstance(one, int):
         return one + other
     return [add(a, b) for a, b in zip(one, other, strict=True)]
@@ -339,16 +333,16 @@ def add(one: Any, other: Any) -> Any:
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", MOSTLY_SLOW)
-def test_one_row_keeps_to_the_declared_sensitivities(name: str, task: str) -> None:
+def test_one_row_keeps_to_the_declared_sensitivities(name, task):
     @examples(name, 35)
     @given(data=st.data())
-    def check(data: st.DataObject) -> None:
+    def check(data):
         check_one_row(name, task, data)
 
     check()
 
 
-def check_one_row(name: str, task: str, data: st.DataObject) -> None:
+def check_one_row(name, task, data):
     table = data.draw(tables(task).filter(lambda table: len(table[2]) > 0))
     codes, target, found = rows_of(table, slice(0, 1))
     calls = data.draw(programs(task, table[0]))
@@ -376,7 +370,7 @@ def check_one_row(name: str, task: str, data: st.DataObject) -> None:
 ANSWERED = ("bin_counts", "target_sums", "advance", "product_sums", "pair_sums")
 
 
-def check_products(products: Any, vectors_of: Sequence[Any]) -> None:
+def check_products(products, vectors_of):
     ends = np.cumsum([0] + [table.shape[1] for table in vectors_of])
     sizes = [(table**2).sum(axis=1).max() for table in vectors_of]
     for (first, (a, b)), (other, (c, d)) in itertools.combinations(enumerate(pairwise(ends)), 2):
@@ -384,7 +378,7 @@ def check_products(products: Any, vectors_of: Sequence[Any]) -> None:
         assert square <= sizes[first] * sizes[other] * (LATTICE // PRODUCT_UNIT**2) ** 2
 
 
-def declared_norm(square: int) -> int:
+def declared_norm(square):
     """Return the square root of ``square``, in lattice units, rounded up."""
     root = math.isqrt(square * LATTICE**2)
     return root if root**2 == square * LATTICE**2 else root + 1
@@ -392,7 +386,7 @@ def declared_norm(square: int) -> int:
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", BACKENDS)
-def test_scores_saturate_and_never_wrap(name: str, task: str) -> None:
+def test_scores_saturate_and_never_wrap(name, task):
     """A score that is driven up for ever stays up: its residual is that of the largest score."""
     target = np.array([0, 1], dtype=np.int16)
     if has_numbers(task):
@@ -424,11 +418,11 @@ def test_scores_saturate_and_never_wrap(name: str, task: str) -> None:
     assert rows.advance(only, down, only, 1).ravel().tolist() == pytest.approx(low, abs=near)
 
 
-def test_control_the_comparison_sees_a_row_that_moves_another() -> None:
+def test_control_the_comparison_sees_a_row_that_moves_another():
     """A backend that centres scores by their mean fails the sum over rows."""
 
     class Centring(LocalRegressionRows):
-        def advance(self, *arguments: Any) -> Any:
+        def advance(self, *arguments):
             self._scores -= int(self._scores.mean())
             return super().advance(*arguments)
 
@@ -437,7 +431,7 @@ def test_control_the_comparison_sees_a_row_that_moves_another() -> None:
     step = np.array([[[LATTICE], [0]]], dtype=np.int32)
     calls = [("advance", (only, step, only, 2)), ("advance", (only, step, only, 2))]
 
-    def answered(*rows: int) -> Any:
+    def answered(*rows):
         some = list(rows)
         return answers(Centring([codes[some]], target[some], **BOUNDS["regression"]), calls)
 

@@ -1,9 +1,6 @@
 """scikit-learn's own checks of an estimator."""
 
-from __future__ import annotations
-
 import warnings
-from typing import Any
 
 import pytest
 from sklearn.base import is_classifier
@@ -25,7 +22,7 @@ pytestmark = [
 # Epsilon at which the noise is small beside the tables of 10 to 300 rows that the checks fit.
 HIGH_EPSILON = 1_000.0
 # As little training as is enough for the checks that ask for a score.
-QUICK: dict[Any, dict[str, Any]] = {
+QUICK = {
     DPExplainableBoostingClassifier: {"max_rounds": 6},
     DPExplainableBoostingRegressor: {"max_rounds": 6},
     DPLocallyLinearClassifier: {"epochs": 1, "sampling_rate": 1.0, "n_maps": 1},
@@ -37,14 +34,14 @@ VALUES_NEVER_RAISE = {
     "check_estimators_empty_data_messages": (
         "asks for an error for zero rows: how many rows there are is private, so that they give a "
         "constant model"
-    ),
+    )
 }
 # (A classifier refuses floats by their dtype.)
 TARGETS_NEVER_RAISE = {
     "check_supervised_y_no_nan": (
         "asks for an error for missing and infinite targets: one row would show; such rows count "
         "for nothing or are clipped"
-    ),
+    )
 }
 WEIGHTS_ARE_PRIVATE = {
     "check_all_zero_sample_weights_error": (
@@ -68,7 +65,7 @@ LABELS_ARE_NOT_FOUND = dict.fromkeys(
 )
 
 
-def expected_failed_checks(estimator: Any) -> dict[str, str]:
+def expected_failed_checks(estimator):
     expected = dict(VALUES_NEVER_RAISE)
     if has_fit_parameter(estimator, "sample_weight"):
         expected |= WEIGHTS_ARE_PRIVATE
@@ -83,17 +80,17 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     [kind(epsilon=HIGH_EPSILON, **quick) for kind, quick in QUICK.items()],
     expected_failed_checks=expected_failed_checks,
 )
-def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", QUICK)
-def test_at_the_default_budget_nothing_fails_or_is_skipped_but_what_is_expected(kind: Any) -> None:
+def test_at_the_default_budget_nothing_fails_or_is_skipped_but_what_is_expected(kind):
     with warnings.catch_warnings(action="ignore"):
         results = check_estimator(kind(**QUICK[kind]), on_fail=None, on_skip=None)
 
-    def of(status: str) -> set[str]:
+    def of(status):
         return {result["check_name"] for result in results if result["status"] == status}
 
     assert of("failed") <= set(expected_failed_checks(kind()))

@@ -3,14 +3,10 @@
 ``python -m tests.contract.test_dtypes`` writes the tables of docs/dtypes.md.
 """
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,11 +34,11 @@ ONES = [1, 2] * 40
 TEXTS = [str(one) for one in ONES]
 
 
-def arrow(cells: list[Any], dtype: Any) -> pd.Series[Any]:
+def arrow(cells, dtype):
     return pd.Series(cells, dtype=pd.ArrowDtype(dtype))
 
 
-DTYPES: dict[str, Callable[[], Any]] = {
+DTYPES = {
     **{
         f"pandas {dtype}": lambda dtype=dtype: pd.Series(ONES, dtype=dtype)
         for dtype in ("int64", "uint8", "Int64", "float64", "float32", "Float64")
@@ -106,7 +102,7 @@ TARGETS = {
 }
 
 
-def frame_of(column: Any) -> Any:
+def frame_of(column):
     """Return a table of one column in the column's own library."""
     if isinstance(column, pl.Series):
         return pl.DataFrame({"a": column})
@@ -119,7 +115,7 @@ def frame_of(column: Any) -> Any:
     return pd.DataFrame({"a": column})
 
 
-def small_fit(X: Any, y: Any, schema: Schema, estimator: Any = Regressor, rounds: int = 2) -> Any:
+def small_fit(X, y, schema, estimator=Regressor, rounds=2):
     """Fit with next to no noise; return the model, or None if it was refused for nothing."""
     before = LEDGER.head
     model = estimator(epsilon=1e4, delta=1e-6, max_rounds=rounds, schema=schema, ledger=LEDGER)
@@ -134,13 +130,13 @@ def small_fit(X: Any, y: Any, schema: Schema, estimator: Any = Regressor, rounds
 
 
 @cache
-def fit_of_plain_cells(declared: str) -> Any:
+def fit_of_plain_cells(declared):
     spec = FEATURES[declared]
     schema = Schema({} if spec is None else {"a": spec}, target=Continuous(0, 3))
     return small_fit(frame_of(TEXTS if "text" in declared else ONES), np.array(ONES), schema)
 
 
-def as_feature(dtype: str, declared: str) -> str:
+def as_feature(dtype, declared):
     """Return what becomes of a feature of the dtype, and check what is predicted from it."""
     X, spec = frame_of(DTYPES[dtype]()), FEATURES[declared]
     schema = Schema({} if spec is None else {"a": spec}, target=Continuous(0, 3))
@@ -167,7 +163,7 @@ def as_feature(dtype: str, declared: str) -> str:
     return repr(released) if spec is None else "read"
 
 
-def as_target(dtype: str, declared: str) -> str:
+def as_target(dtype, declared):
     """Return what becomes of a target of the dtype."""
     spec = TARGETS[declared]
     schema = Schema({"a": Continuous(0, 3)}, target=spec)
@@ -181,19 +177,19 @@ def as_target(dtype: str, declared: str) -> str:
     return repr(model.schema_.target) if spec is None else "read"
 
 
-def by_library(dtypes: list[str]) -> str:
+def by_library(dtypes):
     """Return names of dtypes with that of their library written once."""
-    libraries: dict[str, list[str]] = {}
+    libraries = {}
     for dtype in dtypes:
         library, _, name = dtype.partition(" ")
         libraries.setdefault(library, []).append(name)
     return "; ".join(f"{library} {', '.join(names)}" for library, names in libraries.items())
 
 
-def table(role: str) -> str:
+def table(role):
     """Return what becomes of each dtype as Markdown; those that are treated alike share a row."""
     declared, outcome = ROLES[role]
-    rows: dict[tuple[str, ...], list[str]] = {}
+    rows = {}
     for dtype in DTYPES:
         rows.setdefault(tuple(outcome(dtype, one) for one in declared), []).append(dtype)
     cells = [("dtype", *declared), *((by_library(names), *found) for found, names in rows.items())]
@@ -201,20 +197,17 @@ def table(role: str) -> str:
     return "\n".join([lines[0], "|---" * len(cells[0]) + "|", *lines[1:]])
 
 
-ROLES: dict[str, tuple[Mapping[str, Any], Callable[[str, str], str]]] = {
-    "feature": (FEATURES, as_feature),
-    "target": (TARGETS, as_target),
-}
+ROLES = {"feature": (FEATURES, as_feature), "target": (TARGETS, as_target)}
 
 
 @pytest.mark.lengthy
 @pytest.mark.filterwarnings("ignore:Nearly all rows:interpret_dp.DeclarationWarning")
 @pytest.mark.parametrize("role", ROLES)
-def test_each_dtype_is_read_or_refused_as_the_page_says(role: str) -> None:
+def test_each_dtype_is_read_or_refused_as_the_page_says(role):
     assert table(role) in PAGE.read_text(encoding="utf-8")
 
 
-def _write_page() -> None:
+def _write_page():
     text = PAGE.read_text(encoding="utf-8")
     for role in ROLES:
         start, end = f"<!-- {role} -->\n\n", "\n\n<!-- end -->"

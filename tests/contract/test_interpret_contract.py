@@ -4,15 +4,12 @@ Written for this package after the behaviour that interpret's tests check: fits 
 tables, finite scores, JSON round trips, valid explanations, names that an extension may have.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import inspect
 import io
 import json
 import warnings
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,11 +39,11 @@ X = rows(60)
 
 
 @pytest.fixture(params=["classification", "regression"])
-def model(request: pytest.FixtureRequest) -> Any:
+def model(request):
     return load_model(FILES / f"{request.param}.json")
 
 
-def check_explanation(explanation: Any) -> None:
+def check_explanation(explanation):
     """Check what interpret's providers and dashboards rely on."""
     assert explanation.explanation_type in ("global", "local")
     assert explanation.name
@@ -94,21 +91,15 @@ def test_explanations_are_what_the_host_expects(model):
 # ------------------------------------------------------------------------------- extension
 
 
-@pytest.mark.parametrize(
-    ("key", "is_valid", "explainers"),
-    [
-        (
-            extension.GLASSBOX_EXTENSION_KEY,
-            extension._is_valid_glassbox_explainer,
-            [DPExplainableBoostingClassifier, DPExplainableBoostingRegressor],
-        ),
-        (
-            extension.BLACKBOX_EXTENSION_KEY,
-            extension._is_valid_blackbox_explainer,
-            [DPLimeTabular, DPShapTabular],
-        ),
-    ],
-)
+GLASSBOXES = [DPExplainableBoostingClassifier, DPExplainableBoostingRegressor]
+BLACKBOXES = [DPLimeTabular, DPShapTabular]
+EXPLAINERS_OF_KEYS = [
+    (extension.GLASSBOX_EXTENSION_KEY, extension._is_valid_glassbox_explainer, GLASSBOXES),
+    (extension.BLACKBOX_EXTENSION_KEY, extension._is_valid_blackbox_explainer, BLACKBOXES),
+]
+
+
+@pytest.mark.parametrize(("key", "is_valid", "explainers"), EXPLAINERS_OF_KEYS)
 def test_interpret_finds_the_explainers_and_warns_of_nothing(key, is_valid, explainers):
     """It warns where one fails or is not valid; in a process of its own: tests/packaging."""
     if "DPLimeTabular" not in importlib.metadata.entry_points().names:
@@ -132,7 +123,7 @@ def test_what_lime_tabular_explains_is_explained():
     ("own", "theirs"), [(DPLimeTabular, LimeTabular), (DPShapTabular, ShapKernel)]
 )
 def test_the_explainers_take_arguments_where_those_of_interpret_take_them(own, theirs, method):
-    def positional(kind: Any) -> list[str]:
+    def positional(kind):
         parameters = inspect.signature(getattr(kind, method)).parameters.values()
         return [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
 
@@ -170,7 +161,7 @@ def test_explanations_of_a_black_box_are_what_the_host_expects(explained):
 # ------------------------------------------------------------------------------------ JSON
 
 
-def read_back(model: Any, reader: type[Any]) -> Any:
+def read_back(model, reader):
     file = io.StringIO()
     model.to_json(file)
     return reader()._from_json(io.StringIO(file.getvalue()))

@@ -1,12 +1,7 @@
 """Cross-validation, searches, routing, tags and diagrams: scikit-learn's own machinery."""
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -36,17 +31,17 @@ SCHEMA = Schema(default=Continuous(-3, 3), target=Categorical([0, 1]))
 
 
 @pytest.fixture(scope="module")
-def rows() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
     return X, (X[:, 0] > 0).astype(int)
 
 
 @pytest.fixture
-def ledger_for(tmp_path: Path) -> Callable[[int], PrivacyLedger]:
+def ledger_for(tmp_path):
     """Return what opens a ledger file whose budget covers a number of fits and no more."""
 
-    def create(n_fits: int) -> PrivacyLedger:
+    def create(n_fits):
         ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
         mu = mu_of_budget(EPSILON, DELTA) * np.sqrt(n_fits)
         ledger.create_budget("survey", epsilon_of_mu(mu, DELTA) * (1 + 1e-6), DELTA, delta_x=0.0)
@@ -55,20 +50,14 @@ def ledger_for(tmp_path: Path) -> Callable[[int], PrivacyLedger]:
     return create
 
 
-def model(ledger: Any, **parameters: Any) -> DPExplainableBoostingClassifier:
+def model(ledger, **parameters):
+    budget = {"epsilon": EPSILON, "delta": DELTA, "ledger": ledger, "dataset": "survey"}
     return DPExplainableBoostingClassifier(
-        schema=SCHEMA,
-        epsilon=EPSILON,
-        delta=DELTA,
-        max_rounds=1,
-        n_jobs=1,
-        ledger=ledger,
-        dataset="survey",
-        **parameters,
+        schema=SCHEMA, max_rounds=1, n_jobs=1, **budget, **parameters
     )
 
 
-def check_charged(ledger: PrivacyLedger, n_fits: int) -> None:
+def check_charged(ledger, n_fits):
     """Check that ``n_fits`` fits were charged in full, once each, and no more."""
     assert ledger.report("survey")["state"].tolist() == ["committed"] * n_fits
     expected = mu_of_budget(EPSILON, DELTA) * np.sqrt(n_fits)
@@ -78,9 +67,7 @@ def check_charged(ledger: PrivacyLedger, n_fits: int) -> None:
 
 
 @pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.thorough)])
-def test_by_default_refused_fits_have_no_score(
-    rows: Any, ledger_for: Any, n_jobs: int | None
-) -> None:
+def test_by_default_refused_fits_have_no_score(rows, ledger_for, n_jobs):
     ledger = ledger_for(3)
     with pytest.warns(
         FitFailedWarning, match="BudgetExceededError: The budget of data set"
@@ -91,7 +78,7 @@ def test_by_default_refused_fits_have_no_score(
     check_charged(ledger, 3)
 
 
-def test_a_search_charges_every_candidate_and_the_last_fit(rows: Any, ledger_for: Any) -> None:
+def test_a_search_charges_every_candidate_and_the_last_fit(rows, ledger_for):
     ledger = ledger_for(5)
     search = GridSearchCV(model(ledger), {"max_bins": [4, 8]}, cv=2, error_score="raise")
     with pytest.warns(PrivacyWarning, match="GridSearchCV learns") as caught:
@@ -105,7 +92,7 @@ def test_a_search_charges_every_candidate_and_the_last_fit(rows: Any, ledger_for
     assert search.predict(rows[0]).shape == (200,)
 
 
-def test_a_search_whose_last_fit_is_not_covered_has_no_model(rows: Any, ledger_for: Any) -> None:
+def test_a_search_whose_last_fit_is_not_covered_has_no_model(rows, ledger_for):
     ledger = ledger_for(4)
     search = GridSearchCV(model(ledger), {"max_bins": [4, 8]}, cv=2)
     with pytest.warns(PrivacyWarning), pytest.raises(BudgetExceededError, match="'survey'"):
@@ -115,7 +102,7 @@ def test_a_search_whose_last_fit_is_not_covered_has_no_model(rows: Any, ledger_f
     check_charged(ledger, 4)
 
 
-def test_a_search_over_epsilon_charges_what_each_asks_for(rows: Any) -> None:
+def test_a_search_over_epsilon_charges_what_each_asks_for(rows):
     ledger = PrivacyLedger.in_memory()
     GridSearchCV(model(ledger), {"epsilon": [0.25, 0.75]}, cv=2, refit=False).fit(*rows)
     charged = ledger.report("survey")["asked_epsilon"].tolist()
@@ -133,13 +120,13 @@ HIGH_EPSILON = 1_000.0
 
 
 @pytest.fixture
-def routing() -> Any:
+def routing():
     with config_context(enable_metadata_routing=True):
         yield
 
 
 @pytest.fixture(scope="module")
-def visits() -> tuple[Any, Any, Any, Any]:
+def visits():
     """Return X, y, weights that hide the second class, and the person of each row."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_PEOPLE * VISITS, 2))
@@ -148,23 +135,23 @@ def visits() -> tuple[Any, Any, Any, Any]:
     return X, y, 1.0 - y, people
 
 
-def weighted_model(**parameters: Any) -> DPExplainableBoostingClassifier:
+def weighted_model(**parameters):
     settings = {"schema": SCHEMA} | parameters
     return DPExplainableBoostingClassifier(
         epsilon=HIGH_EPSILON, max_rounds=2, privacy_weight_max=1.0, **settings
     )
 
 
-def used(fitted: Any) -> float:
+def used(fitted):
     return float(fitted.bag_weights_[0])
 
 
-def hides_second_class(fitted: Any, X: Any) -> bool:
+def hides_second_class(fitted, X):
     return bool(fitted.predict_proba(X)[:, 1].max() < 0.2)
 
 
 @pytest.mark.usefixtures("routing")
-def test_the_plain_fit_is_the_control(visits: Any) -> None:
+def test_the_plain_fit_is_the_control(visits):
     X, y, weights, people = visits
     assert used(weighted_model().fit(X, y)) == pytest.approx(len(X), abs=1)
     assert not hides_second_class(weighted_model().fit(X, y), X)
@@ -173,7 +160,7 @@ def test_the_plain_fit_is_the_control(visits: Any) -> None:
 
 
 @pytest.mark.usefixtures("routing")
-def test_a_search_routes_to_every_fit_and_the_last(visits: Any) -> None:
+def test_a_search_routes_to_every_fit_and_the_last(visits):
     X, y, weights, people = visits
     ledger = PrivacyLedger.in_memory()
     people_schema = dataclasses.replace(SCHEMA, unit=PrivacyUnit("person"))
@@ -194,7 +181,7 @@ def test_a_search_routes_to_every_fit_and_the_last(visits: Any) -> None:
 
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("routed", [True, False], ids=["by request", "by the step's name"])
-def test_a_pipeline_routes_to_the_model(routed: bool, visits: Any) -> None:
+def test_a_pipeline_routes_to_the_model(routed, visits):
     X, y, weights, people = visits
     steps = [("log", FunctionTransformer(np.tanh)), ("model", weighted_model())]
     if routed:
@@ -208,7 +195,7 @@ def test_a_pipeline_routes_to_the_model(routed: bool, visits: Any) -> None:
 
 
 @pytest.mark.usefixtures("routing")
-def test_what_nobody_asked_for_is_refused_before_anything_is_spent(visits: Any) -> None:
+def test_what_nobody_asked_for_is_refused_before_anything_is_spent(visits):
     X, y, _, people = visits
     ledger = PrivacyLedger.in_memory()
     silent = weighted_model(ledger=ledger, dataset="visits")
@@ -221,7 +208,7 @@ def test_what_nobody_asked_for_is_refused_before_anything_is_spent(visits: Any) 
 
 
 @pytest.mark.parametrize("kind", [DPExplainableBoostingClassifier, DPExplainableBoostingRegressor])
-def test_tags_say_what_the_model_can_read(kind: Any) -> None:
+def test_tags_say_what_the_model_can_read(kind):
     tags = get_tags(kind())
     assert f"DPExplainableBoosting{tags.estimator_type.title()}" == kind.__name__
     inputs = tags.input_tags
@@ -231,9 +218,7 @@ def test_tags_say_what_the_model_can_read(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["ledger there", "ledger gone"])
-def test_diagrams_of_pipelines_show_the_model(
-    gone: bool, rows: Any, ledger_for: Any, tmp_path: Path
-) -> None:
+def test_diagrams_of_pipelines_show_the_model(gone, rows, ledger_for, tmp_path):
     """scikit-learn's diagram reads every fitted attribute, those that read the ledger included.
 
     Where the ledger is gone, a new file would say that nothing was spent: none is written.

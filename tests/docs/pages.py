@@ -1,21 +1,19 @@
 """Reads what the pages of the documentation show as code and as tables."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _CELL = re.compile(r"(?<!\\)\|")
 
 
-def python_blocks(page: Path) -> Iterator[tuple[int, str]]:
+def python_blocks(page):
     """Yield line and source of each block of Python of a page."""
     text = page.read_text(encoding="utf-8")
     for match in _BLOCK.finditer(text):
         yield text.count("\n", 0, match.start()) + 2, match.group(1)
 
 
-def table_below(page: Path, heading: str) -> list[list[str]]:
+def table_below(page, heading):
     """Return the cells of the first table below a heading, without its head.
 
     Raises
@@ -25,7 +23,7 @@ def table_below(page: Path, heading: str) -> list[list[str]]:
     """
     text = "\n" + page.read_text(encoding="utf-8")
     _, found, below = text.partition(f"\n{heading}\n")
-    rows: list[list[str]] = []
+    rows = []
     for line in below.splitlines() if found else ():
         if line.startswith("|"):
             rows.append([cell.strip() for cell in _CELL.split(line)[1:-1]])

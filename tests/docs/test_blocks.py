@@ -114,12 +114,11 @@ def shown(monkeypatch, tmp_path):
     return explanations
 
 
+RUN_PAGES = [pytest.param(page, marks=[pytest.mark.slow] * (page.name in SLOW)) for page in RUN]
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, marks=[pytest.mark.slow] * (page.name in SLOW)) for page in RUN],
-    ids=lambda page: page.name,
-)
+@pytest.mark.parametrize("page", RUN_PAGES, ids=lambda page: page.name)
 def test_blocks_run_as_they_are_printed(page, shown):
     blocks = blocks_of(page)
     run(page, blocks, GIVEN.get(page.name, dict)())

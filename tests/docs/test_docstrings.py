@@ -2,14 +2,13 @@
 
 import doctest
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 import interpret_dp
 from interpret_dp import accounting, audit, datasets, editor, explanation, ledger, released
+from tests.processes import ROOT
 
-ROOT = Path(__file__).parents[2]
 # What is only caught, or would take long to make.
 WITHOUT = {
     interpret_dp: {"BackendError", "PrivacyWarning", "ReleaseError"}

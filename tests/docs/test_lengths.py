@@ -2,14 +2,13 @@
 
 import math
 import re
-from pathlib import Path
 
 import pytest
 
 from interpret_dp.accounting import detection_power, epsilon_of_mu, mu_of_budget
 from tests.docs.pages import table_below
+from tests.processes import ROOT
 
-ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 RECORDS = sorted(DOCS.glob("decisions/*.md"))

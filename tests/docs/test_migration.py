@@ -182,27 +182,27 @@ def fits(*table, **parameters):
     return lambda package: fitted_by(package, *table, **parameters)
 
 
-@pytest.mark.parametrize(
-    ("act", "said"),
-    [
-        (fits(scipy.sparse.csr_matrix(ROWS)), "must be dense"),
-        (predicts(scipy.sparse.csr_matrix(ROWS)), "must be dense"),
-        (fits(FRAME.astype(pd.SparseDtype(float))), "sparse.to_dense"),
-        (fits({"a": ROWS[:, 0], "b": ROWS[:, 1]}), "X is of type builtins.dict"),
-        (lambda package: fitted_by(package, (row for row in ROWS)), "X is of type builtins.gen"),
-        (predicts(ROWS[0]), "Expected 2D array"),
-        (fits(FRAME, feature_names=["p", "q"]), "matched by name"),
-        (predicts(FRAME), "matched by name"),
-        (predicts(FRAME.rename(columns={"a": "q"}), FRAME), "matched by name"),
-        (fits(feature_types=["quantile", [0.0, 0.5]]), "found privately|made privately"),
-        (fits(feature_types=["continuous", 8]), "feature_types of column"),
-        (fits(privacy_bounds={0: (-1, 1), 1: (-1, 1), "z": (0, 1)}), "has the key 'z'"),
-        (fits(FRAME, exclude="a"), "it must be a list"),
-        (fits(exclude=[0, 1]), "leaves no feature"),
-        (fits(ROWS, LABELS, None, None, np.zeros(300)), "labels are not declared"),
-        (fits(ROWS, LABELS, np.ones((300, 1))), "must be 1D array"),
-    ],
-)
+TAKEN_BY_INTERPRET = [
+    (fits(scipy.sparse.csr_matrix(ROWS)), "must be dense"),
+    (predicts(scipy.sparse.csr_matrix(ROWS)), "must be dense"),
+    (fits(FRAME.astype(pd.SparseDtype(float))), "sparse.to_dense"),
+    (fits({"a": ROWS[:, 0], "b": ROWS[:, 1]}), "X is of type builtins.dict"),
+    (lambda package: fitted_by(package, (row for row in ROWS)), "X is of type builtins.gen"),
+    (predicts(ROWS[0]), "Expected 2D array"),
+    (fits(FRAME, feature_names=["p", "q"]), "matched by name"),
+    (predicts(FRAME), "matched by name"),
+    (predicts(FRAME.rename(columns={"a": "q"}), FRAME), "matched by name"),
+    (fits(feature_types=["quantile", [0.0, 0.5]]), "found privately|made privately"),
+    (fits(feature_types=["continuous", 8]), "feature_types of column"),
+    (fits(privacy_bounds={0: (-1, 1), 1: (-1, 1), "z": (0, 1)}), "has the key 'z'"),
+    (fits(FRAME, exclude="a"), "it must be a list"),
+    (fits(exclude=[0, 1]), "leaves no feature"),
+    (fits(ROWS, LABELS, None, None, np.zeros(300)), "labels are not declared"),
+    (fits(ROWS, LABELS, np.ones((300, 1))), "must be 1D array"),
+]
+
+
+@pytest.mark.parametrize(("act", "said"), TAKEN_BY_INTERPRET)
 def test_what_interpret_takes_and_we_refuse(act, said):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -211,15 +211,15 @@ def test_what_interpret_takes_and_we_refuse(act, said):
         act(interpret_dp)
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        (ROWS, np.where(np.arange(300) == 7, None, LABELS)),
-        (ROWS, LABELS, np.where(np.arange(300) == 7, np.nan, 1.0)),
-        (ROWS, LABELS, np.where(np.arange(300) == 7, -1.0, 1.0)),
-        (ROWS, LABELS, np.zeros(300)),
-    ],
-)
+REFUSED_BY_INTERPRET = [
+    (ROWS, np.where(np.arange(300) == 7, None, LABELS)),
+    (ROWS, LABELS, np.where(np.arange(300) == 7, np.nan, 1.0)),
+    (ROWS, LABELS, np.where(np.arange(300) == 7, -1.0, 1.0)),
+    (ROWS, LABELS, np.zeros(300)),
+]
+
+
+@pytest.mark.parametrize("table", REFUSED_BY_INTERPRET)
 def test_what_interpret_refuses_and_would_tell_of_a_row(table):
     with pytest.raises(ValueError, match=r"missing|negative|zero"):
         fitted_by(interpret.privacy, *table)

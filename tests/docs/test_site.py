@@ -1,14 +1,11 @@
 """The site is built without a warning, which a broken link is, and works without a network."""
 
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.processes import ROOT, output_of
+
 # Pages of each kind: landing, concept, formulas, class, notebook, wide tables.
 OPENED = (
     "docs/index",
@@ -26,15 +23,8 @@ def site(tmp_path_factory):
     if find_spec("sphinx") is None:
         pytest.skip("the extra `docs` is not installed")
     folder = tmp_path_factory.mktemp("site") / "html"
-    command = [sys.executable, "-m", "sphinx", "-b", "html", "-c", "docs", "-n", "-W"]
-    done = subprocess.run(
-        [*command, "--keep-going", "--quiet", ".", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    options = ("-b", "html", "-c", "docs", "-n", "-W", "--keep-going", "--quiet")
+    output_of("-m", "sphinx", *options, ".", folder, timeout=None)
     return folder
 
 
@@ -122,20 +112,20 @@ def test_the_search_works_from_a_file(site, browser_page):
 # Controls
 
 
+LOADED_FROM_ELSEWHERE = [
+    '<script src="https://cdn.example.org/a.js"></script>',
+    '<script src="//cdn.example.org/a.js"></script>',
+    '<link rel="stylesheet" href="https://cdn.example.org/a.css">',
+    '<img src="http://example.org/a.png">',
+    "<style>body { background: url(https://example.org/a.png) }</style>",
+    '<script>import("https://example.org/a.js")</script>',
+    '<script src="gone.js"></script>',
+]
+
+
 @pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.parametrize(
-    "markup",
-    [
-        '<script src="https://cdn.example.org/a.js"></script>',
-        '<script src="//cdn.example.org/a.js"></script>',
-        '<link rel="stylesheet" href="https://cdn.example.org/a.css">',
-        '<img src="http://example.org/a.png">',
-        "<style>body { background: url(https://example.org/a.png) }</style>",
-        '<script>import("https://example.org/a.js")</script>',
-        '<script src="gone.js"></script>',
-    ],
-)
+@pytest.mark.parametrize("markup", LOADED_FROM_ELSEWHERE)
 def test_what_is_loaded_from_elsewhere_is_found(markup, browser, tmp_path):
     problems, path = [], tmp_path / "page.html"
     linked = '<link rel="next" href="https://example.org/"><a href="https://example.org/">there</a>'

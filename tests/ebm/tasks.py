@@ -1,9 +1,5 @@
 """Rows of two features and a target of each task, and models of them."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -17,14 +13,14 @@ from interpret_dp import (
 )
 
 FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}
-TARGETS: dict[str, Any] = {
+TARGETS = {
     "binary": Categorical(["no", "yes"]),
     "multiclass": Categorical(["high", "low", "mid"]),
     "regression": Continuous(0, 10),
 }
 
 
-def table(task: str, n_rows: int = 4000, seed: int = 3) -> tuple[pd.DataFrame, Any]:
+def table(task, n_rows=4000, seed=3):
     """Return features, and a target that depends on both."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({"x": rng.uniform(size=n_rows), "g": rng.choice(["a", "b"], n_rows)})
@@ -36,13 +32,17 @@ def table(task: str, n_rows: int = 4000, seed: int = 3) -> tuple[pd.DataFrame, A
     return X, np.select([score < 1, score > 2], ["low", "high"], "mid")
 
 
-def model_of(task: str, **parameters: Any) -> Any:
+def model_of(task, **parameters):
     """Return an unfitted model, which is charged to a ledger of its own."""
-    kind = (
-        DPExplainableBoostingRegressor if task == "regression" else DPExplainableBoostingClassifier
-    )
     settings = {
         **{"schema": Schema(FEATURES, target=TARGETS[task]), "epsilon": 20.0, "n_jobs": 1},
         **{"ledger": PrivacyLedger.in_memory(), "dataset": "d"},
     }
-    return kind(**settings | parameters)
+    return machine(**settings | parameters)
+
+
+def machine(schema, **parameters):
+    """Return an unfitted model of what a schema declares as the target."""
+    is_number = isinstance(schema.target, Continuous)
+    kind = DPExplainableBoostingRegressor if is_number else DPExplainableBoostingClassifier
+    return kind(schema=schema, **parameters)

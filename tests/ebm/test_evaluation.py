@@ -140,15 +140,15 @@ def test_control_a_cell_that_depends_on_other_rows(monkeypatch):
     assert {violation.kind for violation in report.violations} == {"sensitivity"}
 
 
-@pytest.mark.parametrize(
-    ("features", "target", "message"),
-    [
-        (FEATURES, "multiclass", "they must be the same"),
-        ({"z": Continuous(0, 1)}, "binary", r"has column 'z', but models\['one'\] has not"),
-        # The model itself would warn of it, of private rows, once they are paid for.
-        ({"x": Categorical(["0"])}, "binary", "'x' has a dtype of floats"),
-    ],
-)
+SECOND_MODELS = [
+    (FEATURES, "multiclass", "they must be the same"),
+    ({"z": Continuous(0, 1)}, "binary", r"has column 'z', but models\['one'\] has not"),
+    # The model itself would warn of it, of private rows, once they are paid for.
+    ({"x": Categorical(["0"])}, "binary", "'x' has a dtype of floats"),
+]
+
+
+@pytest.mark.parametrize(("features", "target", "message"), SECOND_MODELS)
 def test_a_second_model_that_cannot_read_the_rows_is_refused_before_the_charge(
     features, target, message, models
 ):

@@ -7,16 +7,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyWarning,
-    Schema,
-)
+from interpret_dp import Categorical, Continuous, PrivacyWarning, Schema
 from interpret_dp.ebm import training
 from interpret_dp.schema.encode import encode_features
+from tests.ebm.tasks import machine
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{PrivacyWarning.__module__}.PrivacyWarning")
 
@@ -69,13 +63,11 @@ def array(n_rows):
 
 def bytes_per_row(rows, schema=CLASSES, **settings):
     """Return how much the peak of a fit grows with a row; what does not grow cancels out."""
-    is_classifier = isinstance(schema.target, Categorical)
-    kind = DPExplainableBoostingClassifier if is_classifier else DPExplainableBoostingRegressor
     peaks = []
     for n_rows in SIZES:
         X, y = rows(n_rows), np.arange(n_rows) % 2
         tracemalloc.start()
-        kind(schema=schema, max_rounds=1, random_state=0, **settings).fit(X, y)
+        machine(schema, max_rounds=1, random_state=0, **settings).fit(X, y)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     return float((peaks[2] - peaks[1]) / (SIZES[2] - SIZES[1]))

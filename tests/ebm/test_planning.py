@@ -1,7 +1,5 @@
 """A plan of a fit: what it says, and that it reads no private row and writes to no ledger."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -144,20 +142,20 @@ def test_a_unit_with_more_rows_needs_wider_bands():
     assert unit.unit == "units of the target"
 
 
-@pytest.mark.parametrize(
-    ("changed", "error", "match"),
-    [
-        ({"rate": None}, ValueError, "your own public guess"),
-        ({"rate": 1.5}, ValueError, "rate"),
-        ({"spread": 2.0}, ValueError, "not the other one"),
-        ({"n_rows": []}, ValueError, "one each or more"),
-        ({"epsilon": 0}, ValueError, "epsilon"),
-        ({"limit": 4, "ledger": "sqlite://"}, ValueError, "both given"),
-        ({"ledger": "sqlite:///x.db"}, ValueError, "without dataset="),
-        ({"like": 3, "rate": None}, TypeError, "pair"),
-        ({"schema": Schema({"age": Integer(0, 9)})}, SchemaError, "target"),
-    ],
-)
+UNUSABLE_ARGUMENTS = [
+    ({"rate": None}, ValueError, "your own public guess"),
+    ({"rate": 1.5}, ValueError, "rate"),
+    ({"spread": 2.0}, ValueError, "not the other one"),
+    ({"n_rows": []}, ValueError, "one each or more"),
+    ({"epsilon": 0}, ValueError, "epsilon"),
+    ({"limit": 4, "ledger": "sqlite://"}, ValueError, "both given"),
+    ({"ledger": "sqlite:///x.db"}, ValueError, "without dataset="),
+    ({"like": 3, "rate": None}, TypeError, "pair"),
+    ({"schema": Schema({"age": Integer(0, 9)})}, SchemaError, "target"),
+]
+
+
+@pytest.mark.parametrize(("changed", "error", "match"), UNUSABLE_ARGUMENTS)
 def test_unusable_arguments_are_refused(schema, changed, error, match):
     given = {"schema": schema, "n_rows": 100, "epsilon": 1, "delta": DELTA, "rate": 0.3}
     with pytest.raises(error, match=match):

@@ -61,16 +61,16 @@ def test_a_sweep_takes_out_the_features_that_no_term_has(fitted, cost_cohort):
     np.testing.assert_allclose(model.predict(cost_cohort.X), without(fitted, cost_cohort, {"age"}))
 
 
-@pytest.mark.parametrize(
-    ("features", "said"),
-    [
-        (["agee"], "features has 'agee'; each item must be the name or index"),
-        ([99], "features has 99"),
-        (["age", True], "features has True"),
-        ([True, False], "features has 2 booleans; it must have one for each of the"),
-        ("age", "it must be a list of names or indices"),
-    ],
-)
+NO_FEATURES = [
+    (["agee"], "features has 'agee'; each item must be the name or index"),
+    ([99], "features has 99"),
+    (["age", True], "features has True"),
+    ([True, False], "features has 2 booleans; it must have one for each of the"),
+    ("age", "it must be a list of names or indices"),
+]
+
+
+@pytest.mark.parametrize(("features", "said"), NO_FEATURES)
 def test_what_is_no_feature_is_refused_and_changes_nothing(features, said, fitted):
     model = fitted.copy()
     with pytest.raises((TypeError, ValueError), match=said):

@@ -1,10 +1,7 @@
 """SHAP values of additive models: Shapley's definition by enumeration, and shap's own plots."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -19,7 +16,7 @@ from tests.released.models import build_model
 ROWS = rows(400)
 
 
-def fitted(kind: str) -> Any:
+def fitted(kind):
     """Return a stored model, or one of a single class."""
     if kind == "one class":
         return DPExplainableBoostingClassifier.from_released(build_model(1, ("age", "city")))
@@ -27,7 +24,7 @@ def fitted(kind: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["pairs", "classes", "one class", "regression", "poisson"])
-def test_values_and_base_add_up_to_the_score(kind: str) -> None:
+def test_values_and_base_add_up_to_the_score(kind):
     model = fitted(kind)
     result = model.shap_values(ROWS)
     total = result.base_values + result.values.sum(axis=1)
@@ -38,7 +35,7 @@ def test_values_and_base_add_up_to_the_score(kind: str) -> None:
     assert result.output_names == (["1", "2", "3"] if kind == "classes" else None)
 
 
-def shapley(model: Any, cells: list[Any]) -> np.ndarray:
+def shapley(model, cells):
     """Return Shapley values of a row by all orders of its features, term by term.
 
     Features outside a coalition are those of a reference row, drawn by the released counts of the
@@ -51,11 +48,11 @@ def shapley(model: Any, cells: list[Any]) -> np.ndarray:
         shares = weights / weights.sum()
         bins = subjects if len(features) == 1 else [one.in_pairs for one in subjects]
         for order in itertools.permutations(features):
-            known: dict[int, int] = {}
+            known = {}
             before = None
             for feature in (None, *order):
                 known |= {} if feature is None else {feature: bins[feature].code_of(cells[feature])}
-                value: Any = 0.0
+                value = 0.0
                 for cell in itertools.product(*map(range, shares.shape)):
                     place = tuple(known.get(f, own) for f, own in zip(features, cell, strict=True))
                     value = value + shares[cell] * scores[place]
@@ -66,7 +63,7 @@ def shapley(model: Any, cells: list[Any]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", ["pairs", "classes", "regression"])
-def test_values_are_shapleys_by_enumeration(kind: str) -> None:
+def test_values_are_shapleys_by_enumeration(kind):
     model = fitted(kind)
     result = model.shap_values(ROWS)
     for row in range(0, len(ROWS), 40):
@@ -81,7 +78,7 @@ def test_values_are_shapleys_by_enumeration(kind: str) -> None:
         assert np.abs(changed[:, 2]).max() > 1.5 * np.abs(changed[:, 0]).max()
 
 
-def test_shaps_plots_take_them() -> None:
+def test_shaps_plots_take_them():
     shap = pytest.importorskip("shap")
     plots = pytest.importorskip("matplotlib.pyplot")
     result = fitted("pairs").shap_values(ROWS)
@@ -95,7 +92,7 @@ def test_shaps_plots_take_them() -> None:
     plots.close("all")
 
 
-def test_without_shap_a_plain_object_has_the_same_figures(monkeypatch: Any) -> None:
+def test_without_shap_a_plain_object_has_the_same_figures(monkeypatch):
     model = fitted("pairs")
     expected = model.shap_values(ROWS)
     monkeypatch.setattr(module, "load_shap", Mock(side_effect=ModuleNotFoundError("shap")))

@@ -4,11 +4,9 @@ A seal shows accidents. What a document holds is checked besides: whatever it sa
 with a message of ours, or everything that can be done with it works.
 """
 
-from __future__ import annotations
-
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,7 +27,7 @@ from tests.accounting.test_registry import STATED
 from tests.edges.formats import LINES, memory_ledger
 from tests.golden.kinds import FILES, asked
 
-WRONG: list[Any] = [
+WRONG = [
     *(None, True, "x", "", -1, 0, 0.5, 1e308, -1e308, 1e-320, 2**70, 10**400),
     *([], {}, [[]], [1, 2], ["x"], {"x": 1}, "\ud800", [[1, 2], [3]], float("nan"), float("inf")),
 ]
@@ -57,15 +55,15 @@ class Contents:
     use: Callable[[Any], Any]
     above: int = 0
 
-    def paths(self) -> list[Path_]:
+    def paths(self):
         """Return where each value is; of a list of numbers, the first and the last one."""
         paths = _paths(self.document)
         return [path for path in paths if len(path) > self.above and path[-1] != SEAL]
 
-    def values(self, path: Path_) -> list[Any]:
+    def values(self, path):
         """Return what may stand there instead."""
         old = _at(self.document, path)
-        own: list[Any] = [[old], str(old)]
+        own = [[old], str(old)]
         if isinstance(old, list):
             own += [old + old[:1], old[:-1], old[::-1]]
         elif isinstance(old, dict):
@@ -76,7 +74,7 @@ class Contents:
             own += [-old, old + 0.5, int(old)]
         return [*WRONG, REMOVED, *own]
 
-    def changed(self, path: Path_, value: Any) -> dict[str, Any]:
+    def changed(self, path, value):
         """Return the document with another value there, sealed again."""
         document = copy.deepcopy(self.document)
         parent = _at(document, path[:-1])
@@ -92,10 +90,10 @@ class Contents:
         return document
 
 
-def _paths(value: Any, path: Path_ = ()) -> Iterator[Path_]:
+def _paths(value, path=()):
     yield path
     if isinstance(value, dict):
-        keys: Any = value
+        keys = value
     elif isinstance(value, list):
         are_numbers = not any(isinstance(item, dict | list | str) for item in value)
         keys = sorted({0, len(value) - 1} - {-1}) if are_numbers else range(len(value))
@@ -105,13 +103,13 @@ def _paths(value: Any, path: Path_ = ()) -> Iterator[Path_]:
         yield from _paths(value[key], (*path, key))
 
 
-def _at(document: Any, path: Path_) -> Any:
+def _at(document, path):
     for key in path:
         document = document[key]
     return document
 
 
-def says_the_same(first: Any, second: Any) -> bool:
+def says_the_same(first, second):
     """Whether two documents are equal; True is no number, and files round some figures."""
     if isinstance(first, bool) or isinstance(second, bool):
         return first is second
@@ -129,8 +127,8 @@ def says_the_same(first: Any, second: Any) -> bool:
 # ------------------------------------------------------------------------------- kinds of documents
 
 
-def _through_a_file(read: Callable[[Path], Any]) -> Callable[[Any], Any]:
-    def written_and_read(document: Any) -> Any:
+def _through_a_file(read):
+    def written_and_read(document):
         with TemporaryDirectory() as folder:
             path = Path(folder) / "it.json"
             path.write_text(json.dumps(document), encoding="utf-8")
@@ -139,7 +137,7 @@ def _through_a_file(read: Callable[[Path], Any]) -> Callable[[Any], Any]:
     return written_and_read
 
 
-def _use_model(model: Any, rows: Any) -> Any:
+def _use_model(model, rows):
     answers = [model.predict(rows)]
     if hasattr(model, "predict_proba"):
         answers.append(model.predict_proba(rows))
@@ -160,7 +158,7 @@ def _use_model(model: Any, rows: Any) -> Any:
         return load_model(Path(folder) / "it.json").to_released().to_dict()
 
 
-def _use_background(background: Any) -> Any:
+def _use_background(background):
     numbers = background.sample(5, random_state=0).select_dtypes("number").to_numpy(float)
     assert not np.isinf(numbers).any()
     background.explain_data().data(0)
@@ -168,20 +166,20 @@ def _use_background(background: Any) -> Any:
     return background.to_released().to_dict()
 
 
-def _use_session(session: EditSession) -> Any:
+def _use_session(session):
     session.diff()
     str(session.history)
     session.model.predict(asked("classification"))
     return session.to_dict()
 
 
-def _use_schema(schema: Schema) -> Any:
+def _use_schema(schema):
     schema.to_toml()
     repr(schema)
     return schema.to_dict()
 
 
-def _use_guarantee(guarantee: Guarantee) -> Any:
+def _use_guarantee(guarantee):
     str(guarantee)
     guarantee._repr_html_()
     if guarantee.state != "does not hold":
@@ -189,17 +187,17 @@ def _use_guarantee(guarantee: Guarantee) -> Any:
     return json.loads(json.dumps(guarantee.to_dict()))
 
 
-def _ledger_document() -> dict[str, Any]:
+def _ledger_document():
     entries = memory_ledger().entries()
     rows = [{key: entry[key] for key in Entry.__dataclass_fields__} for entry in entries]
     return {"entries": [row | {"event": row["event"] or ""} for row in rows]}
 
 
-def _read_ledger(document: Any) -> Any:
+def _read_ledger(document):
     """Chain the entries anew, and read them as a database gives them."""
-    entries: list[Entry] = []
+    entries = []
     for row in document["entries"]:
-        fields: dict[str, Any] = dict.fromkeys(Entry.__dataclass_fields__) | row
+        fields = dict.fromkeys(Entry.__dataclass_fields__) | row
         for name in ("event", "context"):
             if isinstance(fields[name], dict):
                 fields[name] = canonical_json(fields[name])
@@ -212,7 +210,7 @@ def _read_ledger(document: Any) -> Any:
 
 
 @cache
-def contents(name: str) -> Contents:
+def contents(name):
     """Return the documents of a kind."""
     if name == "ledger":
         return Contents(_ledger_document(), _read_ledger, lambda accounts: None, above=2)

@@ -1,7 +1,5 @@
 """Every format that is read back: how a file of it is made, and what it says."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,7 +58,7 @@ class Format:
     errors: tuple[type[Exception], ...]
     says_when_changed: bool = True
 
-    def outcome(self, path: Path, content: bytes) -> Any:
+    def outcome(self, path, content):
         """Return what changed content says, or the error that refuses it; other errors pass."""
         path.write_bytes(content)
         try:
@@ -73,45 +71,45 @@ class Format:
 
 
 @cache
-def _edited() -> Any:
+def _edited():
     session = Holder(build_model(3)).edit()
     session.shift("age", 0.25, bins=[2, 3])
     session.commit(HOSTILE)
     return session
 
 
-def _write_additive(path: Path) -> None:
+def _write_additive(path):
     DPExplainableBoostingClassifier.from_released(_edited().released).save(path)
 
 
-def _write_regression(path: Path) -> None:
+def _write_regression(path):
     """Write what the surrogate of a black box is made of as well: a regression a class."""
     DPExplainableBoostingRegressor.from_released(build_model(0)).save(path)
 
 
-def _write_maps(path: Path) -> None:
+def _write_maps(path):
     load_model(FILES / "maps_table.json").save(path)
 
 
-def _write_unsealed(path: Path) -> None:
+def _write_unsealed(path):
     _write_regression(path)
     document = json.loads(path.read_text(encoding="utf-8"))
     del document[SEAL]
     path.write_text(json.dumps(document), encoding="utf-8")
 
 
-def _read_model(path: Path) -> Any:
+def _read_model(path):
     return load_model(path).to_released().digest
 
 
 # ----------------------------------------------------------------------------------- sessions
 
 
-def _write_session(path: Path) -> None:
+def _write_session(path):
     _edited().save(path)
 
 
-def _read_session(path: Path) -> Any:
+def _read_session(path):
     return EditSession.load(path, Holder(_edited().base)).to_dict()
 
 
@@ -129,7 +127,7 @@ SCHEMA = Schema(
 )
 
 
-def _read_schema(path: Path) -> Any:
+def _read_schema(path):
     found = Schema.load(path)
     assert Schema.from_dict(found.to_dict()) == found
     return found
@@ -139,11 +137,11 @@ def _read_schema(path: Path) -> Any:
 
 
 @cache
-def memory_ledger() -> PrivacyLedger:
+def memory_ledger():
     return _filled(PrivacyLedger.in_memory())
 
 
-def _filled(ledger: PrivacyLedger) -> PrivacyLedger:
+def _filled(ledger):
     ledger.create_budget("ward", 3.0, 1e-6, purpose=HOSTILE)
     ledger.commit(reserve(ledger, "ward"))
     ledger.cancel(reserve(ledger, "ward"))
@@ -152,25 +150,25 @@ def _filled(ledger: PrivacyLedger) -> PrivacyLedger:
     return ledger
 
 
-def _write_archive(path: Path) -> None:
+def _write_archive(path):
     memory_ledger().export(path)
 
 
-def _read_archive(path: Path) -> Any:
+def _read_archive(path):
     verify_archive(path, memory_ledger().head)
     return read_archive(path)
 
 
-_HEADS: list[str] = []
+_HEADS = []
 
 
-def _write_ledger(path: Path) -> None:
+def _write_ledger(path):
     head = _filled(PrivacyLedger(f"sqlite:///{path}")).head
     assert head is not None
     _HEADS[:] = [head]
 
 
-def _read_ledger(path: Path) -> Any:
+def _read_ledger(path):
     """Read a ledger as somebody does who kept its head, as each guarantee does."""
     ledger = PrivacyLedger(f"sqlite:///{path}")
     ledger.verify(_HEADS[0])
@@ -191,27 +189,27 @@ LINES = [
 ]
 
 
-def _write_audit(path: Path) -> None:
+def _write_audit(path):
     path.write_text(to_json(LINES), encoding="utf-8")
 
 
-def _read_audit(path: Path) -> Any:
+def _read_audit(path):
     return from_json(path.read_bytes())
 
 
 # --------------------------------------------------------------------- what is written alone
 
 
-def _write_page(path: Path) -> None:
+def _write_page(path):
     model = build_model()
     write_file(path, render_html(model, PrivacySpend(guarantee=model.guarantee)))
 
 
-def _write_for_interpret(path: Path) -> None:
+def _write_for_interpret(path):
     DPExplainableBoostingRegressor.from_released(build_model(0)).to_json(path)
 
 
-def _write_result(path: Path) -> None:
+def _write_result(path):
     with pending_file(str(path), overwrite=True) as pending:
         pending.write_text(HOSTILE * 100, encoding="utf-8")
 
@@ -234,7 +232,7 @@ FORMATS = {
 }
 """Histories of explainers are no format: `DPLimeTabular` refuses pickles and writes no file."""
 
-WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
+WRITERS = {
     **{
         name: (kind.file, kind.write)
         for name, kind in FORMATS.items()

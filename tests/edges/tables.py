@@ -4,14 +4,10 @@ A table is drawn as the kind of each column, a number of rows and a seed: cells 
 so that an example is small and quick to draw.
 """
 
-from __future__ import annotations
-
 import decimal
 import fractions
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +22,6 @@ NAMES = ["a", "b c", "", "é\u0301", "\U0001f600", "<b>'\"&", "a\x00b", "0", "x"
 UNDECLARED = "Zebulon"
 """A level of rows that no schema declares."""
 
-Cells = Callable[[np.random.Generator, int], Any]
 NUMBERS = [0.0, -0.0, 1.0, 2.5, -3e9, 5e-324, 1e308, math.inf, -math.inf, math.nan]
 MIXED = [
     *(None, math.nan, 1, 0, -5, 2.5, True, "a", "1", "", UNDECLARED, 10**400, -(2**63), 2**64 - 1),
@@ -37,16 +32,16 @@ MIXED = [
 TEXTS = ["a", "b", "1", "", "nan", UNDECLARED, "a\x00", "é", "\U0001f600", " a"]
 
 
-def _of(values: list[Any], dtype: Any) -> Cells:
-    def cells(rng: np.random.Generator, n: int) -> Any:
+def _of(values, dtype):
+    def cells(rng, n):
         picked = [values[at] for at in rng.integers(len(values), size=n)]
         return np.array(picked, dtype=dtype)
 
     return cells
 
 
-def _objects(values: list[Any]) -> Cells:
-    def cells(rng: np.random.Generator, n: int) -> Any:
+def _objects(values):
+    def cells(rng, n):
         found = np.empty(n, dtype=object)
         for row, at in enumerate(rng.integers(len(values), size=n)):
             found[row] = values[at]
@@ -55,11 +50,11 @@ def _objects(values: list[Any]) -> Cells:
     return cells
 
 
-def _series(values: list[Any], dtype: Any) -> Cells:
+def _series(values, dtype):
     return lambda rng, n: pd.Series(_objects(values)(rng, n), dtype=dtype)
 
 
-ARRAYS: dict[str, Cells] = {
+ARRAYS = {
     "bool": _of([True, False], bool),
     **{
         kind: _of([0, 1, 2, np.iinfo(kind).max, np.iinfo(kind).min], kind)
@@ -73,7 +68,7 @@ ARRAYS: dict[str, Cells] = {
     "mixed": _objects(MIXED),
     "objects": _objects(["a", "b", None, UNDECLARED]),
 }
-SERIES: dict[str, Cells] = {
+SERIES = {
     "Int64": _series([0, 1, None, 2**62], "Int64"),
     "UInt8": _series([0, 1, None, 255], "UInt8"),
     "Float32": _series([0.0, None, 1.5], "Float32"),
@@ -85,7 +80,7 @@ SERIES: dict[str, Cells] = {
     "arrow text": _series(["a", None, UNDECLARED], pd.ArrowDtype(pa.string())),
     "arrow numbers": _series([1, None, 3], pd.ArrowDtype(pa.int16())),
 }
-REFUSED: dict[str, Cells] = {
+REFUSED = {
     "complex": _of([1j, 2.0], "complex128"),
     "bytes": _of([b"a", b"b"], "S4"),
     "datetime": _of([0, 10**18], "datetime64[ns]"),
@@ -94,7 +89,7 @@ REFUSED: dict[str, Cells] = {
     "period": lambda rng, n: pd.Series(pd.period_range("2020", periods=n, freq="D")),
     "interval": lambda rng, n: pd.Series(pd.interval_range(0, n)),
 }
-KINDS: dict[str, Cells] = ARRAYS | SERIES | REFUSED
+KINDS = ARRAYS | SERIES | REFUSED
 PLAIN = [*ARRAYS, *SERIES]
 
 LEVELS = ["a", "b", "01", 1, 2, 2.5, False, "", "nan", "é", "(undeclared)", 2**52]
@@ -105,7 +100,7 @@ BOUNDS = [
 
 
 @st.composite
-def specs(draw: st.DrawFn) -> Continuous | Categorical:
+def specs(draw):
     """Return a valid declaration, or draw again."""
     if draw(st.booleans()):
         scale = draw(st.sampled_from(["linear", "log"]))
@@ -133,22 +128,22 @@ class Drawn:
     n_rows: int
     seed: int
 
-    def columns(self) -> list[Any]:
+    def columns(self):
         rng = np.random.default_rng(self.seed)
         return [KINDS[kind](rng, self.n_rows) for kind in self.kinds]
 
-    def table(self) -> Any:
+    def table(self):
         """Return the table; TypeError or ValueError if the container cannot hold it."""
         return CONTAINERS[self.container](self.names, self.columns())
 
 
-def _frame(names: list[str], columns: list[Any]) -> Any:
+def _frame(names, columns):
     frame = pd.concat([pd.Series(column) for column in columns], axis=1)
     frame.columns = pd.Index(names, dtype=object)
     return frame
 
 
-def _cells(columns: list[Any]) -> Any:
+def _cells(columns):
     found = np.empty((len(columns[0]), len(columns)), dtype=object)
     for at, column in enumerate(columns):
         for row, cell in enumerate(column):
@@ -156,20 +151,20 @@ def _cells(columns: list[Any]) -> Any:
     return found
 
 
-def _same_dtype(names: list[str], columns: list[Any]) -> Any:
+def _same_dtype(names, columns):
     return np.column_stack([np.asarray(columns[0])] * len(columns))
 
 
-def _polars(names: list[str], columns: list[Any]) -> Any:
+def _polars(names, columns):
     named = zip(names, columns, strict=True)
     return pl.DataFrame([pl.Series(name, list(cells), strict=False) for name, cells in named])
 
 
-def _arrow(names: list[str], columns: list[Any]) -> Any:
+def _arrow(names, columns):
     return pa.table([pa.array(column, from_pandas=True) for column in columns], names=names)
 
 
-CONTAINERS: dict[str, Callable[[list[str], list[Any]], Any]] = {
+CONTAINERS = {
     "frame": _frame,
     "array of objects": lambda names, columns: _cells(columns),
     "array": _same_dtype,
@@ -184,7 +179,7 @@ CONTAINERS: dict[str, Callable[[list[str], list[Any]], Any]] = {
 
 
 @st.composite
-def drawn_tables(draw: st.DrawFn, kinds: list[str] | None = None, max_rows: int = 9) -> Drawn:
+def drawn_tables(draw, kinds=None, max_rows=9):
     n_columns = draw(st.integers(1, 4))
     names = draw(
         st.lists(st.sampled_from(NAMES), min_size=n_columns, max_size=n_columns, unique=True)
@@ -199,7 +194,7 @@ def drawn_tables(draw: st.DrawFn, kinds: list[str] | None = None, max_rows: int 
     )
 
 
-def declared(draw: Any, table: Drawn, target: Continuous | Categorical) -> Schema:
+def declared(draw, table, target):
     """Return a schema of all columns of a table, or of some with a default for the others."""
     features = {name: draw(specs()) for name in table.names}
     default = draw(st.none() | specs())

@@ -1,11 +1,8 @@
 """Whatever a document says, it is refused by a message of ours, or works."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +11,7 @@ from hypothesis import strategies as st
 
 from interpret_dp._documents import SEAL
 from interpret_dp.exceptions import LedgerError
-from tests.edges.contents import NAMES, Path_, contents, says_the_same
+from tests.edges.contents import NAMES, contents, says_the_same
 
 # What Python and NumPy say where nobody checked.
 BARE = re.compile(
@@ -27,7 +24,7 @@ BARE = re.compile(
 DEFAULTS = {"scale", "ordered", "max_rows", "features", "scope", "delta"}
 
 
-def outcome(name: str, path: Path_, value: Any) -> str:
+def outcome(name, path, value):
     """Return "refused" or "works"; or what went wrong, with the place and the value."""
     kind, fault = contents(name), ""
     document = kind.changed(path, value)
@@ -57,14 +54,14 @@ def outcome(name: str, path: Path_, value: Any) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_documents_work_as_they_are(name: str) -> None:
+def test_documents_work_as_they_are(name):
     kind = contents(name)
     kind.use(kind.read(kind.document))
 
 
 @settings(max_examples=250, deadline=None)
 @given(data=st.data())
-def test_a_wrong_value_is_refused_or_works(data: st.DataObject) -> None:
+def test_a_wrong_value_is_refused_or_works(data):
     name = data.draw(st.sampled_from(NAMES), label="kind")
     path = data.draw(st.sampled_from(contents(name).paths()), label="path")
     value = data.draw(st.sampled_from(contents(name).values(path)), label="value")
@@ -73,7 +70,7 @@ def test_a_wrong_value_is_refused_or_works(data: st.DataObject) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_every_wrong_value_is_refused_or_works(name: str) -> None:
+def test_every_wrong_value_is_refused_or_works(name):
     kind = contents(name)
     found = Counter(
         outcome(name, path, value) for path in kind.paths() for value in kind.values(path)

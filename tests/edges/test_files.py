@@ -4,12 +4,9 @@ Exhaustive over the bytes of small files, drawn by Hypothesis for the ledger's p
 load, newer ones are refused, and no file raises anything but the errors of its format.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,7 +14,7 @@ from hypothesis import strategies as st
 
 from interpret_dp import load_model
 from interpret_dp._documents import SEAL, replaced_file, sealed
-from tests.edges.formats import FORMATS, JSON_WITH_SEAL, SCHEMA, WRITERS, Format
+from tests.edges.formats import FORMATS, JSON_WITH_SEAL, SCHEMA, WRITERS
 
 MENDS = (
     *("estore", "Give another path", "Correct it", "must", "needs", "Export", "llowed", "Rename"),
@@ -28,7 +25,7 @@ MENDS = (
 class Written:
     """A file of one format, what it says, and a second path for changed copies."""
 
-    def __init__(self, kind: Format, folder: Path) -> None:
+    def __init__(self, kind, folder):
         self.kind = kind
         self.path = folder / kind.file
         kind.write(self.path)
@@ -37,7 +34,7 @@ class Written:
         self.copy = folder / "changed" / kind.file
         self.copy.parent.mkdir()
 
-    def is_refused(self, content: bytes) -> bool:
+    def is_refused(self, content):
         """Whether changed content is refused; if not, it says the same, or may say other things."""
         for left in self.copy.parent.iterdir():
             left.unlink()
@@ -51,12 +48,12 @@ class Written:
 
 
 @pytest.fixture(scope="module", params=FORMATS)
-def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
+def written(request, tmp_path_factory):
     return Written(FORMATS[request.param], tmp_path_factory.mktemp("edges"))
 
 
 @pytest.mark.thorough
-def test_a_changed_byte_is_an_error_or_changes_nothing(written: Written) -> None:
+def test_a_changed_byte_is_an_error_or_changes_nothing(written):
     """At every place of a file, or 500 of them; the ledger's pages have a test of their own."""
     if written.kind.file.endswith(".db"):
         pytest.skip("a file of pages, most of them empty: see the next test")
@@ -73,16 +70,14 @@ def test_a_changed_byte_is_an_error_or_changes_nothing(written: Written) -> None
 
 
 @pytest.fixture(scope="module")
-def ledger_file(tmp_path_factory: pytest.TempPathFactory) -> Written:
+def ledger_file(tmp_path_factory):
     return Written(FORMATS["ledger"], tmp_path_factory.mktemp("ledger"))
 
 
 @pytest.mark.thorough
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_a_changed_byte_of_a_ledger_is_an_error_or_changes_nothing(
-    ledger_file: Written, data: st.DataObject
-) -> None:
+def test_a_changed_byte_of_a_ledger_is_an_error_or_changes_nothing(ledger_file, data):
     """Among the bytes that hold something: entries, indexes, tables, triggers, pages' heads."""
     used = [place for place, byte in enumerate(ledger_file.whole) if byte]
     changed = bytearray(ledger_file.whole)
@@ -90,7 +85,7 @@ def test_a_changed_byte_of_a_ledger_is_an_error_or_changes_nothing(
     ledger_file.is_refused(bytes(changed))
 
 
-def test_damage_around_the_entries_of_a_ledger_is_an_error(ledger_file: Written) -> None:
+def test_damage_around_the_entries_of_a_ledger_is_an_error(ledger_file):
     """A name in an index, whose entry is whole; a table's name in bytes that are no text."""
     content = ledger_file.whole
     index = content.rindex(b"ward")
@@ -102,9 +97,7 @@ def test_damage_around_the_entries_of_a_ledger_is_an_error(ledger_file: Written)
 @pytest.mark.thorough
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_spoiled_files_raise_the_errors_of_their_format(
-    written: Written, data: st.DataObject
-) -> None:
+def test_spoiled_files_raise_the_errors_of_their_format(written, data):
     """Cut, doubled, moved, and filled with other bytes."""
     whole = written.whole
     at, to = (data.draw(st.integers(0, len(whole))) for _ in range(2))
@@ -132,12 +125,12 @@ AWKWARD = {
 
 
 @pytest.mark.parametrize("how", AWKWARD)
-def test_awkward_files_are_refused(written: Written, how: str) -> None:
+def test_awkward_files_are_refused(written, how):
     assert written.is_refused(AWKWARD[how](written.whole))
     assert not written.is_refused(written.whole)
 
 
-def test_a_folder_and_no_file_are_said(written: Written, tmp_path: Path) -> None:
+def test_a_folder_and_no_file_are_said(written, tmp_path):
     if written.kind.file == "l.db":
         pytest.skip("a ledger that is not there is begun: tests/ledger/test_store.py")
     with pytest.raises(FileNotFoundError):
@@ -149,7 +142,7 @@ def test_a_folder_and_no_file_are_said(written: Written, tmp_path: Path) -> None
 
 @pytest.mark.filterwarnings("ignore:JSON formats are in beta")
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_full_disk_leaves_the_old_file(name: str, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_old_file(name, tmp_path):
     """The second writing stops after 50 bytes, as where a disk is full."""
     resource = pytest.importorskip("resource")
     file, write = WRITERS[name]
@@ -168,7 +161,7 @@ def test_a_full_disk_leaves_the_old_file(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="rights, links and pipes are others there")
-def test_rights_links_pipes_and_messages_stay_what_they_are(tmp_path: Path) -> None:
+def test_rights_links_pipes_and_messages_stay_what_they_are(tmp_path):
     path, link = tmp_path / "s.json", tmp_path / "link.json"
     SCHEMA.save(path)
     path.chmod(0o640)
@@ -204,17 +197,17 @@ def test_rights_links_pipes_and_messages_stay_what_they_are(tmp_path: Path) -> N
 
 
 @pytest.fixture(params=JSON_WITH_SEAL)
-def document(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Format, Path, dict[str, Any]]:
+def document(request, tmp_path):
     kind = FORMATS[request.param]
     kind.write(tmp_path / kind.file)
     return kind, tmp_path / kind.file, json.loads((tmp_path / kind.file).read_text())
 
 
-def _rewrite(path: Path, content: dict[str, Any]) -> None:
+def _rewrite(path, content):
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
-def test_layout_and_a_seal_that_is_not_there_change_nothing(document: Any) -> None:
+def test_layout_and_a_seal_that_is_not_there_change_nothing(document):
     """Older files have no seal."""
     kind, path, content = document
     says = kind.read(path)
@@ -227,7 +220,7 @@ def test_layout_and_a_seal_that_is_not_there_change_nothing(document: Any) -> No
         assert kind.read(path) == says
 
 
-def test_other_seals_versions_and_keys_are_refused(document: Any) -> None:
+def test_other_seals_versions_and_keys_are_refused(document):
     """Unknown keys too, or a seal whose own name was changed would not be missed."""
     kind, path, content = document
     plain = {key: value for key, value in content.items() if key != SEAL}
@@ -246,14 +239,14 @@ def test_other_seals_versions_and_keys_are_refused(document: Any) -> None:
             kind.read(path)
 
 
-def test_a_seal_is_no_signature(document: Any) -> None:
+def test_a_seal_is_no_signature(document):
     """Who changes a file and seals it again is not noticed; the pages say so."""
     kind, path, content = document
     del content[SEAL]
     says = kind.read(path)
     texts = {"session": ("edits", 0, "who"), "audit": ("attacks", 0, "subject")}
     place = next((p for n, p in texts.items() if FORMATS[n] is kind), ("guarantee", "mechanism"))
-    part: Any = content
+    part = content
     for step in place[:-1]:
         part = part[step]
     part[place[-1]] = "somebody else"
@@ -264,11 +257,11 @@ def test_a_seal_is_no_signature(document: Any) -> None:
     assert kind.read(path) != says
 
 
-def test_what_a_file_holds_is_never_run(tmp_path: Path) -> None:
+def test_what_a_file_holds_is_never_run(tmp_path):
     """A pickle that would make a folder when it is read."""
 
     class Harmful:
-        def __reduce__(self) -> tuple[Any, ...]:
+        def __reduce__(self):
             return Path.mkdir, (tmp_path / "made",)
 
     import pickle

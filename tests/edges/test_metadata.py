@@ -4,11 +4,6 @@ Lists of categories, widths, units, names of axes and the like: whatever they ar
 published, and what is refused is refused in the same words. docs/dtypes.md lists what is public.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -27,20 +22,20 @@ HALVES = [place / 2 for place in range(N_ROWS)]
 TEXTS = np.array(ROWS, dtype=object).astype(str)
 
 
-def with_texts(column: Any) -> pd.DataFrame:
+def with_texts(column):
     return frame().assign(b=column)
 
 
-def with_numbers(column: Any) -> pd.DataFrame:
+def with_numbers(column):
     return frame().assign(a=column)
 
 
-def dictionary(levels: list[str], codes: list[int], kind: Any, ordered: bool) -> Any:
+def dictionary(levels, codes, kind, ordered):
     column = pa.DictionaryArray.from_arrays(pa.array(codes, kind), levels, ordered=ordered)
     return pa.table({"a": COLUMNS["a"], "b": column})
 
 
-def described() -> list[Any]:
+def described():
     """Return frames that differ in what pandas keeps beside cells."""
     notes, axes, flags = frame(), frame(), frame().set_flags(allows_duplicate_labels=False)
     notes.attrs["source"] = "ward 7"
@@ -49,7 +44,7 @@ def described() -> list[Any]:
     return [frame(), notes, axes, flags]
 
 
-VARIANTS: dict[str, Callable[[], list[Any]]] = {
+VARIANTS = {
     "categories": lambda: [
         with_texts(pd.Categorical(COLUMNS["b"], levels))
         for levels in (["x", "y"], ["y", "x"], ["ward 7", "y", "x"])
@@ -89,7 +84,7 @@ VARIANTS: dict[str, Callable[[], list[Any]]] = {
 @pytest.mark.parametrize("given", [{}, {"schema": None}], ids=["declared", "undeclared"])
 @pytest.mark.parametrize("name", ["binary", "background"])
 @pytest.mark.parametrize("kind", VARIANTS)
-def test_what_is_beside_the_cells_does_not_show(name: str, given: Any, kind: str) -> None:
+def test_what_is_beside_the_cells_does_not_show(name, given, kind):
     first, *others = (outcome(name, X, **given) for X in VARIANTS[kind]())
     assert all(other == first for other in others)
     # The control.
@@ -97,7 +92,7 @@ def test_what_is_beside_the_cells_does_not_show(name: str, given: Any, kind: str
 
 
 @pytest.mark.parametrize("kind", [kind for kind in VARIANTS if kind.startswith(("w", "d"))])
-def test_a_black_box_is_tried_on_the_same_row(kind: str) -> None:
+def test_a_black_box_is_tried_on_the_same_row(kind):
     """Its numbers are in the middle of declared bounds, which a narrow type may not hold."""
     specs = FEATURES | {"a": Continuous(0, 1e6)}
     rows = [example_row(X, specs) for X in VARIANTS[kind]()]
@@ -105,7 +100,7 @@ def test_a_black_box_is_tried_on_the_same_row(kind: str) -> None:
     assert {float(row.iloc[0, 0]) for row in frames} == {5e5}
 
 
-REFUSED: dict[str, list[Any]] = {
+REFUSED = {
     "bytes": [np.dtype("S1"), np.dtype("S9")],
     "records": [np.dtype([("x", "i4")]), np.dtype([(("ward 7", "y"), "i4")])],
     "Arrow bytes": [pa.binary(1), pa.binary(9)],
@@ -122,7 +117,7 @@ REFUSED: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_refusals_do_not_show_it(kind: str) -> None:
+def test_refusals_do_not_show_it(kind):
     messages = set()
     for dtype in REFUSED[kind]:
         with pytest.raises(SchemaError, match="has dtype") as caught:
@@ -131,7 +126,7 @@ def test_refusals_do_not_show_it(kind: str) -> None:
     assert len(messages) == 1
 
 
-def test_edges_of_undeclared_intervals_are_not_released() -> None:
+def test_edges_of_undeclared_intervals_are_not_released():
     """A type of intervals is refused (docs/dtypes.md); among objects they are no levels."""
     cells = pd.qcut(pd.Series(HALVES), 3).astype(object)
     assert count_occurring(cells.to_numpy()) == {}

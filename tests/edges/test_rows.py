@@ -4,11 +4,7 @@ Neither its length nor its type may decide whether a table is read, what is said
 other rows become.
 """
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,8 +16,8 @@ from interpret_dp.schema.lists import whole_rows
 from tests.contract.explainers.registry import EXPLAINERS, ONE_EACH, Lime, names
 from tests.contract.explainers.tables import COLUMNS, TARGET, frame, published
 
-ROWS: list[Any] = [list(row) for row in zip(*COLUMNS.values(), strict=True)]
-EMPTY: list[Any] = [None, None]
+ROWS = [list(row) for row in zip(*COLUMNS.values(), strict=True)]
+EMPTY = [None, None]
 ADDED = 23
 """Where the odd row stands. Rows 0 and 1 are also the queries of black boxes."""
 
@@ -29,14 +25,14 @@ ADDED = 23
 class Broken:
     """A row that cannot be read."""
 
-    def __len__(self) -> int:
+    def __len__(self):
         return 2
 
-    def __iter__(self) -> Any:
+    def __iter__(self):
         raise ValueError("of its own")
 
 
-ODD: dict[str, Any] = {
+ODD = {
     "short": [0.5],
     "long": [0.5, "x", 1, 1],
     "no cell": [],
@@ -54,22 +50,22 @@ ODD: dict[str, Any] = {
 }
 
 
-def objects(entries: Sequence[Any]) -> Any:
+def objects(entries):
     """Return a one-dimensional array, as NumPy makes it of rows that differ in length."""
     return np.fromiter(entries, dtype=object, count=len(entries))
 
 
-CONTAINERS: dict[str, Callable[[Sequence[Any]], Any]] = {
+CONTAINERS = {
     "list": list,
     "objects": objects,
 }
 
 
-def with_row(row: Any, rows: Sequence[Any] = ROWS) -> list[Any]:
+def with_row(row, rows=ROWS):
     return [*rows[:ADDED], row, *rows[ADDED + 1 :]]
 
 
-def outcome(name: str, X: Any, y: Any = TARGET, **given: Any) -> Any:
+def outcome(name, X, y=TARGET, **given):
     """Return what is published with frozen noise, and every warning."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -80,7 +76,7 @@ def outcome(name: str, X: Any, y: Any = TARGET, **given: Any) -> Any:
 @pytest.mark.thorough
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("name", names(only=(*ONE_EACH, "lime")))
-def test_a_row_of_another_form_is_an_empty_row(name: str, container: str) -> None:
+def test_a_row_of_another_form_is_an_empty_row(name, container):
     if container == "objects" and isinstance(EXPLAINERS[name], Lime):
         pytest.skip("its queries, which are public, are no such array")
     make = CONTAINERS[container]
@@ -91,18 +87,18 @@ def test_a_row_of_another_form_is_an_empty_row(name: str, container: str) -> Non
     assert outcome(name, list(ROWS)) != expected
 
 
-NAMELESS: dict[str, Any] = {"feature_names": None, "schema": None}
+NAMELESS = {"feature_names": None, "schema": None}
 
 
 @pytest.mark.parametrize("name", names(only=("binary", "regression", "background", "maps")))
-def test_without_names_most_rows_say_how_many_columns_there_are(name: str) -> None:
+def test_without_names_most_rows_say_how_many_columns_there_are(name):
     expected = outcome(name, with_row(EMPTY), **NAMELESS)
     for kind, row in ODD.items():
         assert outcome(name, with_row(row), **NAMELESS) == expected, kind
 
 
 @pytest.mark.parametrize("name", names("interactive", only=ONE_EACH))
-def test_names_say_how_many_columns_there_are(name: str) -> None:
+def test_names_say_how_many_columns_there_are(name):
     """Whatever the rows are: in a list of one row, or of none, nothing else says so."""
     expected = outcome(name, [EMPTY], TARGET[:1])
     for row in (*ODD.values(), [0.5, "x", 1]):
@@ -110,7 +106,7 @@ def test_names_say_how_many_columns_there_are(name: str) -> None:
     assert outcome(name, [], TARGET[:0]) == outcome(name, frame().iloc[:0], TARGET[:0])
 
 
-CELLS: dict[str, Any] = ODD | {"set": {1}, "complex": 1j, "interval": pd.Interval(0, 1)}
+CELLS = ODD | {"set": {1}, "complex": 1j, "interval": pd.Interval(0, 1)}
 CELLS.pop("short")  # its only element is what the entry says
 
 
@@ -129,15 +125,13 @@ CELLS.pop("short")  # its only element is what the entry says
         ("background", "unit", (), 1),
     ],
 )
-def test_an_entry_of_another_form_is_a_missing_one(
-    name: str, role: str, missing: Any, usual: Any
-) -> None:
+def test_an_entry_of_another_form_is_a_missing_one(name, role, missing, usual):
     entries = [*range(len(ROWS))] if role == "unit" else [usual] * len(ROWS)
     # These say something of whose the row is, and a number is one.
     said = ("text", "None", "masked", "number") if role == "unit" else ("number",)
 
-    def found(make: Callable[[Sequence[Any]], Any], cell: Any) -> Any:
-        given: Mapping[str, Any] = {role: make(with_row(cell, entries))}
+    def found(make, cell):
+        given = {role: make(with_row(cell, entries))}
         return outcome(name, frame(), **given)
 
     for make in (list, objects):
@@ -147,7 +141,7 @@ def test_an_entry_of_another_form_is_a_missing_one(
             assert found(make, CELLS[kind]) == expected, (make, kind)
 
 
-def test_rows_to_predict_must_have_the_columns() -> None:
+def test_rows_to_predict_must_have_the_columns():
     """They are nobody's secret: a mistake is an error, as in scikit-learn."""
     for rows, message in (
         ([[1], [1, 2]], "length"),
@@ -162,8 +156,6 @@ def test_rows_to_predict_must_have_the_columns() -> None:
 @pytest.mark.parametrize(
     ("rows", "width"), [([[1], [1, 2]], 2), ([[1], [2], [1, 2]], 1), ([[]], 0), ([None, [1]], 1)]
 )
-def test_the_larger_of_two_lengths_counts_if_they_are_equally_frequent(
-    rows: list[Any], width: int
-) -> None:
+def test_the_larger_of_two_lengths_counts_if_they_are_equally_frequent(rows, width):
     assert {len(row) for row in whole_rows(rows)} == {width}
     assert whole_rows(whole_rows(rows)) == whole_rows(rows)

@@ -4,10 +4,6 @@ What a table holds never makes a request fail; its form may, with an error of ou
 is wrong and what to do, and that leaves the ledger as it was.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,13 +19,13 @@ from tests.contract.explainers.registry import (
     check_error,
     new_ledger,
 )
-from tests.edges.tables import KINDS, PLAIN, Drawn, declared, drawn_tables, specs
+from tests.edges.tables import KINDS, PLAIN, declared, drawn_tables, specs
 
 # What a user is told about preprocessing, undeclared columns and shapes.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def _table(drawn: Drawn) -> Any:
+def _table(drawn):
     """Return the table; what its container cannot hold is no example."""
     try:
         return drawn.table()
@@ -37,19 +33,19 @@ def _table(drawn: Drawn) -> Any:
         assume(False)
 
 
-def _named(drawn: Drawn, X: Any) -> dict[str, Any]:
+def _named(drawn, X):
     has_names = hasattr(X, "columns") or hasattr(X, "column_names")
     return {} if has_names else {"feature_names": drawn.names}
 
 
 @pytest.mark.hypothesis
 @pytest.mark.thorough
-def test_any_table_is_fitted_or_refused(name: str) -> None:
-    results: list[Any] = []
+def test_any_table_is_fitted_or_refused(name):
+    results = []
 
     @settings(max_examples=15 if name in ("binary", "regression", "background") else 8)
     @given(st.data())
-    def check(data: st.DataObject) -> None:
+    def check(data):
         kinds = data.draw(st.sampled_from([PLAIN, PLAIN, None]))
         drawn = data.draw(drawn_tables(kinds))
         X = _table(drawn)
@@ -72,12 +68,12 @@ def test_any_table_is_fitted_or_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ["binary", "regression", "metrics"])
 @settings(max_examples=10)
 @given(data=st.data())
-def test_weights_scores_and_people_of_any_kind(name: str, data: st.DataObject) -> None:
+def test_weights_scores_and_people_of_any_kind(name, data):
     """Columns that belong to rows: fit, or refuse their form."""
     n_rows = data.draw(st.integers(0, 6))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
 
-    def column() -> Any:
+    def column():
         return KINDS[data.draw(st.sampled_from([*KINDS]))](rng, n_rows)
 
     frame = pd.DataFrame({"a": rng.uniform(size=n_rows)})
@@ -96,10 +92,10 @@ ANYTHING = NOTHING | st.integers() | st.floats() | st.text(max_size=4) | st.bool
 @pytest.mark.thorough
 @settings(max_examples=80)
 @given(st.data())
-def test_declarations_are_taken_or_refused(data: st.DataObject) -> None:
+def test_declarations_are_taken_or_refused(data):
     kind = data.draw(st.sampled_from(["continuous", "categorical", "unit", "schema"]))
 
-    def declare() -> Any:
+    def declare():
         if kind == "continuous":
             scale = data.draw(st.just("log") | ANYTHING)
             return Continuous(data.draw(ANYTHING), data.draw(ANYTHING), scale=scale)

@@ -3,12 +3,9 @@
 Wide tables and many levels are among them: 300 columns, 300 levels.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 import sys
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,7 +37,7 @@ from tests.edges.tables import UNDECLARED
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 SMALLEST = 5e-324
-VALUES: dict[str, list[Any]] = {
+VALUES = {
     "NaN": [math.nan],
     "infinities": [math.inf, -math.inf],
     "-0.0": [-0.0, 0.0],
@@ -55,12 +52,12 @@ VALUES: dict[str, list[Any]] = {
 SCHEMA = {"a": Continuous(0, 1), "b": Categorical([0, 1, "x"])}
 
 
-def _frame(cells: list[Any], n_rows: int) -> pd.DataFrame:
+def _frame(cells, n_rows):
     b = pd.Series([0, 1] * n_rows, dtype=object)[:n_rows]
     return pd.DataFrame({"a": _repeated(cells, n_rows), "b": b})
 
 
-def _repeated(cells: list[Any], n_rows: int) -> pd.Series[Any]:
+def _repeated(cells, n_rows):
     return pd.Series((cells * n_rows)[:n_rows], dtype=object)
 
 
@@ -70,7 +67,7 @@ WITHOUT_TARGET = "interactive", "surrogate", "background"
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("is_declared", [True, False])
-def test_no_value_of_a_cell_is_an_error(name: str, is_declared: bool) -> None:
+def test_no_value_of_a_cell_is_an_error(name, is_declared):
     """Each kind in a column of numbers and in one of levels, and in a target of its own."""
     if not is_declared and name in NEED_A_SCHEMA:
         pytest.skip("these need a schema")
@@ -96,7 +93,7 @@ def test_no_value_of_a_cell_is_an_error(name: str, is_declared: bool) -> None:
 
 
 @pytest.mark.parametrize("n_rows", [0, 1])
-def test_zero_rows_and_one_row(name: str, n_rows: int) -> None:
+def test_zero_rows_and_one_row(name, n_rows):
     """Fits publish noise; what cannot be explained without rows says so before it is charged."""
     schema = Schema(SCHEMA, target=EXPLAINERS[name].target)
     for declared in (schema, None):
@@ -107,7 +104,7 @@ def test_zero_rows_and_one_row(name: str, n_rows: int) -> None:
             break
 
 
-def test_one_class_that_is_found_is_a_constant_model() -> None:
+def test_one_class_that_is_found_is_a_constant_model():
     """Declaring one class alone is refused: tests/contract/explainers/test_charging.py."""
     model = DPExplainableBoostingClassifier(
         schema=Schema(SCHEMA), ledger=PrivacyLedger.in_memory(), dataset="d", epsilon=20.0
@@ -115,15 +112,15 @@ def test_one_class_that_is_found_is_a_constant_model() -> None:
     assert model.predict(_frame([0.1], 2)).tolist() == ["only"] * 2
 
 
-@pytest.mark.parametrize(
-    "bounds",
-    [
-        *((0, 1), (SMALLEST, 3 * SMALLEST), (0, 1e-320), (-1e-300, 0), (5, 5), (0, 1.7e308)),
-        *((-8e307, 8e307), (1e300, math.nextafter(1e300, 2e300)), (-1e-310, 1e308)),
-    ],
-)
+AXIS_BOUNDS = [
+    *((0, 1), (SMALLEST, 3 * SMALLEST), (0, 1e-320), (-1e-300, 0), (5, 5), (0, 1.7e308)),
+    *((-8e307, 8e307), (1e300, math.nextafter(1e300, 2e300)), (-1e-310, 1e308)),
+]
+
+
+@pytest.mark.parametrize("bounds", AXIS_BOUNDS)
 @pytest.mark.parametrize("scale", ["linear", "log", "symlog"])
-def test_axes_of_any_bounds_have_ticks(bounds: tuple[float, float], scale: str) -> None:
+def test_axes_of_any_bounds_have_ticks(bounds, scale):
     spec = Continuous(*bounds, scale=scale)
     ticks = FeatureAxis(spec).ticks()
     assert 1 <= len(ticks) <= 12
@@ -136,7 +133,7 @@ def test_axes_of_any_bounds_have_ticks(bounds: tuple[float, float], scale: str) 
 
 
 @pytest.mark.parametrize("y", [[math.nan, 1.0], [math.inf, 1.0], ["x", 1.0], [None, 1.0]])
-def test_targets_of_explained_rows_must_be_numbers(y: list[Any]) -> None:
+def test_targets_of_explained_rows_must_be_numbers(y):
     model = DPExplainableBoostingRegressor(
         schema=Schema({"a": Continuous(0, 1)}, target=Continuous(0, 1)), max_rounds=1, n_jobs=1
     )
@@ -156,7 +153,7 @@ ACROSS = Schema(default=Continuous(0, 1), target=Categorical([0, 1]))
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", names(only=("binary", "interactive", "maps")))
-def test_wide_tables_are_fitted_explained_and_copied(name: str) -> None:
+def test_wide_tables_are_fitted_explained_and_copied(name):
     cells = np.random.default_rng(0).uniform(size=(40, WIDE))
     X = pd.DataFrame(cells, columns=[f"c{at}" for at in range(WIDE)])
     given = {"feature_names": None} if name in ("interactive") else {}
@@ -166,10 +163,10 @@ def test_wide_tables_are_fitted_explained_and_copied(name: str) -> None:
 
 
 @pytest.mark.thorough
-def test_a_category_of_300_levels_and_a_target_of_100(name: str) -> None:
+def test_a_category_of_300_levels_and_a_target_of_100(name):
     """Private metrics are of the model's own two labels, and numbers have none."""
     levels = [f"level {at}" for at in range(LEVELS)]
-    kinds: dict[str, Any] = {"a": Continuous(0, 1), "b": Categorical([0, 1, *levels])}
+    kinds = {"a": Continuous(0, 1), "b": Categorical([0, 1, *levels])}
     X = _frame([0.5, 0.25], 100).assign(b=[*levels[:50], *levels[-50:]])
     has_labels = name in ("binary", "maps")
     target = Categorical([*range(100)]) if has_labels else EXPLAINERS[name].target
@@ -195,7 +192,7 @@ _FIXED = {"self", "X", "y", "models", "model", "data", "ledger", "dataset", "sch
 _SLOW = {"max_rounds", "steps", "epochs", "n_maps", "sampling_rate", "batch_size", "n_jobs"}
 
 
-def _is_slow(parameter: str, value: Any) -> bool:
+def _is_slow(parameter, value):
     if parameter not in _SLOW:
         return False
     try:
@@ -207,12 +204,12 @@ def _is_slow(parameter: str, value: Any) -> bool:
 @pytest.mark.hypothesis
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", names(only=ONE_EACH))
-def test_any_value_of_a_parameter_is_taken_or_refused(name: str) -> None:
+def test_any_value_of_a_parameter_is_taken_or_refused(name):
     parameters = [p for p in inspect.signature(EXPLAINERS[name].kind).parameters if p not in _FIXED]
 
     @settings(max_examples=15 if name == "maps" else 30)
     @given(st.sampled_from(parameters), ODD)
-    def check(parameter: str, value: Any) -> None:
+    def check(parameter, value):
         given = {"schema": Schema(SCHEMA, target=EXPLAINERS[name].target), parameter: value}
         if not _is_slow(parameter, value):
             X = _frame([at / 7 for at in range(8)], 8).astype({"a": float})

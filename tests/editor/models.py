@@ -1,18 +1,14 @@
 """Released models to edit, and the least that can stand for an estimator."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
 
-from interpret_dp.accounting import Guarantee, mu_of_budget
-from interpret_dp.editor import EditSession
+from interpret_dp import Categorical, Continuous, EditSession
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
-from interpret_dp.schema import Categorical, Continuous, Schema
+from tests.released.models import of_terms
 
-GUARANTEE = Guarantee(epsilon=1.0, delta=1e-5, mu=mu_of_budget(1.0, 1e-5), mechanism="Gaussian")
 AGE_CUTS = np.array([20.0, 25.0, 30.0, 40.0, 55.0, 60.0, 78.0])
 DOSE_CUTS = np.array([0.5, 2.0, 10.0, 50.0])
 
@@ -23,16 +19,16 @@ class Holder:
 
     released: AdditiveModel
 
-    def edit(self, author: str | None = "Ada", *, autosave: bool = True) -> EditSession:
+    def edit(self, author="Ada", *, autosave=True):
         return EditSession(self.released, Holder, author=author, autosave=autosave)
 
 
-def noise_covariance(size: int, rng: np.random.Generator, scale: float = 0.1) -> np.ndarray:
+def noise_covariance(size, rng, scale=0.1):
     root = rng.normal(size=(size, size)) * scale
     return root @ root.T / size
 
 
-def build_model(n_classes: int = 2, seed: int = 0, covariance: bool = True) -> AdditiveModel:
+def build_model(n_classes=2, seed=0, covariance=True):
     """Return terms age (continuous), dose (log scale), grade (ordinal) and city (nominal)."""
     rng = np.random.default_rng(seed)
     features = (
@@ -54,23 +50,11 @@ def build_model(n_classes: int = 2, seed: int = 0, covariance: bool = True) -> A
         if width == 1:
             scores, noise = scores[:, 0], noise[0]
         terms.append(AdditiveTerm(index, scores, weights, noise if covariance else None))
-    target = Categorical(["a", "b", "c"][:n_classes]) if n_classes else Continuous(-100, 100)
-    return AdditiveModel(
-        task="classification" if n_classes else "regression",
-        schema=Schema({feature.name: feature.spec for feature in features}, target=target),
-        features=features,
-        terms=tuple(terms),
-        intercept=rng.normal(size=width),
-        classes=tuple("abc"[:n_classes]) or None,
-        n_rows=100.0,
-        noise_scale_binning=1.0,
-        noise_scale_boosting=0.1,
-        rounds=10,
-        guarantee=GUARANTEE,
-    )
+    figures = {"n_rows": 100.0, "noise_scale_boosting": 0.1, "rounds": 10}
+    return of_terms(features, terms, rng.normal(size=width), "abc"[:n_classes], **figures)
 
 
-def without_rows(model: AdditiveModel, name: str, bins: list[int]) -> AdditiveModel:
+def without_rows(model, name, bins):
     """Return a model whose fit left some bins alone: few rows, no score, no noise."""
     terms = list(model.terms)
     index = model.term_names.index(name)
@@ -82,17 +66,17 @@ def without_rows(model: AdditiveModel, name: str, bins: list[int]) -> AdditiveMo
     return dataclasses.replace(model, terms=tuple(terms))
 
 
-def as_older_version(model: AdditiveModel) -> AdditiveModel:
+def as_older_version(model):
     """Return an edited model as an older version wrote it: without its released curves."""
     terms = [dataclasses.replace(term, released=None, moved=None) for term in model.terms]
     return dataclasses.replace(model, terms=tuple(terms))
 
 
-def session(n_classes: int = 2, seed: int = 0, covariance: bool = True) -> EditSession:
+def session(n_classes=2, seed=0, covariance=True):
     return Holder(build_model(n_classes, seed, covariance)).edit()
 
 
-def mean_score(model: AdditiveModel) -> np.ndarray:
+def mean_score(model):
     """Return the mean score over the released histograms, shape (n_scores,)."""
     total = np.array(model.intercept)
     for term in model.terms:

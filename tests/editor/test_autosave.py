@@ -1,7 +1,5 @@
 """Edits on disk as they are made, and their way into the next session."""
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import json
@@ -138,15 +136,15 @@ def test_autosave_can_be_switched_off(folder, tmp_path, monkeypatch, switch):
         assert opened().autosave
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "is not valid JSON"),
-        (b'{"rows": [1, 2]}', "format"),
-        (b"damaged", "changed after it was written"),
-        (b"foreign", "was made on the model"),
-    ],
-)
+DAMAGED_FILES = [
+    (b"", "is not valid JSON"),
+    (b'{"rows": [1, 2]}', "format"),
+    (b"damaged", "changed after it was written"),
+    (b"foreign", "was made on the model"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), DAMAGED_FILES)
 def test_a_damaged_or_foreign_file_is_refused_and_stays(folder, tmp_path, content, message):
     path = tmp_path / "model.autosave.json"
     made = Holder(build_model(seed=content == b"foreign")).edit()

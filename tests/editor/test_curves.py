@@ -1,7 +1,5 @@
 """The numerical part: each projection against an independent optimum."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

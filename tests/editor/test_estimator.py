@@ -1,7 +1,5 @@
 """Editing a fitted estimator: what it predicts, promises, explains, saves and costs."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 
@@ -170,16 +168,16 @@ def test_edits_after_a_look_at_metrics_say_so_and_no_file_holds_a_row(model, tmp
         assert f"{X['dose'].iloc[0]:.6f}" not in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({}, ValueError, "no public rows. Call session.use_public_rows"),
-        ({"y": list("ac") * 6}, ValueError, "y has 6 values that are no class .*'a'"),
-        ({"X": []}, ValueError, "0"),
-        ({"where": {"age": (40, 60)}}, TypeError, r"such as \{'age': \{'between': \(40, 60\)\}\}"),
-        ({"where": {"age": {"near": 3}}}, TypeError, "one of between, levels and bins"),
-    ],
-)
+WRONG_METRICS = [
+    ({}, ValueError, "no public rows. Call session.use_public_rows"),
+    ({"y": list("ac") * 6}, ValueError, "y has 6 values that are no class .*'a'"),
+    ({"X": []}, ValueError, "0"),
+    ({"where": {"age": (40, 60)}}, TypeError, r"such as \{'age': \{'between': \(40, 60\)\}\}"),
+    ({"where": {"age": {"near": 3}}}, TypeError, "one of between, levels and bins"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), WRONG_METRICS)
 def test_metrics_of_nothing_or_of_what_is_no_row_are_refused(model, arguments, error, message):
     given = {"X": ROWS, "y": list("ab") * 6, "public": True} if arguments else {}
     with pytest.raises(error, match=message):

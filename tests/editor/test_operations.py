@@ -1,7 +1,5 @@
 """The operations on a term, and their refusals."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -22,11 +20,7 @@ from tests.editor.models import Holder, build_model, session
 # Arguments with which each operation works on the term age.
 ARGUMENTS = {
     "make_monotone": {"increasing": True},
-    "make_convex": {},
-    "make_concave": {},
-    "smooth": {},
-    "interpolate": {},
-    "flatten": {},
+    **{kind: {} for kind in ("make_convex", "make_concave", "smooth", "interpolate", "flatten")},
     "align": {"to": "left"},
     "set_scores": {"scores": 0.25},
     "shift": {"by": 0.5},
@@ -198,38 +192,38 @@ def test_variances_are_kept_where_covariances_are_not_needed_for_them():
 # ---------------------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize(
-    ("kind", "term", "arguments", "error", "message"),
-    [
-        ("make_monotone", "height", {}, ValueError, "no term 'height'"),
-        ("make_monotone", 4, {}, ValueError, "numbers 0 to 3"),
-        ("make_monotone", 1.0, {}, TypeError, "name of a term"),
-        ("make_monotone", "age", {"increasing": "up"}, ValueError, "'auto'"),
-        ("make_monotone", "age", {"recentre": 1}, TypeError, "True or False"),
-        ("make_monotone", "age", {"bins": 3}, ValueError, "at least 2 bins"),
-        ("make_monotone", "age", {"bins": [0, 3, 4]}, ValueError, "no place in it"),
-        ("make_monotone", "age", {"bins": slice(None)}, ValueError, "bins 1 to 8"),
-        ("make_monotone", "age", {"direction": "+"}, TypeError, "no argument 'direction'"),
-        ("make_monotone", "age", {"classes": "a"}, ValueError, "more than two classes"),
-        ("make_convex", "grade", {}, ValueError, "distances"),
-        ("make_convex", "age", {"between": (20, 26)}, ValueError, "at least 3 bins"),
-        ("smooth", "city", {}, ValueError, "have none"),
-        ("smooth", "age", {"length": 0}, ValueError, "share of the feature's range"),
-        ("interpolate", "age", {"method": "cubic"}, ValueError, "'ends', 'fit'"),
-        ("align", "city", {"to": "left"}, ValueError, r"align\(to='left'\)"),
-        ("align", "age", {"to": "right", "bins": [0, 1]}, ValueError, "missing and unseen"),
-        ("align", "age", {"to": "top"}, ValueError, "'left', 'right', 'mean'"),
-        ("align", "age", {}, TypeError, "needs the argument 'to'"),
-        ("set_scores", "age", {"scores": [1, 2, 3], "bins": [1, 2]}, ValueError, "2 selected"),
-        ("set_scores", "age", {"scores": np.nan}, ValueError, "finite"),
-        ("set_scores", "age", {"scores": "high"}, TypeError, "a number"),
-        ("shift", "age", {"by": np.inf}, ValueError, "finite"),
-        ("shift", "age", {"by": "1"}, TypeError, "real number"),
-        ("cap", "age", {"magnitude": -1}, ValueError, "at least 0"),
-        ("reset", "age", {"bins": 1}, TypeError, "whole term"),
-        ("paint", "age", {}, ValueError, "kind is 'paint'"),
-    ],
-)
+SENSELESS_EDITS = [
+    ("make_monotone", "height", {}, ValueError, "no term 'height'"),
+    ("make_monotone", 4, {}, ValueError, "numbers 0 to 3"),
+    ("make_monotone", 1.0, {}, TypeError, "name of a term"),
+    ("make_monotone", "age", {"increasing": "up"}, ValueError, "'auto'"),
+    ("make_monotone", "age", {"recentre": 1}, TypeError, "True or False"),
+    ("make_monotone", "age", {"bins": 3}, ValueError, "at least 2 bins"),
+    ("make_monotone", "age", {"bins": [0, 3, 4]}, ValueError, "no place in it"),
+    ("make_monotone", "age", {"bins": slice(None)}, ValueError, "bins 1 to 8"),
+    ("make_monotone", "age", {"direction": "+"}, TypeError, "no argument 'direction'"),
+    ("make_monotone", "age", {"classes": "a"}, ValueError, "more than two classes"),
+    ("make_convex", "grade", {}, ValueError, "distances"),
+    ("make_convex", "age", {"between": (20, 26)}, ValueError, "at least 3 bins"),
+    ("smooth", "city", {}, ValueError, "have none"),
+    ("smooth", "age", {"length": 0}, ValueError, "share of the feature's range"),
+    ("interpolate", "age", {"method": "cubic"}, ValueError, "'ends', 'fit'"),
+    ("align", "city", {"to": "left"}, ValueError, r"align\(to='left'\)"),
+    ("align", "age", {"to": "right", "bins": [0, 1]}, ValueError, "missing and unseen"),
+    ("align", "age", {"to": "top"}, ValueError, "'left', 'right', 'mean'"),
+    ("align", "age", {}, TypeError, "needs the argument 'to'"),
+    ("set_scores", "age", {"scores": [1, 2, 3], "bins": [1, 2]}, ValueError, "2 selected"),
+    ("set_scores", "age", {"scores": np.nan}, ValueError, "finite"),
+    ("set_scores", "age", {"scores": "high"}, TypeError, "a number"),
+    ("shift", "age", {"by": np.inf}, ValueError, "finite"),
+    ("shift", "age", {"by": "1"}, TypeError, "real number"),
+    ("cap", "age", {"magnitude": -1}, ValueError, "at least 0"),
+    ("reset", "age", {"bins": 1}, TypeError, "whole term"),
+    ("paint", "age", {}, ValueError, "kind is 'paint'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "term", "arguments", "error", "message"), SENSELESS_EDITS)
 def test_what_makes_no_sense_is_refused_and_changes_nothing(kind, term, arguments, error, message):
     editing = session()
     with pytest.raises(error, match=message):
@@ -282,25 +276,25 @@ def test_a_selection_names_bins_by_levels_or_all_regular_ones():
             select(AGE, bins=empty)
 
 
-@pytest.mark.parametrize(
-    ("feature", "selection", "error", "message"),
-    [
-        (AGE, {"between": (30, 20)}, ValueError, "must not be above"),
-        (AGE, {"between": (1, 2)}, ValueError, "holds no bin"),
-        (AGE, {"between": 5}, TypeError, "two numbers"),
-        (AGE, {"levels": ["low"]}, ValueError, "continuous"),
-        (AGE, {"bins": 10}, ValueError, "0 .missing. to 9"),
-        (AGE, {"bins": [True]}, TypeError, "integer"),
-        (AGE, {"bins": [1.0]}, TypeError, "integer"),
-        (AGE, {"bins": "all"}, TypeError, "index, a slice"),
-        (AGE, {"bins": slice("a", None)}, TypeError, "integers"),
-        (AGE, {"bins": 1, "between": (20, 30)}, ValueError, "at most one"),
-        (CITY, {"between": (1, 2)}, ValueError, "categorical"),
-        (CITY, {"levels": []}, ValueError, "nothing to edit"),
-        (CITY, {"levels": ["Rome"]}, ValueError, "'Bonn', 'Lyon', 3"),
-        (CITY, {"levels": "Bonn"}, TypeError, r"\['Bonn'\]"),
-    ],
-)
+WRONG_SELECTIONS = [
+    (AGE, {"between": (30, 20)}, ValueError, "must not be above"),
+    (AGE, {"between": (1, 2)}, ValueError, "holds no bin"),
+    (AGE, {"between": 5}, TypeError, "two numbers"),
+    (AGE, {"levels": ["low"]}, ValueError, "continuous"),
+    (AGE, {"bins": 10}, ValueError, "0 .missing. to 9"),
+    (AGE, {"bins": [True]}, TypeError, "integer"),
+    (AGE, {"bins": [1.0]}, TypeError, "integer"),
+    (AGE, {"bins": "all"}, TypeError, "index, a slice"),
+    (AGE, {"bins": slice("a", None)}, TypeError, "integers"),
+    (AGE, {"bins": 1, "between": (20, 30)}, ValueError, "at most one"),
+    (CITY, {"between": (1, 2)}, ValueError, "categorical"),
+    (CITY, {"levels": []}, ValueError, "nothing to edit"),
+    (CITY, {"levels": ["Rome"]}, ValueError, "'Bonn', 'Lyon', 3"),
+    (CITY, {"levels": "Bonn"}, TypeError, r"\['Bonn'\]"),
+]
+
+
+@pytest.mark.parametrize(("feature", "selection", "error", "message"), WRONG_SELECTIONS)
 def test_wrong_selections_are_refused_with_what_is_allowed(feature, selection, error, message):
     with pytest.raises(error, match=message):
         select(feature, **selection)

@@ -1,7 +1,5 @@
 """Editing the heat map of a pair: regions, what is refused, verdicts, undo, files, notebooks."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -84,21 +82,21 @@ def test_smoothing_does_not_mix_the_levels_of_a_nominal_feature():
     assert np.ptp(after[:, 1:]) < np.ptp(after[:, 0])
 
 
-@pytest.mark.parametrize(
-    ("kind", "arguments", "text"),
-    [
-        ("make_monotone", {}, "the cells of 'age & city' are a heat map"),
-        ("make_convex", {}, "are a heat map"),
-        ("interpolate", {}, "Use flatten, smooth"),
-        ("align", {"to": "left"}, "are a heat map"),
-        ("flatten", {"between": (30, 40)}, "must be a mapping by feature"),
-        ("flatten", {"levels": {"dose": [1]}}, "must be a mapping by feature"),
-        ("flatten", {"between": {"city": (1, 2)}}, "categorical"),
-        ("flatten", {"bins": [25]}, "0 \\(missing\\) to 24"),
-        ("flatten", {"bins": [3], "between": {"age": (1, 2)}}, "at most one selection"),
-        ("smooth", {"bins": [0, 1, 6]}, "missing and unseen values"),
-    ],
-)
+SENSELESS_EDITS = [
+    ("make_monotone", {}, "the cells of 'age & city' are a heat map"),
+    ("make_convex", {}, "are a heat map"),
+    ("interpolate", {}, "Use flatten, smooth"),
+    ("align", {"to": "left"}, "are a heat map"),
+    ("flatten", {"between": (30, 40)}, "must be a mapping by feature"),
+    ("flatten", {"levels": {"dose": [1]}}, "must be a mapping by feature"),
+    ("flatten", {"between": {"city": (1, 2)}}, "categorical"),
+    ("flatten", {"bins": [25]}, "0 \\(missing\\) to 24"),
+    ("flatten", {"bins": [3], "between": {"age": (1, 2)}}, "at most one selection"),
+    ("smooth", {"bins": [0, 1, 6]}, "missing and unseen values"),
+]
+
+
+@pytest.mark.parametrize(("kind", "arguments", "text"), SENSELESS_EDITS)
 def test_what_makes_no_sense_is_refused(session, kind, arguments, text):
     with pytest.raises(ValueError, match=text):
         getattr(session, kind)(NAME, **arguments)

@@ -1,7 +1,5 @@
 """The history: undo, redo, messages, views of one session, and what it never changes."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import gc
@@ -57,26 +55,26 @@ STEPS = st.one_of(
 class Reference:
     """A session, and lists of what was done and undone in it."""
 
-    def __init__(self, base: AdditiveModel) -> None:
+    def __init__(self, base):
         self.base = base
         self.digest = base.digest
         self.session = Holder(base).edit()
         self.start = self.state()
         # Each record with the scores and the intercept after it.
-        self.done: list = []
-        self.undone: list = []
-        self.seen: list[int] = []
+        self.done = []
+        self.undone = []
+        self.seen = []
         self.n_changes = 0
         self.session.subscribe(lambda changed: self.seen.append(changed.version))
 
-    def state(self) -> tuple[bytes, bytes]:
+    def state(self):
         return self.bytes_of(self.session.released)
 
     @staticmethod
-    def bytes_of(model: AdditiveModel) -> tuple[bytes, bytes]:
+    def bytes_of(model):
         return b"".join(term.scores.tobytes() for term in model.terms), model.intercept.tobytes()
 
-    def edit(self, operation, place, recentre) -> None:
+    def edit(self, operation, place, recentre):
         """Edit, and compare with a preview, which does nothing."""
         (kind, arguments), (term, selection) = operation, place
         if kind != "reset":
@@ -110,7 +108,7 @@ class Reference:
         self.done.append((record, self.state()))
         self.n_changes += 1
 
-    def check_kept(self, before) -> None:
+    def check_kept(self, before):
         """Check that an edit after an undo erases no committed entry: others take it back."""
         kept = list(reversed(self.undone))
         while kept and not kept[-1][0].why:
@@ -120,7 +118,7 @@ class Reference:
         self.take_restored(len(self.session.history) - 1)
         assert self.done[-1:] == [] or self.done[-1][1] == self.bytes_of(before)
 
-    def take_restored(self, stop: int) -> None:
+    def take_restored(self, stop):
         """Take over the entries that set terms back."""
         document = self.session.to_dict()
         for number in range(len(self.done), stop):
@@ -130,7 +128,7 @@ class Reference:
             again = EditSession.from_dict(part, Holder(self.base))
             self.done.append((record, self.bytes_of(again.released)))
 
-    def go_back(self, entry: int) -> None:
+    def go_back(self, entry):
         """Go back to an entry, or on to an undone one."""
         entries = [*self.done, *reversed(self.undone)]
         entry %= len(entries) + 1
@@ -150,7 +148,7 @@ class Reference:
         assert records == () or records[-1] == self.done[-1][0]
         self.n_changes += is_redo or before != target
 
-    def check_bins(self, before, after, term, kind, selection) -> None:
+    def check_bins(self, before, after, term, kind, selection):
         """Nothing but the selected bins changes: the missing and unseen ones not by default."""
         bins = self.session.to_dict()["edits"][-1]["bins"]
         for index, (old, new) in enumerate(zip(before.terms, after.terms, strict=True)):
@@ -165,13 +163,13 @@ class Reference:
             elif term != 4:
                 assert bins == list(range(1, size - 1))
 
-    def undo(self) -> None:
+    def undo(self):
         self.move("undo", self.done, self.undone)
 
-    def redo(self) -> None:
+    def redo(self):
         self.move("redo", self.undone, self.done)
 
-    def move(self, name: str, source: list, target: list) -> None:
+    def move(self, name, source, target):
         if not source:
             with pytest.raises(ValueError, match=f"no edit to {name}"):
                 getattr(self.session, name)()
@@ -180,10 +178,10 @@ class Reference:
         target.append(source.pop())
         self.n_changes += 1
 
-    def pending(self) -> list[EditRecord]:
+    def pending(self):
         return [record for record, _ in self.done if not record.why]
 
-    def commit(self) -> None:
+    def commit(self):
         message = f"reason {self.n_changes} - with a dash"
         if not self.pending():
             with pytest.raises(ValueError, match="nothing to commit"):
@@ -196,7 +194,7 @@ class Reference:
         ]
         self.n_changes += 1
 
-    def cancel(self) -> None:
+    def cancel(self):
         """Take back what was done after the last message, as one change."""
         count = 0
         while self.done and not self.done[-1][0].why:
@@ -205,7 +203,7 @@ class Reference:
         assert self.session.cancel() == count
         self.n_changes += count > 0
 
-    def check(self) -> None:
+    def check(self):
         session = self.session
         assert session.history == session.released.edits == tuple(r for r, _ in self.done)
         assert session.undone == tuple(record for record, _ in reversed(self.undone))
@@ -217,7 +215,7 @@ class Reference:
         assert session.released.guarantee is self.base.guarantee
         assert session.base.digest == self.digest
 
-    def check_end(self) -> None:
+    def check_end(self):
         """Replay a document, which gives the same; undo everything, which gives the base itself."""
         now = self.session.released
         document = self.session.to_dict()

@@ -1,7 +1,5 @@
 """Signal or noise: the test is exact for its assumptions, and says what it finds."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 
@@ -9,12 +7,12 @@ import numpy as np
 import pytest
 
 from interpret_dp.editor.verdict import N_SIMULATIONS, judge
-from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.schema import Continuous
 from tests.editor.models import Holder, as_older_version, build_model, session, without_rows
 
 
-def with_age(scores, covariance, weights=None) -> AdditiveModel:
+def with_age(scores, covariance, weights=None):
     """Return a model whose first term has the given scores of regular bins."""
     model = build_model()
     size = len(scores)
@@ -84,31 +82,31 @@ def test_levels_and_each_class_have_verdicts():
     assert "for class 'b'" in classes["b"].text
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: session().verdict("age", "wavy"), "'monotone', 'increasing', 'decreasing', 'fl"),
-        (lambda: session().verdict("age", alpha=1.0), "above 0 and below 1"),
-        (lambda: session().verdict("age", alpha="5 %"), "real number"),
-        (lambda: session().verdict("city", "monotone"), "ordered=True"),
-        (lambda: session().verdict("age", class_label="a"), "more than two classes"),
-        (lambda: session(3).verdict("age"), "one of 'a', 'b', 'c'"),
-        (lambda: session(3).verdict("age", class_label="d"), "one of 'a', 'b', 'c'"),
-        (lambda: session(covariance=False).verdict("age"), "not known"),
-        (lambda: Holder(repaired()).edit().verdict("age"), "as it was fitted"),
-        (lambda: session().suggest_repairs({"age": "up"}), r"'\+' \(increasing\) or '-'"),
-        (lambda: session().suggest_repairs({"age": True}), r"it must be '\+'"),
-        (lambda: session().suggest_repairs({"height": "+"}), "no term 'height'"),
-        (lambda: session().suggest_repairs({"city": "+"}), "ordered=True"),
-        (lambda: session().suggest_repairs(["age"]), "mapping of terms to directions"),
-    ],
-)
+WITHOUT_VERDICT = [
+    (lambda: session().verdict("age", "wavy"), "'monotone', 'increasing', 'decreasing', 'fl"),
+    (lambda: session().verdict("age", alpha=1.0), "above 0 and below 1"),
+    (lambda: session().verdict("age", alpha="5 %"), "real number"),
+    (lambda: session().verdict("city", "monotone"), "ordered=True"),
+    (lambda: session().verdict("age", class_label="a"), "more than two classes"),
+    (lambda: session(3).verdict("age"), "one of 'a', 'b', 'c'"),
+    (lambda: session(3).verdict("age", class_label="d"), "one of 'a', 'b', 'c'"),
+    (lambda: session(covariance=False).verdict("age"), "not known"),
+    (lambda: Holder(repaired()).edit().verdict("age"), "as it was fitted"),
+    (lambda: session().suggest_repairs({"age": "up"}), r"'\+' \(increasing\) or '-'"),
+    (lambda: session().suggest_repairs({"age": True}), r"it must be '\+'"),
+    (lambda: session().suggest_repairs({"height": "+"}), "no term 'height'"),
+    (lambda: session().suggest_repairs({"city": "+"}), "ordered=True"),
+    (lambda: session().suggest_repairs(["age"]), "mapping of terms to directions"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WITHOUT_VERDICT)
 def test_what_has_no_verdict_is_refused(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
 
 
-def repaired() -> AdditiveModel:
+def repaired():
     editing = session()
     editing.make_monotone("age")
     return as_older_version(editing.released)
@@ -119,7 +117,7 @@ def repaired() -> AdditiveModel:
 N_CURVES = 300
 
 
-def correlated_noise(size: int) -> np.ndarray:
+def correlated_noise(size):
     """Return a covariance as boosting makes: neighbours share, and the mean is fixed."""
     distance = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
     spread = np.geomspace(0.5, 2.0, size)
@@ -128,7 +126,7 @@ def correlated_noise(size: int) -> np.ndarray:
     return centre @ covariance @ centre
 
 
-def share_rejected(truth, covariance, *, claimed=1.0, shape="increasing", alpha=0.1) -> float:
+def share_rejected(truth, covariance, *, claimed=1.0, shape="increasing", alpha=0.1):
     """Return how often curves are called signal; the noise is claimed to be so much larger."""
     rng = np.random.default_rng(20260101)
     root = np.linalg.cholesky(covariance + 1e-12 * np.eye(len(truth)))
@@ -148,16 +146,16 @@ def share_rejected(truth, covariance, *, claimed=1.0, shape="increasing", alpha=
 HIGHEST = 0.17
 
 
+TRUE_CURVES = [
+    (np.zeros(12), "increasing", 0.03),
+    (np.zeros(12), "flat", 0.03),
+    (np.linspace(0, 1, 12), "increasing", 0.0),
+    (np.repeat([0.0, 2.0], 6), "increasing", 0.0),
+]
+
+
 @pytest.mark.statistical
-@pytest.mark.parametrize(
-    ("truth", "shape", "lowest"),
-    [
-        (np.zeros(12), "increasing", 0.03),
-        (np.zeros(12), "flat", 0.03),
-        (np.linspace(0, 1, 12), "increasing", 0.0),
-        (np.repeat([0.0, 2.0], 6), "increasing", 0.0),
-    ],
-)
+@pytest.mark.parametrize(("truth", "shape", "lowest"), TRUE_CURVES)
 def test_curves_of_the_shape_are_called_signal_at_most_as_often_as_the_level_says(
     truth, shape, lowest
 ):

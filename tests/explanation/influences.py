@@ -1,10 +1,5 @@
 """Made-up accounts and released explanations: of a table like adult, of texts, and of images."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from interpret_dp.accounting import GdpPair, Guarantee, largest_mu, mu_of_budget
@@ -40,7 +35,7 @@ SOURCES = (
 )
 
 
-def guarantee(**changes: Any) -> Guarantee:
+def guarantee(**changes):
     """Return the promise of an explainer of epsilon 1 for the data set "loans"."""
     fields = {
         "epsilon": EPSILON,
@@ -52,7 +47,7 @@ def guarantee(**changes: Any) -> Guarantee:
     return Guarantee(**(fields | changes))
 
 
-def explainer_spend(sources: Sequence[tuple[str, str]], **changes: Any) -> PrivacySpend:
+def explainer_spend(sources, **changes):
     """Return the cost of so many rows, each released one of epsilon 0.1."""
     rows = tuple(
         RowSpend(EACH if origin == "released" else 0.0, origin, method, 0.9)
@@ -72,12 +67,12 @@ def explainer_spend(sources: Sequence[tuple[str, str]], **changes: Any) -> Priva
     return PrivacySpend(**(fields | changes))
 
 
-def _record(names: Any, values: Any, scores: Any, errors: Any, **others: Any) -> dict[str, Any]:
+def _record(names, values, scores, errors, **others):
     columns = {"names": names, "values": values, "scores": scores, "standard_errors": errors}
     return {"perf": None, "method": "interactive", "origin": "released"} | columns | others
 
 
-def adult_record(seed: int = 0, origin: str = "released", method: str = "statistics", **changes):
+def adult_record(seed=0, origin="released", method="statistics", **changes):
     """Return the explanation of one row of a table like adult."""
     rng = np.random.default_rng(seed)
     names = list(ADULT)
@@ -96,7 +91,7 @@ def adult_record(seed: int = 0, origin: str = "released", method: str = "statist
     return _record(names, values, scores, [error] * 13 + [0.0], **fields, **how) | changes
 
 
-def text_record(seed: int = 0, n_words: int = 500) -> dict[str, Any]:
+def text_record(seed=0, n_words=500):
     """Return the explanation of one bag of words; a few words matter, and most do not occur."""
     rng = np.random.default_rng(seed)
     words = ["great", "awful", "boring", "<b>bold</b>", "wonderful"]
@@ -112,12 +107,12 @@ def text_record(seed: int = 0, n_words: int = 500) -> dict[str, Any]:
     return _record(words, counts, scores, errors, perf=perf, **output)
 
 
-def image_record(seed: int = 0, side: int = 48, signal: float = 1.0) -> dict[str, Any]:
+def image_record(seed=0, side=48, signal=1.0):
     """Return the explanation of one square image: two blobs speak for, one against."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[:side, :side] / side
 
-    def blob(row: float, column: float, width: float) -> Any:
+    def blob(row, column, width):
         return np.exp(-((y - row) ** 2 + (x - column) ** 2) / (2 * width**2))
 
     image = blob(0.35, 0.3, 0.07) + blob(0.35, 0.7, 0.07) + 0.6 * blob(0.75, 0.5, 0.15)
@@ -129,7 +124,7 @@ def image_record(seed: int = 0, side: int = 48, signal: float = 1.0) -> dict[str
     return _record(names, values, scores.ravel(), np.full(side * side, 0.001), **output)
 
 
-def explanation_of(records: Sequence[dict[str, Any]], **changes: Any) -> Any:
+def explanation_of(records, **changes):
     """Return the explanation object of such records."""
     sources = [(record["origin"], record["method"]) for record in records]
     names = list(records[0]["names"])
@@ -142,24 +137,15 @@ def explanation_of(records: Sequence[dict[str, Any]], **changes: Any) -> Any:
     return local_explanation(records, **(fields | changes))
 
 
-def adult_explanation(**changes: Any) -> Any:
+def adult_explanation(**changes):
     """Return five rows of a table like adult, one of each source and one more that was paid for."""
     records = [adult_record(seed, *source) for seed, source in enumerate(SOURCES)]
     return explanation_of(records, **changes)
 
 
-def budget_state(**changes: Any) -> BudgetState:
+def budget_state(**changes):
     """Return a budget of epsilon 4 at delta 1e-5, of which two fits at epsilon 1 were spent."""
-    fields = {
-        "dataset": "trial",
-        "epsilon": 4.0,
-        "delta": 1e-5,
-        "mu": largest_mu(4.0, 1e-5),
-        "delta_x": 0.0,
-        "spent_mu": 2**0.5 * mu_of_budget(1.0, 1e-6),
-        "spent_delta": 0.0,
-        "remaining_epsilon": 3.5,
-        "n_requests": 2,
-        "open_reservations": 0,
-    }
-    return BudgetState(**(fields | changes))
+    whole = {"epsilon": 4.0, "delta": 1e-5, "mu": largest_mu(4.0, 1e-5), "delta_x": 0.0}
+    spent = {"spent_mu": 2**0.5 * mu_of_budget(1.0, 1e-6), "spent_delta": 0.0}
+    state = {"remaining_epsilon": 3.5, "n_requests": 2, "open_reservations": 0}
+    return BudgetState(**{"dataset": "trial"} | whole | spent | state | changes)

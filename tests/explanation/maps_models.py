@@ -1,12 +1,8 @@
 """Made-up released locally linear models for tests: of tables and of small images."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
-from interpret_dp import Categorical, Continuous, Guarantee, PrivacySpend, Schema
+from interpret_dp import Categorical, Continuous, PrivacySpend, Schema
 from interpret_dp.explanation.maps_objects import maps_explanation, rows_explanation
 from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.released.scattering import Scattering
@@ -25,24 +21,20 @@ TABLE_SCHEMA = Schema(
 TABLE_CELLS = ((41, "nurse", 52_000.0, "late"), (None, "pilot", 0.0, "early"), (67, None, 9e5, "x"))
 # As the coding of the rows above would have them; missing cells are 0.
 TABLE_INPUTS = np.array(
-    [
-        [-0.31, 0, 1, 0, 1.13, 0, 1],
-        [0, 0, 0, 1, -1.73, 1, 0],
-        [0.59, 0, 0, 0, 1.70, 0, 0],
-    ]
+    [[-0.31, 0, 1, 0, 1.13, 0, 1], [0, 0, 0, 1, -1.73, 1, 0], [0.59, 0, 0, 0, 1.70, 0, 0]]
 )
 
 
-def promise() -> Guarantee:
+def promise():
     """Return the promise of a model of epsilon 2 for the data set "pictures"."""
     mechanism = "Gaussian noise on clipped gradients"
     return guarantee(epsilon=2.0, delta=1e-5, mu=None, mechanism=mechanism, dataset="pictures")
 
 
-def table_model(n_maps: int = 4, seed: int = 0, **changes: Any) -> LocallyLinearModel:
+def table_model(n_maps=4, seed=0, **changes):
     """Return a model of three classes over numbers and levels."""
     rng = np.random.default_rng(seed)
-    fields: dict[str, Any] = {
+    fields = {
         "schema": TABLE_SCHEMA,
         "centres": [50.0, 0.0, 6.9, 0.0],
         "spreads": [28.9, 1.0, 4.0, 1.0],
@@ -56,9 +48,7 @@ def table_model(n_maps: int = 4, seed: int = 0, **changes: Any) -> LocallyLinear
     return LocallyLinearModel(**(fields | changes))
 
 
-def image_model(
-    n_classes: int = 3, n_maps: int = 6, channels: int = 0, seed: int = 0, **changes: Any
-) -> LocallyLinearModel:
+def image_model(n_classes=3, n_maps=6, channels=0, seed=0, **changes):
     """Return a model of images of 7 x 7 pixels, whose filters are blobs."""
     rng = np.random.default_rng(seed)
     shape = (SIDE, SIDE, channels) if channels else (SIDE, SIDE)
@@ -69,7 +59,7 @@ def image_model(
     blobs = np.exp(-((rows - centres[:, :, 0]) ** 2 + (columns - centres[:, :, 1]) ** 2) / 4) - 0.2
     weights = np.repeat(blobs[..., None], max(1, channels), axis=-1)
     labels = list(range(n_classes))
-    fields: dict[str, Any] = {
+    fields = {
         "schema": Schema(dict.fromkeys(names, Continuous(0, 1)), target=Categorical(labels)),
         "centres": [0.13] * n_pixels,
         "spreads": [0.31] * n_pixels,
@@ -83,14 +73,14 @@ def image_model(
     return LocallyLinearModel(**(fields | changes))
 
 
-def stroke_pictures() -> np.ndarray:
+def stroke_pictures():
     """Return pictures of 8 x 12 pixels: a bar across, one upright, and a faint cross of both."""
     across, upright = np.zeros((2, 8, 12))
     across[3:5, 1:11], upright[1:7, 5:7] = 1.0, 1.0
     return np.array([across, upright, 0.2 * (across + upright)])
 
 
-def stroke_model(**changes: Any) -> LocallyLinearModel:
+def stroke_model(**changes):
     """Return a model of wavelet features: its first class is of bars across, its second upright."""
     pictures = stroke_pictures()
     features = Scattering(pictures.shape[1:]).features(pictures[:2]).astype(np.float64)
@@ -112,13 +102,13 @@ def stroke_model(**changes: Any) -> LocallyLinearModel:
     )
 
 
-def rows_of(model: LocallyLinearModel, inputs: Any, cells: Any, **changes: Any) -> Any:
+def rows_of(model, inputs, cells, **changes):
     """Return the local explanation of some rows of a model."""
     fields = {"privacy": PrivacySpend(guarantee=model.guarantee), "name": "some rows"}
     return rows_explanation(model, inputs, cells, **(fields | changes))
 
 
-def stroke_rows(**changes: Any) -> Any:
+def stroke_rows(**changes):
     """Return the local explanation of the three pictures."""
     model, pixels = stroke_model(), stroke_pictures().reshape(3, -1)
     assert model.scattering is not None
@@ -128,25 +118,25 @@ def stroke_rows(**changes: Any) -> Any:
     )
 
 
-def image_inputs(model: LocallyLinearModel, n_rows: int = 2, seed: int = 1) -> np.ndarray:
+def image_inputs(model, n_rows=2, seed=1):
     """Return standardised images of random grey levels."""
     return (np.random.default_rng(seed).uniform(size=(n_rows, model.n_inputs)) - 0.13) / 0.31
 
 
-def table_rows(model: LocallyLinearModel | None = None, **changes: Any) -> Any:
+def table_rows(model=None, **changes):
     """Return the local explanation of the three rows above."""
     fields = {"actual": [0, 2, None], "name": "three people"}
     return rows_of(model or table_model(), TABLE_INPUTS, TABLE_CELLS, **(fields | changes))
 
 
-def image_rows(model: LocallyLinearModel | None = None, n_rows: int = 2, **changes: Any) -> Any:
+def image_rows(model=None, n_rows=2, **changes):
     """Return the local explanation of some images."""
     model = model or image_model()
     inputs = image_inputs(model, n_rows)
     return rows_of(model, inputs, inputs.tolist(), **({"name": "some pictures"} | changes))
 
 
-def all_maps(model: LocallyLinearModel, **changes: Any) -> Any:
+def all_maps(model, **changes):
     """Return the global explanation of a model."""
     fields = {"privacy": PrivacySpend(guarantee=model.guarantee), "name": "all classes"}
     return maps_explanation(model, **(fields | changes))

@@ -1,12 +1,9 @@
 """The card of a published model: what it says, whatever names hold, and that it costs nothing."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -18,7 +15,7 @@ from interpret_dp.datasets import make_cohort
 from interpret_dp.explanation.card import ModelCard
 from interpret_dp.explanation.pages.questions import NOT_COVERED, STATED, question_table
 from interpret_dp.release import ReleaseSession
-from interpret_dp.released import AdditiveFeature, AdditiveModel, EditRecord
+from interpret_dp.released import AdditiveFeature, EditRecord
 from interpret_dp.schema import Categorical
 from tests.editor.models import build_model
 
@@ -27,25 +24,25 @@ HOSTILE = "</script><b>1</b> | {{ 7 * 7 }}\n# *x* `y` &amp; [z](w)"
 EDIT = EditRecord(
     term="age", what="flattened", who="Ada", when="2026-11-27T08:30:59Z", why="no bump is known"
 )
-STATED_TEXTS: dict[str, Any] = {
+STATED_TEXTS = {
     name: ["Ward 5", "Ward 6"] if one.is_list else f"Text on {name}."
     for name, one in STATEMENTS.items()
     if not one.choices
 } | {"publication_date": "2026-11-27"}
 
 
-def model_of(**changes: Any) -> AdditiveModel:
+def model_of(**changes):
     return dataclasses.replace(build_model(), **({"edits": (EDIT,)} | changes))
 
 
-def paid() -> Any:
+def paid():
     """Return what private_metrics returns, as far as a card reads it."""
     table = pd.DataFrame({"accuracy": [0.81]}, index=["before"])
     guarantee = dataclasses.replace(build_model().guarantee, epsilon=1.5)
     return SimpleNamespace(table=table, standard_errors=table / 100, guarantee=guarantee)
 
 
-def test_a_card_says_what_a_reader_asks_in_both_forms() -> None:
+def test_a_card_says_what_a_reader_asks_in_both_forms():
     model = model_of()
     card = ModelCard(model, STATED_TEXTS, paid())
     page, text = card.to_html(), card.to_markdown()
@@ -66,7 +63,7 @@ def test_a_card_says_what_a_reader_asks_in_both_forms() -> None:
     assert "in 100 of 100 draws" in text
 
 
-def test_accuracy_is_named_as_what_it_is() -> None:
+def test_accuracy_is_named_as_what_it_is():
     assert "interpret_dp.private_metrics releases" in ModelCard(model_of(), {}).accuracy_note
     card = ModelCard(model_of(), {}, {"AUROC": 0.84})
     assert card.accuracy_table is not None
@@ -74,7 +71,7 @@ def test_accuracy_is_named_as_what_it_is() -> None:
     assert "Measured on public rows" in card.accuracy_note
 
 
-def test_names_are_shown_literally() -> None:
+def test_names_are_shown_literally():
     parser = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
     age, dose, grade, _ = build_model().features
     city = AdditiveFeature("city", Categorical([HOSTILE, "a", "b"]))
@@ -97,7 +94,7 @@ def test_names_are_shown_literally() -> None:
     assert card.to_markdown().count("| Guarantee |") == 7
 
 
-def test_characters_that_pages_may_not_hold_are_shown_as_escapes() -> None:
+def test_characters_that_pages_may_not_hold_are_shown_as_escapes():
     card = ModelCard(model_of(), {"name": "a\x00\x1b\x7f\x9b\uffffb"})
     for page in (card.to_html(), card.to_markdown().replace("\\\\", "\\")):
         assert r"a\u0000\u001b\u007f\u009b\uffffb" in page
@@ -105,7 +102,7 @@ def test_characters_that_pages_may_not_hold_are_shown_as_escapes() -> None:
 
 
 @pytest.mark.parametrize("releases", [(), (ReleaseShare("levels", 0.01, 1, 1e-7),)])
-def test_every_question_has_evidence_that_exists_or_says_that_there_is_none(releases: Any) -> None:
+def test_every_question_has_evidence_that_exists_or_says_that_there_is_none(releases):
     guarantee = dataclasses.replace(build_model().guarantee, mu=None, releases=releases)
     model = model_of(guarantee=guarantee)
     rows = question_table(model, {"justification": "By policy."}).rows
@@ -122,7 +119,7 @@ def test_every_question_has_evidence_that_exists_or_says_that_there_is_none(rele
     assert ("released, within" in bounds) == bool(releases)
 
 
-def test_seeded_noise_promises_nothing() -> None:
+def test_seeded_noise_promises_nothing():
     guarantee = dataclasses.replace(build_model().guarantee, tests_only=True)
     card = ModelCard(model_of(guarantee=guarantee), {}, even_if_void=True)
     assert "nothing is promised" in card.questions.rows[0][3]
@@ -137,12 +134,12 @@ def test_seeded_noise_promises_nothing() -> None:
         ({"accuracy": {"AUROC": float("nan")}}, ValueError, "AUROC"),
     ],
 )
-def test_what_cannot_be_shown_is_refused(given: Any, error: type[Exception], message: str) -> None:
+def test_what_cannot_be_shown_is_refused(given, error, message):
     with pytest.raises(error, match=message):
         ModelCard(model_of(), **{"statements": {}} | given)
 
 
-def test_a_file_has_the_form_of_its_ending(tmp_path: Path) -> None:
+def test_a_file_has_the_form_of_its_ending(tmp_path):
     card = ModelCard(model_of(), {})
     card.save(tmp_path / "card.md")
     assert (tmp_path / "card.md").read_text("utf-8") == card.to_markdown() == card._repr_markdown_()
@@ -151,9 +148,7 @@ def test_a_file_has_the_form_of_its_ending(tmp_path: Path) -> None:
     assert not (tmp_path / "card.pdf").exists()
 
 
-def test_publishing_reads_no_private_row_and_no_ledger(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_publishing_reads_no_private_row_and_no_ledger(tmp_path, monkeypatch):
     patients = make_cohort(1_000)
     patients.X.assign(outcome=patients.y).to_parquet(tmp_path / "private.parquet")
     rows = pd.read_parquet(tmp_path / "private.parquet")
@@ -167,7 +162,7 @@ def test_publishing_reads_no_private_row_and_no_ledger(
     (tmp_path / "private.parquet").unlink()
     del rows, model
 
-    def refused(*_given: Any, **_named: Any) -> None:
+    def refused(*_given, **_named):
         raise AssertionError("a release was asked for")
 
     monkeypatch.setattr(ReleaseSession, "__init__", refused)

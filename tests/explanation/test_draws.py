@@ -1,9 +1,6 @@
 """Conclusions from plausible curves: what draws of whole models say, and where it is shown."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +22,7 @@ RNG = np.random.default_rng(0)
 
 
 @pytest.fixture(scope="module", params=[(2, 0.5), (3, 2.0)])
-def fitted(request: Any) -> Any:
+def fitted(request):
     """Return a model of 600 rows, whose noise decides much, and its rows."""
     n_classes, epsilon = request.param
     X = pd.DataFrame(RNG.uniform(-1, 1, (600, 4)), columns=list("abcd"))
@@ -38,7 +35,7 @@ def fitted(request: Any) -> Any:
     return model.fit(X, y), X
 
 
-def test_ranks_are_those_of_drawn_models(fitted: Any) -> None:
+def test_ranks_are_those_of_drawn_models(fitted):
     """Seeded draws of 500 and of 2,000 curves; five standard errors of their difference are 0.13.
 
     One that ranked the released scores alone would give shares of 0 and 1.
@@ -56,7 +53,7 @@ def test_ranks_are_those_of_drawn_models(fitted: Any) -> None:
         model.explain_global().top_terms(5)
 
 
-def test_decisions_are_those_of_drawn_models(fitted: Any) -> None:
+def test_decisions_are_those_of_drawn_models(fitted):
     """Shares of 2,000 draws, and of 500 where there are more classes than two."""
     model, X = fitted
     X = X[:25]
@@ -78,7 +75,7 @@ def test_decisions_are_those_of_drawn_models(fitted: Any) -> None:
     assert text in explanation.figure(0).layout.annotations[0].text.replace("<br>", " ")
 
 
-def test_a_decision_that_no_noise_can_change_is_certain_and_an_unknown_one_is_not_stated() -> None:
+def test_a_decision_that_no_noise_can_change_is_certain_and_an_unknown_one_is_not_stated():
     uncertain = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, np.nan]])
     assert decision_shares(uncertain) == [1.0, 1.0, 0.5, None]
     classes = np.array([[[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]], [[0.0, 1.0, 0.0], [np.nan, 0.0, 0.0]]])
@@ -88,13 +85,13 @@ def test_a_decision_that_no_noise_can_change_is_certain_and_an_unknown_one_is_no
     assert "plausible" not in figure.to_json()
 
 
-def test_a_share_is_never_rounded_to_none_or_all() -> None:
+def test_a_share_is_never_rounded_to_none_or_all():
     shares = {1.0: "100", 0.9999: "more than 99", 0.974: "97", 0.001: "fewer than 1", 0.0: "0"}
     for share, count in shares.items():
         assert of_hundred(share) == f"{count} of 100"
 
 
-def test_the_overview_says_how_often_a_term_leads() -> None:
+def test_the_overview_says_how_often_a_term_leads():
     model = build_model()
     bars = overview_figure(model, "").data[0]
     shares = top_shares(model, 3)
@@ -107,7 +104,7 @@ def test_the_overview_says_how_often_a_term_leads() -> None:
 
 
 @pytest.mark.parametrize(("index", "n_classes"), [(0, 2), (3, 2), (0, 3)])
-def test_a_button_shows_plausible_curves_beside_the_band(index: int, n_classes: int) -> None:
+def test_a_button_shows_plausible_curves_beside_the_band(index, n_classes):
     model = build_model(n_classes)
     figure = term_figure(model, index, "")
     own = [trace for trace in figure.data if trace.meta == "plausible curves"]
@@ -130,7 +127,7 @@ def test_a_button_shows_plausible_curves_beside_the_band(index: int, n_classes: 
 
 
 @pytest.mark.statistical
-def test_shares_hold_against_fits_without_the_noise_of_their_rounds() -> None:
+def test_shares_hold_against_fits_without_the_noise_of_their_rounds():
     """Six pairs of fits of 5,000 patients; 1,000 others are decided by both of each pair.
 
     Shares are to be right, or too small: terms count as independent. Among rows with a share below

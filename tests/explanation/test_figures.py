@@ -1,7 +1,5 @@
 """Plain figures of explanations: complete, labelled, and with buttons that need no server."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import json
@@ -224,14 +222,14 @@ def test_a_thousand_levels_have_fifty_labels_and_all_names_on_hover():
     assert all(name in shown for name in ("level 0", "level 501", "level 999"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "laboratory value number {}",
-        "{} of the laboratory's values",
-        "values of the laboratory, number {} of all of them",
-    ],
-)
+LONG_NAMES = [
+    "laboratory value number {}",
+    "{} of the laboratory's values",
+    "values of the laboratory, number {} of all of them",
+]
+
+
+@pytest.mark.parametrize("text", LONG_NAMES)
 def test_long_names_are_cut_where_that_leaves_them_distinct(text):
     labels = term_figure(wide_city([text.format(k) for k in range(9)]), CITY, "").layout.xaxis
     assert len({*labels.ticktext}) == len(labels.ticktext)
@@ -424,16 +422,16 @@ def test_many_levels_with_too_few_rows_share_a_name_and_some_room():
     assert axis.tickvals[-1] < 6 < axis.range[1] < 8
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        (Continuous(0, 100), "0 20 40 60 80 100"),
-        (Continuous(5, 5), "5"),
-        (Continuous(-3, 4), "-2 0 2 4"),
-        (Integer(0, 2), "0 1 2"),
-        (Integer(0, 9, scale="log"), "0 1 2 5"),
-    ],
-)
+TICKS = [
+    (Continuous(0, 100), "0 20 40 60 80 100"),
+    (Continuous(5, 5), "5"),
+    (Continuous(-3, 4), "-2 0 2 4"),
+    (Integer(0, 2), "0 1 2"),
+    (Integer(0, 9, scale="log"), "0 1 2 5"),
+]
+
+
+@pytest.mark.parametrize(("spec", "expected"), TICKS)
 def test_ticks_are_round_and_inside(spec, expected):
     feature = AdditiveFeature("x", spec, np.zeros(0))
     term = AdditiveTerm(0, np.zeros(3), np.array([0.0, 50.0, 0.0]), None)

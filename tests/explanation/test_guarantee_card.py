@@ -1,7 +1,5 @@
 """The guarantee under scikit-learn's diagram."""
 
-from __future__ import annotations
-
 import dataclasses
 from xml.etree import ElementTree
 
@@ -18,7 +16,7 @@ GUARANTEE = Guarantee(
 )
 
 
-def text_of(page: str) -> str:
+def text_of(page):
     """Return the text of a card; fails on tags that are not closed in order."""
     return " ".join(ElementTree.fromstring(f"<body>{page}</body>").itertext())
 

@@ -1,7 +1,5 @@
 """Figures of local linear explanations: right bars, honest noise, and names as they are."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -30,7 +28,7 @@ from tests.explanation.influences import (
 NUMBER_OUTPUT = {"output": "predicted value", "predicted": 12.345}
 
 
-def influence(effects, errors) -> Influence:
+def influence(effects, errors):
     return Influence(tuple(map(str, range(len(effects)))), np.array(effects), np.array(errors))
 
 
@@ -38,7 +36,7 @@ def named(figure):
     return {trace.name: trace for trace in figure.data if trace.name}
 
 
-def texts(figure) -> str:
+def texts(figure):
     """Return everything of a figure that plotly reads as its kind of HTML."""
     return json.dumps(figure.to_dict(), default=str)
 
@@ -87,17 +85,17 @@ def test_bars_are_the_effects_largest_first_with_their_noise():
     assert len(errors.x) == 13, "what has no noise has no bar of it"
 
 
-@pytest.mark.parametrize(
-    ("changes", "title"),
-    [
-        ({}, "Probability of &gt;50K: 73 %"),
-        ({"perf": {"actual": 1.0}}, "Probability of &gt;50K: 73 %, actual: &gt;50K"),
-        ({"perf": {"actual": 0.0}}, "Probability of &gt;50K: 73 %, actual: not &gt;50K"),
-        (NUMBER_OUTPUT, "Predicted value: 12.35"),
-        (NUMBER_OUTPUT | {"perf": {"actual": 2.5}}, "Predicted value: 12.35, actual: 2.5"),
-        ({"output": "probability of " + "very " * 40}, f"Probability of {'very ' * 8}…: 73 %"),
-    ],
-)
+TITLES = [
+    ({}, "Probability of &gt;50K: 73 %"),
+    ({"perf": {"actual": 1.0}}, "Probability of &gt;50K: 73 %, actual: &gt;50K"),
+    ({"perf": {"actual": 0.0}}, "Probability of &gt;50K: 73 %, actual: not &gt;50K"),
+    (NUMBER_OUTPUT, "Predicted value: 12.35"),
+    (NUMBER_OUTPUT | {"perf": {"actual": 2.5}}, "Predicted value: 12.35, actual: 2.5"),
+    ({"output": "probability of " + "very " * 40}, f"Probability of {'very ' * 8}…: 73 %"),
+]
+
+
+@pytest.mark.parametrize(("changes", "title"), TITLES)
 def test_the_title_says_what_was_predicted(changes, title):
     assert explanation_of([adult_record(**changes)]).figure(0).layout.title.text == title
 
@@ -218,19 +216,19 @@ def test_each_figure_carries_the_cost_of_its_part():
 # -------------------------------------------------------------------------------- wrong input
 
 
-@pytest.mark.parametrize(
-    ("records", "message"),
-    [
-        ([adult_record(scores=[0.1])], "lengths"),
-        ([adult_record(origin="guessed")], "origin is 'guessed'"),
-        ([adult_record(image_shape=[3, 3])], "one effect for each pixel"),
-        ([adult_record(names=list("abcdefghijklmn"))], "in order"),
-        ([adult_record(method="interactive")], "must agree row by row"),
-        ([{"names": []}], "lacks"),
-        ([], "records is empty"),
-        ([adult_record()] * 2, "has 1 rows and there are 2"),
-    ],
-)
+WRONG_RECORDS = [
+    ([adult_record(scores=[0.1])], "lengths"),
+    ([adult_record(origin="guessed")], "origin is 'guessed'"),
+    ([adult_record(image_shape=[3, 3])], "one effect for each pixel"),
+    ([adult_record(names=list("abcdefghijklmn"))], "in order"),
+    ([adult_record(method="interactive")], "must agree row by row"),
+    ([{"names": []}], "lacks"),
+    ([], "records is empty"),
+    ([adult_record()] * 2, "has 1 rows and there are 2"),
+]
+
+
+@pytest.mark.parametrize(("records", "message"), WRONG_RECORDS)
 def test_records_that_do_not_fit_are_refused(records, message):
     with pytest.raises(ValueError, match=message):
         local_explanation(

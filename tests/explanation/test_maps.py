@@ -1,9 +1,6 @@
 """Maps of a made-up released model, without torch: numbers, objects, files, figures."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +25,7 @@ KINDS = [f"{of} {what}" for of in ("table", "image", "stroke") for what in ("cla
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def hostile_model() -> Any:
+def hostile_model():
     schema = Schema(
         {HOSTILE: Continuous(0, 1), "level": Categorical([HOSTILE, "b"])},
         target=Categorical([HOSTILE, "no"]),
@@ -43,7 +40,7 @@ def hostile_model() -> Any:
     )
 
 
-def texts_of(figure: Any) -> str:
+def texts_of(figure):
     return " ".join(
         [figure.layout.title.text, *(note.text for note in figure.layout.annotations or ())]
     ).replace("<br>", " ")

@@ -1,7 +1,5 @@
 """The figures of an explanation, and their panel: plain words, and names that break nothing."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
@@ -26,7 +24,7 @@ from tests.ledger.requests import reserve_epsilon
 MU = mu_of_budget(1.0, 1e-6)
 
 
-def spend(guarantee=None, **changes) -> PrivacySpend:
+def spend(guarantee=None, **changes):
     fields = {
         "epsilon": 1.0,
         "delta": 1e-6,
@@ -38,7 +36,7 @@ def spend(guarantee=None, **changes) -> PrivacySpend:
     return PrivacySpend(guarantee=Guarantee(**(fields | (guarantee or {}))), **changes)
 
 
-def text(spend_: PrivacySpend) -> str:
+def text(spend_):
     return privacy_panel(json.loads(json.dumps(spend_.to_dict(), allow_nan=False))).text
 
 
@@ -82,15 +80,15 @@ def test_what_it_means_is_said_in_terms_of_an_attacker():
 PEOPLE = "all rows of one 'id'"
 
 
-@pytest.mark.parametrize(
-    ("relation", "unit", "aim"),
-    [
-        ("add_or_remove_one", "one row", "would spot a row that is in the data with probability"),
-        ("add_or_remove_one", PEOPLE, "would spot a person who is in the data with probability"),
-        ("replace_one", "one row", "would spot a row with the other with probability"),
-        ("replace_one", PEOPLE, "would spot a person with the other with probability"),
-    ],
-)
+AIMS = [
+    ("add_or_remove_one", "one row", "would spot a row that is in the data with probability"),
+    ("add_or_remove_one", PEOPLE, "would spot a person who is in the data with probability"),
+    ("replace_one", "one row", "would spot a row with the other with probability"),
+    ("replace_one", PEOPLE, "would spot a person with the other with probability"),
+]
+
+
+@pytest.mark.parametrize(("relation", "unit", "aim"), AIMS)
 def test_nobody_is_said_to_be_protected_whom_the_promise_leaves_out(relation, unit, aim):
     words = meaning_text(spend({"neighboring": relation, "unit": unit}).to_dict())
     assert aim in words
@@ -184,7 +182,7 @@ def test_documents_are_json_whatever_was_spent():
 
 
 @pytest.fixture
-def ledger() -> PrivacyLedger:
+def ledger():
     ledger = PrivacyLedger.in_memory()
     ledger.create_budget("trial", epsilon=2, delta=1e-5)
     ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6, "trial"))
@@ -249,35 +247,35 @@ def test_a_row_has_a_cost_of_its_own():
         explainer_spend([]).of_row(0)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"origin": "reused"}, "costs something"),
-        ({"origin": "post-processed", "explanation_epsilon": 0.0}, "if one of|one of its rows"),
-        ({"explanation_epsilon": 0.05}, "one row cost 0.1"),
-        ({"subject": "people"}, "subject is"),
-        ({"rows": (), "origin": "reused"}, "costs something"),
-        ({"origin": "stolen"}, "must be"),
-        ({"edits": -1}, "must be"),
-    ],
-)
+DISAGREEING_ROWS = [
+    ({"origin": "reused"}, "costs something"),
+    ({"origin": "post-processed", "explanation_epsilon": 0.0}, "if one of|one of its rows"),
+    ({"explanation_epsilon": 0.05}, "one row cost 0.1"),
+    ({"subject": "people"}, "subject is"),
+    ({"rows": (), "origin": "reused"}, "costs something"),
+    ({"origin": "stolen"}, "must be"),
+    ({"edits": -1}, "must be"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), DISAGREEING_ROWS)
 def test_rows_and_the_whole_must_agree(changes, message):
     with pytest.raises(ValueError, match=message):
         explainer_spend(SOURCES, **changes)
 
 
-@pytest.mark.parametrize(
-    ("valid", "changes"),
-    [
-        (FREE, {"epsilon": -0.1, "origin": "released"}),
-        (FREE, {"epsilon": 0.1}),
-        (FREE, {"origin": "guessed"}),
-        (FREE, {"method": ""}),
-        (FREE, {"remaining_epsilon": -1.0}),
-        (QUERIES, {"remaining_epsilon": -1.0}),
-        (QUERIES, {"more_queries": -1}),
-    ],
-)
+CONTRADICTIONS = [
+    (FREE, {"epsilon": -0.1, "origin": "released"}),
+    (FREE, {"epsilon": 0.1}),
+    (FREE, {"origin": "guessed"}),
+    (FREE, {"method": ""}),
+    (FREE, {"remaining_epsilon": -1.0}),
+    (QUERIES, {"remaining_epsilon": -1.0}),
+    (QUERIES, {"more_queries": -1}),
+]
+
+
+@pytest.mark.parametrize(("valid", "changes"), CONTRADICTIONS)
 def test_rows_and_budgets_that_contradict_themselves_are_refused(valid, changes):
     with pytest.raises((ValueError, TypeError), match=r"must be|costs anything"):
         dataclasses.replace(valid, **changes)

@@ -1,13 +1,10 @@
 """Nothing declared: private levels, labels and bounds, paid for out of the fit's budget."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import re
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,20 +22,17 @@ from interpret_dp import (
     Integer,
     PrivacyLedger,
     Schema,
+    UndeclaredWarning,
 )
-from interpret_dp.accounting import delta_of_mu, mu_of_budget
-from interpret_dp.accounting.gaussian import lattice_sigma
-from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS
+from interpret_dp.accounting import DEFAULT_ASSUMPTIONS, delta_of_mu, lattice_sigma, mu_of_budget
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
-from interpret_dp.exceptions import UndeclaredWarning
 from interpret_dp.fitting import declaring
 from interpret_dp.ledger import DeltaExceededError
 from interpret_dp.mechanisms import selection
 from interpret_dp.mechanisms.selection import threshold
 from interpret_dp.schema import occurrences
 from interpret_dp.schema.declarations import NO_LEVEL, UndeclaredContinuous
-from interpret_dp.schema.occurrences import MagnitudeGrid
 from tests.audit.fits import FEATURES, base_records, objects
 
 # Columns whose levels are not found are here on purpose: tests/released/test_summary.py.
@@ -48,7 +42,7 @@ Classifier = DPExplainableBoostingClassifier
 Regressor = DPExplainableBoostingRegressor
 
 
-def table(n_rows: int = 3_000) -> tuple[pd.DataFrame, Any]:
+def table(n_rows=3_000):
     rng = np.random.default_rng(1)
     X = pd.DataFrame(
         {
@@ -65,14 +59,14 @@ def table(n_rows: int = 3_000) -> tuple[pd.DataFrame, Any]:
 
 
 @pytest.fixture(scope="module")
-def model() -> Classifier:
+def model():
     return Classifier(epsilon=4.0, delta=1e-6).fit(*table())
 
 
 # ------------------------------------------------------------------------- what is found
 
 
-def test_the_completed_schema_has_what_is_frequent_and_nothing_else(model: Classifier) -> None:
+def test_the_completed_schema_has_what_is_frequent_and_nothing_else(model):
     schema = model.schema_
     assert schema.target == Categorical(["old", "young"])
     assert schema.features["age"] == Integer(16, 127)
@@ -84,7 +78,7 @@ def test_the_completed_schema_has_what_is_frequent_and_nothing_else(model: Class
     assert np.mean(model.predict(X) == y) > 0.85
 
 
-def test_a_rare_level_and_a_rare_label_are_not_named() -> None:
+def test_a_rare_level_and_a_rare_label_are_not_named():
     X, y = table()
     X.loc[:3, "site"], y[:3] = "secret place", "secret label"
     fitted = Classifier(epsilon=4.0, delta=1e-6).fit(X, y)
@@ -92,7 +86,7 @@ def test_a_rare_level_and_a_rare_label_are_not_named() -> None:
     assert b"secret" not in pickle.dumps(fitted.released_.to_dict())
 
 
-def test_a_target_gets_bounds_of_a_quarter_octave() -> None:
+def test_a_target_gets_bounds_of_a_quarter_octave():
     X, _ = table()
     y = 1000.0 + 20.0 * X["rate"] + 0.1 * X["age"]
     fitted = Regressor(epsilon=4.0, delta=1e-6).fit(X[["rate", "age"]], y)
@@ -102,7 +96,7 @@ def test_a_target_gets_bounds_of_a_quarter_octave() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1, -1, 7, -8, 8, 2**52, -(2**52) - 1])
-def test_released_bounds_of_integers_are_integers_around_them(number: int) -> None:
+def test_released_bounds_of_integers_are_integers_around_them(number):
     (place,) = np.flatnonzero(declaring._FEATURE_GRID.counts(np.array([number])))
     bounds = declaring._FEATURE_GRID.bounds(int(place), int(place))
     spec = declaring._between(UndeclaredContinuous(is_integer=True), *bounds)
@@ -112,7 +106,7 @@ def test_released_bounds_of_integers_are_integers_around_them(number: int) -> No
     assert far == Continuous(0, 2**60 - 1)
 
 
-def test_a_declared_bound_stays() -> None:
+def test_a_declared_bound_stays():
     X, _ = table()
     fitted = Regressor(
         epsilon=4.0, privacy_bounds={"age": (17, math.nan)}, privacy_target_min=-3
@@ -125,7 +119,7 @@ def test_a_declared_bound_stays() -> None:
 # ------------------------------------------------------------------------ what it costs
 
 
-def test_the_bill_implies_what_was_asked_for(model: Classifier) -> None:
+def test_the_bill_implies_what_was_asked_for(model):
     guarantee = model.guarantee_
     assert (guarantee.epsilon, guarantee.delta, guarantee.mu) == (4.0, 1e-6, None)
     shares = {share.name: share for share in guarantee.releases}
@@ -141,7 +135,7 @@ def test_the_bill_implies_what_was_asked_for(model: Classifier) -> None:
     assert shares["levels"].mu == pytest.approx(mu * math.sqrt(0.075 * 3 / 6))
 
 
-def test_a_level_needs_about_300_rows() -> None:
+def test_a_level_needs_about_300_rows():
     """The figure of docs/known_limits.md: epsilon 1, delta 1e-6, 14 columns, nothing declared."""
     X = pd.DataFrame({f"x{i}": pd.Series(dtype="string") for i in range(14)})
     fitted = Classifier(epsilon=1.0, delta=1e-6, max_rounds=0).fit(X, pd.Series(dtype="string"))
@@ -152,7 +146,7 @@ def test_a_level_needs_about_300_rows() -> None:
     assert 250 < limit < 350
 
 
-def test_what_is_declared_costs_nothing() -> None:
+def test_what_is_declared_costs_nothing():
     X, y = table()
     schema = Schema({"age": Continuous(0, 100)}, target=Categorical(["old", "young"]))
     fitted = Classifier(epsilon=4.0, delta=1e-6, schema=schema).fit(X[["age", "rate"]], y)
@@ -164,7 +158,7 @@ def test_what_is_declared_costs_nothing() -> None:
     assert fitted.schema_.features["age"] == Continuous(0, 100)
 
 
-def test_excluded_columns_are_neither_looked_at_nor_paid_for() -> None:
+def test_excluded_columns_are_neither_looked_at_nor_paid_for():
     X, y = table()
     fitted = Classifier(epsilon=4.0, exclude=["rate", "site", "note"]).fit(X, y)
     shares = {share.name: share.count for share in fitted.guarantee_.releases}
@@ -173,7 +167,7 @@ def test_excluded_columns_are_neither_looked_at_nor_paid_for() -> None:
     assert fitted.schema_.features["rate"] == Continuous(-(2**30), 2**30, "symlog")
 
 
-def test_the_guarantee_says_what_was_not_declared(model: Classifier) -> None:
+def test_the_guarantee_says_what_was_not_declared(model):
     text = str(model.guarantee_)
     assert DEFAULT_ASSUMPTIONS[-1] not in text
     assert "not declared were released within this promise" in text
@@ -182,7 +176,7 @@ def test_the_guarantee_says_what_was_not_declared(model: Classifier) -> None:
     assert "and delta 2.5e-08 (1 releases)" in model.guarantee_._repr_html_()
 
 
-def test_a_budget_without_delta_x_says_what_to_do(tmp_path: Path) -> None:
+def test_a_budget_without_delta_x_says_what_to_do(tmp_path):
     X, y = table()
     ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
     ledger.create_budget("people", epsilon=4.0, delta=1e-6, delta_x=0.0)
@@ -208,9 +202,7 @@ def test_a_budget_without_delta_x_says_what_to_do(tmp_path: Path) -> None:
 # ----------------------------------------------------------- what is said before the fit
 
 
-def test_a_fit_says_before_it_runs_how_many_rows_a_label_needs(
-    cohort: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fit_says_before_it_runs_how_many_rows_a_label_needs(cohort, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Classifier(schema=cohort.schema, max_rounds=0).fit(cohort.X, cohort.y)
@@ -242,13 +234,13 @@ def test_a_fit_says_before_it_runs_how_many_rows_a_label_needs(
 # ------------------------------------------------------------------- the frozen-noise harness
 
 
-def typed(records: list[Any], task: str) -> Any:
+def typed(records, task):
     """Return a frame whose dtypes do not depend on the rows: they are public."""
     dtypes = {"age": float, "income": float, "site": "string", "grade": "Int64", "same": float}
     columns = list(zip(*records, strict=True)) or [()] * (len(FEATURES) + 1)
     X = pd.DataFrame(
         {
-            name: pd.Series(list(column), dtype=dtypes[name])  # type: ignore[call-overload]
+            name: pd.Series(list(column), dtype=dtypes[name])
             for name, column in zip(dtypes, columns[:-1], strict=True)
         }
     )
@@ -256,12 +248,12 @@ def typed(records: list[Any], task: str) -> Any:
     return X, y
 
 
-def untyped(records: list[Any], task: str) -> Any:
+def untyped(records, task):
     return objects(records)
 
 
-def fit_undeclared(task: str, **parameters: Any) -> Any:
-    def fit(rows: Any) -> Any:
+def fit_undeclared(task, **parameters):
+    def fit(rows):
         kind = Regressor if task == "regression" else Classifier
         settings = {"epsilon": 20.0, "max_rounds": 2, "max_bins": 12, "n_jobs": 1} | parameters
         ledger = PrivacyLedger.in_memory()
@@ -270,7 +262,7 @@ def fit_undeclared(task: str, **parameters: Any) -> Any:
     return fit
 
 
-TARGETS: dict[str, Any] = {"classification": "yes", "regression": 30.0}
+TARGETS = {"classification": "yes", "regression": 30.0}
 ADDED = {
     "ordinary": (50.0, 1e3, "a", 2, 5.0),
     "a target of its own": (50.0, 1e3, "a", 2, 5.0),
@@ -281,7 +273,7 @@ ADDED = {
 }
 
 
-def with_one_more(task: str, added: str) -> list[Any]:
+def with_one_more(task, added):
     """Return the records of a task, and a row that has something that no other has."""
     target = TARGETS[task]
     if added == "a target of its own":
@@ -289,16 +281,13 @@ def with_one_more(task: str, added: str) -> list[Any]:
     return [*base_records(task), (*ADDED[added], target)]
 
 
-@pytest.mark.parametrize(
-    ("container", "parameters"),
-    [(typed, {}), pytest.param(untyped, {"epsilon": 0.1}, marks=pytest.mark.thorough)],
-    ids=["typed", "untyped"],
-)
+TYPED_OR_NOT = [(typed, {}), pytest.param(untyped, {"epsilon": 0.1}, marks=pytest.mark.thorough)]
+
+
+@pytest.mark.parametrize(("container", "parameters"), TYPED_OR_NOT, ids=["typed", "untyped"])
 @pytest.mark.parametrize("added", ADDED)
 @pytest.mark.parametrize("task", TARGETS)
-def test_one_row_moves_nothing_that_is_not_charged(
-    task: str, added: str, container: Any, parameters: Any
-) -> None:
+def test_one_row_moves_nothing_that_is_not_charged(task, added, container, parameters):
     tables = [container(rows, task) for rows in (base_records(task), with_one_more(task, added))]
     for first, second in (tables, tables[::-1]):
         report = replay(fit_undeclared(task, **parameters), first, second)
@@ -307,7 +296,7 @@ def test_one_row_moves_nothing_that_is_not_charged(
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_the_first_and_the_last_row(task: str) -> None:
+def test_the_first_and_the_last_row(task):
     records = base_records(task)[:2]
     for small in range(2):
         rows = [typed(records[:count], task) for count in (small, small + 1)]
@@ -316,13 +305,13 @@ def test_the_first_and_the_last_row(task: str) -> None:
             assert report.ok, str(report)
 
 
-def violations(task: str, added: str) -> set[str]:
+def violations(task, added):
     """Return what is wrong with a fit on one row more, which comes first."""
     one, other = (typed(rows, task) for rows in (with_one_more(task, added), base_records(task)))
     return {violation.kind for violation in replay(fit_undeclared(task), one, other).violations}
 
 
-def test_control_a_row_that_counts_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_a_row_that_counts_twice(monkeypatch):
     count = occurrences.count_occurring
     monkeypatch.setattr(
         declaring, "count_occurring", lambda v: {key: 2 * n for key, n in count(v).items()}
@@ -330,8 +319,8 @@ def test_control_a_row_that_counts_twice(monkeypatch: pytest.MonkeyPatch) -> Non
     assert violations("classification", "a level of its own") == {"sensitivity"}
 
 
-def test_control_bounds_that_are_read_off_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    def exact(name: str, counts: Any, grid: MagnitudeGrid, session: Any) -> Any:
+def test_control_bounds_that_are_read_off_the_rows(monkeypatch):
+    def exact(name, counts, grid, session):
         occupied = np.flatnonzero(counts)
         return grid.bounds(int(occupied[0]), int(occupied[-1])) if len(occupied) else None
 
@@ -339,7 +328,7 @@ def test_control_bounds_that_are_read_off_the_rows(monkeypatch: pytest.MonkeyPat
     assert "published" in violations("regression", "a magnitude of its own")
 
 
-def test_control_levels_that_are_all_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_levels_that_are_all_named(monkeypatch):
     monkeypatch.setattr(selection, "threshold", lambda *arguments: -(2**61))
     assert "published" in violations("classification", "a level of its own")
 
@@ -348,7 +337,7 @@ def test_control_levels_that_are_all_named(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.benchmark
-def test_adult_loses_little(benchmark_table: Any) -> None:
+def test_adult_loses_little(benchmark_table):
     """At epsilon 1; four splits differ by -0.001 to 0.003 of AUROC."""
     X, y = benchmark_table("adult")
     with warnings.catch_warnings():
@@ -366,11 +355,11 @@ def test_adult_loses_little(benchmark_table: Any) -> None:
 
 
 @pytest.mark.parametrize("frame", [pl.DataFrame, pa.table])
-def test_one_null_does_not_change_how_found_levels_are_written(frame: Any) -> None:
-    def fit(rows: tuple[Any, Any]) -> Any:
+def test_one_null_does_not_change_how_found_levels_are_written(frame):
+    def fit(rows):
         return Classifier(epsilon=4.0, delta=1e-6, feature_types=["nominal"]).fit(*rows)
 
-    values: list[int | None] = [0, 1, 2] * 400
+    values = [0, 1, 2] * 400
     labels = np.array([0, 1] * 600 + [1])
     with_null = frame({"a": [*values, None]}), labels
     report = replay(fit, with_null, (frame({"a": values}), labels[:-1]))

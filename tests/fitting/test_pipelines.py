@@ -1,12 +1,9 @@
 """Steps that learn from the private rows before the model are named in a warning."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import warnings
 import weakref
-from typing import Any
 
 import joblib
 import numpy as np
@@ -52,26 +49,26 @@ SCHEMA = Schema(default=Continuous(-3, 3), target=Categorical([0, 1]))
 
 
 @pytest.fixture(scope="module")
-def rows() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3))
     return X, (X[:, 0] > 0).astype(int)
 
 
-def model(**parameters: Any) -> DPExplainableBoostingClassifier:
+def model(**parameters):
     return DPExplainableBoostingClassifier(schema=SCHEMA, max_rounds=1, **parameters)
 
 
-def first_column(X: Any) -> Any:
+def first_column(X):
     return np.asarray(X)[:, 0]
 
 
-def regressor() -> DPExplainableBoostingRegressor:
+def regressor():
     schema = Schema(default=Continuous(-3, 3), target=Continuous(-3, 3))
     return DPExplainableBoostingRegressor(schema=schema, max_rounds=1)
 
 
-def warnings_of(fit: Any, *arguments: Any) -> list[str]:
+def warnings_of(fit, *arguments):
     """Return the privacy warnings of a call."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -82,7 +79,7 @@ def warnings_of(fit: Any, *arguments: Any) -> list[str]:
 # ------------------------------------------------------------------------- what is named
 
 
-def test_every_learning_step_is_named_and_no_other(rows: Any) -> None:
+def test_every_learning_step_is_named_and_no_other(rows):
     pipe = Pipeline(
         [
             ("impute", SimpleImputer()),
@@ -105,7 +102,7 @@ def test_every_learning_step_is_named_and_no_other(rows: Any) -> None:
     )
 
 
-def test_every_guarantee_names_the_steps(rows: Any) -> None:
+def test_every_guarantee_names_the_steps(rows):
     X, y = rows
     schema = SCHEMA.replace(target=None)
     for explainer, arguments in (
@@ -120,7 +117,7 @@ def test_every_guarantee_names_the_steps(rows: Any) -> None:
         assert pipe[-1].to_released().guarantee.failures == promise.failures
 
 
-def test_the_warning_does_not_depend_on_rows(rows: Any) -> None:
+def test_the_warning_does_not_depend_on_rows(rows):
     pipe = make_pipeline(StandardScaler(), model())
     X, y = rows
     assert warnings_of(pipe.fit, X, y) == warnings_of(pipe.fit, X[:0:-3] * 1e6, y[:0:-3])
@@ -129,22 +126,22 @@ def test_the_warning_does_not_depend_on_rows(rows: Any) -> None:
 class Undeclared(TransformerMixin, BaseEstimator):
     """A step of a user's own that does not say that it needs no fit."""
 
-    def fit(self, X: Any, y: Any = None) -> Undeclared:
+    def fit(self, X, y=None):
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X):
         return X
 
 
 class WithoutTags(Undeclared):
     """A step that scikit-learn accepts and whose tags cannot be read."""
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self):
         raise NotImplementedError
 
 
 class Stateless(Undeclared):
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         return tags
@@ -184,13 +181,13 @@ LEARNING_NOTHING = [
 
 
 @pytest.fixture(scope="module")
-def bits() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def bits():
     X = np.tile([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]], (40, 1))
     return X, X[:, 0].astype(int)
 
 
 @pytest.mark.parametrize("step", LEARNING + LEARNING_NOTHING, ids=lambda step: type(step).__name__)
-def test_steps_that_learn_are_named(bits: Any, step: Any) -> None:
+def test_steps_that_learn_are_named(bits, step):
     pipe = Pipeline([("before", step), ("model", model())])
     messages = warnings_of(pipe.fit, *bits)
     if step in LEARNING_NOTHING:
@@ -214,7 +211,7 @@ def test_steps_that_learn_are_named(bits: Any, step: Any) -> None:
         (lambda step: Pipeline([("log", FunctionTransformer()), ("part", step)]), "part"),
     ],
 )
-def test_steps_that_learn_are_found_however_deep(bits: Any, wrap: Any, name: str) -> None:
+def test_steps_that_learn_are_found_however_deep(bits, wrap, name):
     for step in (StandardScaler(), Normalizer()):
         messages = warnings_of(Pipeline([("before", wrap(step)), ("model", model())]).fit, *bits)
         assert len(messages) == isinstance(step, StandardScaler)
@@ -234,7 +231,7 @@ def test_steps_that_learn_are_found_however_deep(bits: Any, wrap: Any, name: str
         lambda one: GridSearchCV(one, {"epsilon": [1.0, 2.0]}, cv=2),
     ],
 )
-def test_what_learns_around_the_fit_is_named(rows: Any, wrap: Any) -> None:
+def test_what_learns_around_the_fit_is_named(rows, wrap):
     wrapper = wrap(model())
     messages = warnings_of(wrapper.fit, *rows)
     assert {message.split(" learns")[0] for message in messages} == {
@@ -246,7 +243,7 @@ def test_what_learns_around_the_fit_is_named(rows: Any, wrap: Any) -> None:
     assert warnings_of(importances.fit, *rows) == []
 
 
-def paid_score(estimator: Any, X: Any, y: Any) -> float:
+def paid_score(estimator, X, y):
     return float(estimator.epsilon)
 
 
@@ -259,9 +256,7 @@ def paid_score(estimator: Any, X: Any, y: Any) -> float:
         (None, [1.0], "holds"),
     ],
 )
-def test_what_a_search_chose_by_exact_scores_holds_nothing(
-    rows: Any, scoring: Any, epsilons: list[float], state: str
-) -> None:
+def test_what_a_search_chose_by_exact_scores_holds_nothing(rows, scoring, epsilons, state):
     for one in (model(), make_pipeline(Normalizer(), model())):
         name = "epsilon" if isinstance(one, DPExplainableBoostingClassifier) else "__epsilon"
         name = name if name == "epsilon" else f"dpexplainableboostingclassifier{name}"
@@ -273,7 +268,7 @@ def test_what_a_search_chose_by_exact_scores_holds_nothing(
         assert len(warnings_of(search.fit, *rows)) == (state != "holds")
 
 
-def test_wrappers_leave_conditions_or_failures(rows: Any) -> None:
+def test_wrappers_leave_conditions_or_failures(rows):
     """What is learned beside a model may stay unpublished; what it was given may not."""
     calibrated = CalibratedClassifierCV(model(), cv=2)
     stacked = StackingClassifier([("one", DecisionTreeClassifier())], model(), cv=2)
@@ -291,9 +286,7 @@ def test_wrappers_leave_conditions_or_failures(rows: Any) -> None:
 
 
 @pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.thorough)])
-def test_workers_of_scikit_learn_know_what_started_them_or_say_that_they_do_not(
-    rows: Any, backend: str
-) -> None:
+def test_workers_of_scikit_learn_know_what_started_them_or_say_that_they_do_not(rows, backend):
     # A process takes seconds to begin.
     parts = [("one", model()), ("two", model())][: 2 if backend == "threading" else 1]
     vote = VotingClassifier(parts, n_jobs=2)
@@ -307,12 +300,12 @@ def test_workers_of_scikit_learn_know_what_started_them_or_say_that_they_do_not(
         assert all("started this worker" in promise.conditions[0] for promise in promises)
 
 
-def test_other_threads_are_no_concern_of_an_honest_fit(rows: Any) -> None:
+def test_other_threads_are_no_concern_of_an_honest_fit(rows):
     """A pipeline that learns runs in another thread, on other rows, at the same time."""
     X, y = rows
     learns, fitted = threading.Event(), threading.Event()
 
-    def wait(table: Any) -> Any:
+    def wait(table):
         learns.set()
         assert fitted.wait(60)
         return table
@@ -330,7 +323,7 @@ def test_other_threads_are_no_concern_of_an_honest_fit(rows: Any) -> None:
     assert {one.guarantee_.state for one in vote.estimators_} == {"holds"}
 
 
-def test_starting_scores_and_exact_scores_are_conditions(rows: Any, tmp_path: Any) -> None:
+def test_starting_scores_and_exact_scores_are_conditions(rows, tmp_path):
     X, y = rows
     started = model().fit(X, y, init_score=np.zeros(len(y)))
     assert "each row's init_score" in started.guarantee_.conditions[0]
@@ -345,7 +338,7 @@ def test_starting_scores_and_exact_scores_are_conditions(rows: Any, tmp_path: An
         assert clone(scored).fit(X, y).guarantee_.state == "holds"
 
 
-def test_the_ledger_knows_what_the_fit_saw(rows: Any) -> None:
+def test_the_ledger_knows_what_the_fit_saw(rows):
     ledger = PrivacyLedger.in_memory()
     ledger.create_budget("a", epsilon=9, delta=1e-5)
     one = model(ledger=ledger, dataset="a")
@@ -356,7 +349,7 @@ def test_the_ledger_knows_what_the_fit_saw(rows: Any) -> None:
     assert not second["failures"]
 
 
-def test_a_search_inside_a_pipeline_sees_the_steps_outside(rows: Any) -> None:
+def test_a_search_inside_a_pipeline_sees_the_steps_outside(rows):
     search = GridSearchCV(model(), {"epsilon": [1.0, 2.0]}, cv=2)
     messages = warnings_of(make_pipeline(StandardScaler(), search).fit, *rows)
     assert len(messages) == 5
@@ -367,7 +360,7 @@ def test_a_search_inside_a_pipeline_sees_the_steps_outside(rows: Any) -> None:
     assert "'selectkbest' (SelectKBest), 'standardscaler' (StandardScaler)" in message
 
 
-def test_a_learned_transformation_of_the_target_counts(rows: Any) -> None:
+def test_a_learned_transformation_of_the_target_counts(rows):
     X, _ = rows
     learned = TransformedTargetRegressor(regressor(), transformer=StandardScaler())
     (message,) = warnings_of(learned.fit, X, X[:, 0])
@@ -379,7 +372,7 @@ def test_a_learned_transformation_of_the_target_counts(rows: Any) -> None:
 # ------------------------------------------------------------------------ harmless by itself
 
 
-def test_a_warning_turned_into_an_error_spends_nothing(rows: Any) -> None:
+def test_a_warning_turned_into_an_error_spends_nothing(rows):
     ledger = PrivacyLedger.in_memory()
     pipe = make_pipeline(StandardScaler(), model(ledger=ledger, dataset="a"))
     with (
@@ -390,7 +383,7 @@ def test_a_warning_turned_into_an_error_spends_nothing(rows: Any) -> None:
     assert not ledger.datasets()
 
 
-def test_the_warning_points_at_the_users_line(rows: Any) -> None:
+def test_the_warning_points_at_the_users_line(rows):
     pipe = make_pipeline(StandardScaler(), model())
     for call in (lambda: pipe.fit(*rows), lambda: cross_val_score(pipe, *rows, cv=2)):
         with pytest.warns(PrivacyWarning) as caught:
@@ -398,9 +391,9 @@ def test_the_warning_points_at_the_users_line(rows: Any) -> None:
         assert {one.filename for one in caught if one.category is PrivacyWarning} == {__file__}
 
 
-def test_a_pipeline_that_cannot_be_read_is_warned_of_and_fits(rows: Any) -> None:
+def test_a_pipeline_that_cannot_be_read_is_warned_of_and_fits(rows):
     class Odd(Pipeline):
-        def fit(self, X: Any, y: Any = None, **params: Any) -> Odd:
+        def fit(self, X, y=None, **params):
             final = self.steps[-1][1]
             self.steps = 7
             final.fit(X, y)
@@ -411,7 +404,7 @@ def test_a_pipeline_that_cannot_be_read_is_warned_of_and_fits(rows: Any) -> None
     assert "Odd, which has unreadable steps" in message
 
 
-def test_nothing_is_kept_alive(rows: Any) -> None:
+def test_nothing_is_kept_alive(rows):
     """The frames that were looked at, and the rows in them, go when the fit ends."""
     X, y = rows
     pipe = make_pipeline(StandardScaler(), model())

@@ -1,9 +1,6 @@
 """Whatever is asked for is refused before the charge, or its plan, charge and bill are one."""
 
-from __future__ import annotations
-
 import itertools
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -12,11 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import interpret_dp
-from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema
-from interpret_dp.accounting.composition import GdpPair, compose
-from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp import Categorical, Continuous, Guarantee, PrivacyUnit, PrivacyWarning, Schema
+from interpret_dp.accounting import GdpPair, compose
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.exceptions import PrivacyWarning
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms.additive import noise_scale
 from interpret_dp.release import ReleaseSession
@@ -33,23 +28,23 @@ class OpenedError(Exception):
     """A request opens the session: it was not refused before."""
 
 
-def fit(estimator: str, target: Any, unit: Any = None, declared: bool = True, **given: Any) -> None:
+def fit(estimator, target, unit=None, declared=True, **given):
     schema = Schema(FEATURES, target, unit=unit) if declared else Schema(unit=unit)
     more = {key: given.pop(key) for key in ("sample_weight",) if key in given}
     model = getattr(interpret_dp, estimator)(schema=schema, **given)
     model.fit(X, IDS, unit=None if unit is None else IDS, **more)
 
 
-def measure(**given: Any) -> None:
+def measure(**given):
     interpret_dp.private_metrics({"a": MODEL, "b": MODEL}, X, IDS, **given)
 
 
-def explain(**given: Any) -> None:
+def explain(**given):
     given |= {"schema": Schema(FEATURES), "trained_on_same_people": False}
     PaperLimeTabular(BlackBox(), X, **given).explain_local(X)
 
 
-def release_surrogate(**given: Any) -> None:
+def release_surrogate(**given):
     interpret_dp.PrivateSurrogate(
         BlackBox(), Schema(FEATURES), trained_on_same_people=False, **given
     ).fit(X)
@@ -66,8 +61,9 @@ OPTIONS = RELATION | {
 KNOWN = {"interactions": [1, 2, [("dose", "stage")]], "monotone_constraints": [{"age": 1}]}
 CLASSIFIER, REGRESSOR = "DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor"
 METHODS = ["interactive", "adaptive", "enhanced"]
+QUERIES = RELATION | {"method": METHODS, "steps": [8], "c": [2**-10, 2**10]}
 # What is called, what it is always given, and what it may be given.
-REQUESTS: dict[str, tuple[Any, dict[str, Any], dict[str, list[Any]]]] = {
+REQUESTS = {
     "pairs": (fit, {"estimator": CLASSIFIER, "target": TWO, "interactions": 1}, OPTIONS),
     "more classes": (fit, {"estimator": CLASSIFIER, "target": Categorical([0, 1, 2])}, OPTIONS),
     "undeclared": (fit, {"estimator": CLASSIFIER, "target": None, "declared": False}, OPTIONS),
@@ -83,18 +79,14 @@ REQUESTS: dict[str, tuple[Any, dict[str, Any], dict[str, list[Any]]]] = {
     ),
     "metrics": (measure, {}, RELATION),
     "surrogate": (release_surrogate, {}, RELATION),
-    "explanations": (
-        explain,
-        {},
-        RELATION | {"method": METHODS, "steps": [8], "c": [2**-10, 2**10]},
-    ),
+    "explanations": (explain, {}, QUERIES),
 }
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 @settings(max_examples=40)
 @given(epsilon=st.floats(-3, 8), delta=st.floats(-12, -2), data=st.data())
-def test_what_is_charged_can_be_carried_out(name: str, epsilon: float, delta: float, data: Any):
+def test_what_is_charged_can_be_carried_out(name, epsilon, delta, data):
     call, always, optional = REQUESTS[name]
     choices = {option: st.sampled_from(values) for option, values in optional.items()}
     asked = always | data.draw(st.fixed_dictionaries({}, optional=choices))

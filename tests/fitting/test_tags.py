@@ -1,7 +1,5 @@
 """Parameters and fitted attributes in which our estimators differ from interpret's others."""
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

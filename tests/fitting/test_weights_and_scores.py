@@ -1,9 +1,6 @@
 """Sample weights and starting scores: what they do, and what is refused."""
 
-from __future__ import annotations
-
 import warnings
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +16,7 @@ from tests.ebm.tasks import TARGETS, model_of, table
 @pytest.mark.parametrize(
     ("task", "make"), [("binary", list), ("multiclass", pl.Series), ("regression", pd.Series)]
 )
-def test_weights_are_in_their_own_units(task: str, make: Any) -> None:
+def test_weights_are_in_their_own_units(task, make):
     """All weights 3 of at most 4: the same model, and weights in every published count."""
     X, y = table(task)
     plain = model_of(task).fit(X, y)
@@ -32,7 +29,7 @@ def test_weights_are_in_their_own_units(task: str, make: Any) -> None:
     assert middle[0] == pytest.approx(middle[1], abs=0.2)
 
 
-def test_odd_weights_are_clipped_and_never_raise() -> None:
+def test_odd_weights_are_clipped_and_never_raise():
     X, y = table("binary", 400)
     weights = np.ones(400, dtype=object)
     weights[:6] = [np.nan, np.inf, -np.inf, -3, 1e300, 0]
@@ -42,7 +39,7 @@ def test_odd_weights_are_clipped_and_never_raise() -> None:
     assert "largest sample weight is public" in " ".join(model.guarantee_.assumptions)
 
 
-def test_an_undeclared_maximum_is_estimated_and_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_undeclared_maximum_is_estimated_and_paid_for(monkeypatch):
     monkeypatch.setattr(declaring, "_said", set())
     X, y = table("binary")
     weights = np.random.default_rng(0).uniform(20, 37, len(X))
@@ -59,7 +56,7 @@ def test_an_undeclared_maximum_is_estimated_and_paid_for(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("task", TARGETS)
-def test_scores_to_start_from_are_learned_around(task: str) -> None:
+def test_scores_to_start_from_are_learned_around(task):
     """A first model knows one feature; the second learns the other on top of it."""
     X, y = table(task)
     first = model_of(task, exclude=["g"]).fit(X, y)
@@ -73,7 +70,7 @@ def test_scores_to_start_from_are_learned_around(task: str) -> None:
     assert any("init_score" in clause for clause in second.guarantee_.assumptions)
 
 
-def loss(task: str, model: Any, X: Any, y: Any, **keywords: Any) -> float:
+def loss(task, model, X, y, **keywords):
     if task == "regression":
         return float(np.sqrt(np.mean((model.predict(X, **keywords) - y) ** 2)))
     probabilities = model.predict_proba(X, **keywords)
@@ -81,7 +78,7 @@ def loss(task: str, model: Any, X: Any, y: Any, **keywords: Any) -> float:
     return float(-np.mean(np.log(np.maximum(own, 1e-12))))
 
 
-def test_numbers_and_the_model_that_made_them_are_the_same() -> None:
+def test_numbers_and_the_model_that_made_them_are_the_same():
     X, y = table("binary")
     columns = pd.DataFrame({"x": X["x"], "g": (X["g"] == "b").astype(float)})
     schema = Schema({"x": Continuous(0, 1), "g": Continuous(0, 1)}, target=TARGETS["binary"])
@@ -106,24 +103,24 @@ class Sensitive:
 
     classes_ = ("no", "yes")
 
-    def __init__(self, how: str) -> None:
+    def __init__(self, how):
         self.how = how
 
-    def predict_proba(self, X: pd.DataFrame) -> Any:
+    def predict_proba(self, X):
         if self.how == "fails":
             raise ValueError(f"unknown value {X['x'].max()}")
         warnings.warn(f"odd value {X['x'].max()}", stacklevel=2)
         return np.full((len(X), 2), 0.5)
 
 
-def test_odd_scores_of_numbers_count_as_none() -> None:
+def test_odd_scores_of_numbers_count_as_none():
     X, y = table("regression", 300)
     scores = np.zeros(300, dtype=object)
     scores[:6] = [np.nan, np.inf, -np.inf, 1e308, "many", None]
     assert np.isfinite(model_of("regression").fit(X, y, init_score=scores).intercept_)
 
 
-def test_what_a_model_says_of_a_row_is_withheld() -> None:
+def test_what_a_model_says_of_a_row_is_withheld():
     X, y = table("binary", 50)
     with pytest.raises(ReleaseError, match="Its own message is withheld") as caught:
         model_of("binary").fit(X, y, init_score=Sensitive("fails"))

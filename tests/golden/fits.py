@@ -6,11 +6,7 @@ trainer changes them; then write them again, and say in the commit what became b
     python -m tests.golden.fits
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,7 +27,7 @@ from tests.golden.kinds import FEATURES, FILES, BlackBox, additive, maps, rows, 
 NUMBERS = FILES / "fits.numbers.json"
 
 
-def summary(model: Any) -> dict[str, Any]:
+def summary(model):
     """Return the released numbers of an additive model."""
     return {
         "intercept": np.ravel(model.intercept_).tolist(),
@@ -42,9 +38,7 @@ def summary(model: Any) -> dict[str, Any]:
     }
 
 
-def fitted(
-    y: Any, X: pd.DataFrame | None = None, schema: Schema | None = None, **parameters: Any
-) -> dict[str, Any]:
+def fitted(y, X=None, schema=None, **parameters):
     """Fit with frozen noise; texts and integers are labels."""
     X = rows() if X is None else X
     given = {
@@ -59,7 +53,7 @@ def fitted(
         return summary(model.fit(X, y, **given))
 
 
-def columns(n_rows: int, n_columns: int, shared: float = 0.0) -> pd.DataFrame:
+def columns(n_rows, n_columns, shared=0.0):
     """Return normal columns, whose correlation is ``shared``."""
     rng = np.random.default_rng(2)
     own, common = rng.normal(size=(n_rows, n_columns)), rng.normal(size=(n_rows, 1))
@@ -67,44 +61,38 @@ def columns(n_rows: int, n_columns: int, shared: float = 0.0) -> pd.DataFrame:
     return pd.DataFrame(values, columns=[f"x{k}" for k in range(n_columns)])
 
 
-def curve(X: pd.DataFrame) -> Any:
+def curve(X):
     """Return a curved score of two columns."""
     return np.sin(2 * X["x0"].to_numpy()) + X["x1"].to_numpy()
 
 
-def drawn(chance: Any, labels: tuple[str, ...] = ("no", "yes")) -> Any:
+def drawn(chance, labels=("no", "yes")):
     """Draw labels; the last one has these log-odds, the others share the rest."""
     rng = np.random.default_rng(6)
     is_last = rng.random(len(chance)) < 1 / (1 + np.exp(-chance))
     return np.where(is_last, labels[-1], rng.choice(labels[:-1], len(chance)))
 
 
-def explained(method: str) -> dict[str, Any]:
+def explained(method):
     """Explain two rows by one of the paper's methods, with frozen noise."""
     X = rows()
+    settings = {"method": method, "schema": Schema(FEATURES), "epsilon": 20.0, "delta": 1e-6}
+    account = {"ledger": PrivacyLedger.in_memory(), "dataset": "golden"}
     with use_randomness(SeededRandomness(9)):
         explainer = PaperLimeTabular(
-            BlackBox(),
-            X,
-            schema=Schema(FEATURES),
-            epsilon=20.0,
-            delta=1e-6,
-            method=method,
-            trained_on_same_people=False,
-            ledger=PrivacyLedger.in_memory(),
-            dataset="golden",
+            BlackBox(), X, trained_on_same_people=False, **settings, **account
         )
         found = [explainer.explain_local(X.iloc[[row]]).data(0) for row in range(2)]
     return {"scores": [np.ravel(record["scores"]).tolist() for record in found]}
 
 
-def mapped(kind: str) -> dict[str, Any]:
+def mapped(kind):
     """Return what locally linear maps say of some rows."""
     X = np.random.default_rng(4).integers(0, 256, size=(12, 8, 8)) if kind == "images" else rows(30)
     return {"probabilities": np.ravel(maps(kind).predict_proba(X)).tolist()}
 
 
-def cases() -> dict[str, Callable[[], dict[str, Any]]]:
+def cases():
     """Return every fit by its name."""
     X, latent = rows(), score(rows())
     labels = np.where(latent > 0, "yes", "no")
@@ -120,9 +108,10 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
         FEATURES, Categorical(["no", "yes"]), unit=PrivacyUnit("patient", max_rows=2)
     )
     undeclared = Schema({"stage": FEATURES["stage"]})
+    started = {"sample_weight": 1.0 + (X["dose"] > 10), "init_score": latent / 2}
     kinds = ("pairs", "classes", "monotone", "poisson", "gamma")
     return {
-        **{kind: (lambda kind=kind: summary(additive(kind))) for kind in kinds},  # type: ignore[misc]
+        **{kind: (lambda kind=kind: summary(additive(kind))) for kind in kinds},
         "noise alone": lambda: fitted(labels, epsilon=0.02),
         "two of eight matter": lambda: fitted(drawn(3 * curve(few)), few, signs, epsilon=1.0),
         "next to no noise": lambda: fitted(curve(alike), alike, plain, epsilon=1e6),
@@ -135,12 +124,7 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
         "many levels": lambda: fitted(
             np.sin(codes) + curve(few), wide, Schema(levels, target=Continuous(-6, 8))
         ),
-        "weights and start": lambda: fitted(
-            latent,
-            sample_weight=1.0 + (X["dose"] > 10),
-            init_score=latent / 2,
-            privacy_weight_max=2.0,
-        ),
+        "weights and start": lambda: fitted(latent, privacy_weight_max=2.0, **started),
         "people": lambda: fitted(labels, people, one_person),
         "undeclared": lambda: fitted(labels, X, undeclared),
         "counts without a bound": lambda: fitted(
@@ -154,19 +138,19 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
         "maps of a table": lambda: mapped("table"),
         "maps of images": lambda: mapped("images"),
         **{
-            method: (lambda method=method: explained(method))  # type: ignore[misc]
+            method: (lambda method=method: explained(method))
             for method in ("interactive", "adaptive")
         },
     }
 
 
-def main() -> None:
+def main():
     """Write the numbers of all fits."""
     numbers = {name: fit() for name, fit in cases().items()}
     NUMBERS.write_text(json.dumps(_rounded(numbers)) + "\n", encoding="utf-8")
 
 
-def _rounded(value: Any) -> Any:
+def _rounded(value):
     if isinstance(value, dict):
         return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, list):

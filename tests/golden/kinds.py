@@ -4,24 +4,14 @@ Version 0.1 wrote the files, once: the history of this folder has the script. A 
 package must read them and predict the same, so they are never written again.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    DPLocallyLinearClassifier,
-    PrivacyUnit,
-    Schema,
-)
+from interpret_dp import Categorical, Continuous, DPLocallyLinearClassifier, PrivacyUnit, Schema
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
+from tests.ebm.tasks import machine
 
 FILES = Path(__file__).parent / "files"
 FEATURES = {
@@ -30,10 +20,10 @@ FEATURES = {
     "stage": Categorical(["early", "late", "last"], ordered=True),
     "city": Categorical(["Bonn", "Lyon", 3]),
 }
-QUICK: dict[str, Any] = {"epsilon": 20.0, "delta": 1e-6, "max_rounds": 6, "max_bins": 8}
+QUICK = {"epsilon": 20.0, "delta": 1e-6, "max_rounds": 6, "max_bins": 8}
 
 
-def rows(n_rows: int = 800, seed: int = 0) -> pd.DataFrame:
+def rows(n_rows=800, seed=0):
     """Return rows of the four features, some cells missing and some undeclared."""
     rng = np.random.default_rng(seed)
     age = rng.uniform(0, 100, n_rows).round(1)
@@ -49,7 +39,7 @@ def rows(n_rows: int = 800, seed: int = 0) -> pd.DataFrame:
     )
 
 
-def score(X: pd.DataFrame, seed: int = 1) -> Any:
+def score(X, seed=1):
     """Return a score of each row, with noise."""
     late = (X["stage"] == "late").to_numpy()
     age = X["age"].fillna(50).to_numpy() / 50
@@ -57,11 +47,11 @@ def score(X: pd.DataFrame, seed: int = 1) -> Any:
     return age - 1 + late * (age - 0.5) + 0.2 * np.log(X["dose"].to_numpy()) - 0.6 + noise
 
 
-def additive(kind: str) -> Any:
+def additive(kind):
     """Fit an additive model of a kind, with frozen noise."""
     X = rows()
     latent = score(X)
-    targets: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    targets = {
         "pairs": ([0, 1], (latent > 0).astype(int), {"interactions": [("age", "stage")]}),
         "classes": ([1, 2, 3], np.digitize(latent, [-0.3, 0.6]) + 1, {}),
         "monotone": (None, latent, {"monotone_constraints": [1, 0, 0, 0]}),
@@ -70,25 +60,24 @@ def additive(kind: str) -> Any:
     }
     levels, y, options = targets[kind]
     if levels:
-        target: Any = Categorical(levels)
+        target = Categorical(levels)
     else:
         target = Continuous(*{"poisson": (0, 20), "gamma": (0.1, 20)}.get(kind, (-4, 6)))
-    estimator = DPExplainableBoostingClassifier if levels else DPExplainableBoostingRegressor
-    model = estimator(schema=Schema(FEATURES, target=target), **QUICK, **options)
+    model = machine(Schema(FEATURES, target=target), **QUICK, **options)
     with use_randomness(SeededRandomness(7)):
         return model.fit(X, y)
 
 
-def maps(kind: str) -> Any:
+def maps(kind):
     """Fit locally linear maps of a table or of images, with frozen noise."""
     rng = np.random.default_rng(3)
-    common: dict[str, Any] = {"epsilon": 8.0, "delta": 1e-5, "epochs": 3}
+    common = {"epsilon": 8.0, "delta": 1e-5, "epochs": 3}
     if kind == "images":
         images = rng.integers(0, 256, size=(300, 8, 8))
         labels = (images[:, :4].mean(axis=(1, 2)) > 127).astype(int)
         schema = Schema(default=Continuous(0, 255), target=Categorical([0, 1]))
         model = DPLocallyLinearClassifier(schema=schema, projection_dim=10, n_maps=2, **common)
-        table: Any = images
+        table = images
     else:
         table = rows()
         labels = np.digitize(score(table), [-0.3, 0.6])
@@ -103,13 +92,13 @@ class BlackBox:
 
     classes_ = np.array(["no", "yes"])
 
-    def predict_proba(self, X: pd.DataFrame) -> Any:
+    def predict_proba(self, X):
         """Return both probabilities of each row."""
         second = X["age"].fillna(50).to_numpy(dtype=float) / 100
         return np.column_stack([1 - second, second])
 
 
-def predictions(model: Any, X: Any) -> dict[str, Any]:
+def predictions(model, X):
     """Return what a model says of rows."""
     found = {"predict": model.predict(X).tolist()}
     if hasattr(model, "predict_proba"):
@@ -117,14 +106,14 @@ def predictions(model: Any, X: Any) -> dict[str, Any]:
     return found
 
 
-def asked(name: str) -> Any:
+def asked(name):
     """Return the rows whose predictions are stored beside a model."""
     if name == "maps_images":
         return np.random.default_rng(4).integers(0, 256, size=(12, 8, 8))
     return rows(40, seed=5)
 
 
-def schemas() -> dict[str, Schema]:
+def schemas():
     """Return schemas that together use every kind of declaration."""
     return {
         "schema_full": Schema(

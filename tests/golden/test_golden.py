@@ -1,12 +1,8 @@
 """Files that version 0.1 wrote load, predict and verify as they did then; fits release the same."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing, nullcontext
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,7 +24,7 @@ MODELS = sorted(
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}
 
 
-def _expected(name: str) -> Any:
+def _expected(name):
     return json.loads((FILES / f"{name}.expected.json").read_text(encoding="utf-8"))
 
 
@@ -38,18 +34,18 @@ OTHERS = {
 }
 
 
-def test_every_kind_has_its_files() -> None:
+def test_every_kind_has_its_files():
     assert len(MODELS) == 11
     # The numbers of fits are written by tests/golden/fits.py.
     assert {path.name.split(".")[0] for path in FILES.iterdir()} == {*MODELS, *OTHERS, "fits"}
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_predicts_as_when_it_was_written(name: str, tmp_path: Path) -> None:
+def test_a_model_predicts_as_when_it_was_written(name, tmp_path):
     is_regression = json.loads((FILES / f"{name}.json").read_text()).get("task") == "regression"
     totals = pytest.warns(UserWarning, match="add up to too little")
     with totals if is_regression else nullcontext():
-        model: Any = load_model(FILES / f"{name}.json")
+        model = load_model(FILES / f"{name}.json")
     expected = _expected(name)
     found = predictions(model, asked(name))
     assert found.keys() == expected.keys()
@@ -62,15 +58,15 @@ def test_a_model_predicts_as_when_it_was_written(name: str, tmp_path: Path) -> N
     model.explain_local(asked(name)).visualize(0)
     model.save(tmp_path / "again.json")
     with totals if is_regression else nullcontext():
-        again: Any = load_model(tmp_path / "again.json")
+        again = load_model(tmp_path / "again.json")
     assert again.to_released().to_dict() == model.to_released().to_dict()
 
 
 @pytest.mark.parametrize(
     ("name", "base"), [("session", "classification"), ("session_pair", "pairs")]
 )
-def test_a_session_is_replayed_to_the_same_scores(name: str, base: str) -> None:
-    model: Any = load_model(FILES / f"{base}.json")
+def test_a_session_is_replayed_to_the_same_scores(name, base):
+    model = load_model(FILES / f"{base}.json")
     session = EditSession.load(FILES / f"{name}.json", model)
     expected = _expected(name)
     assert len(session.history) == expected["records"]
@@ -84,17 +80,17 @@ def test_a_session_is_replayed_to_the_same_scores(name: str, base: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["schema_full", "schema_default"])
-def test_a_schema_reads_as_it_was_declared(name: str) -> None:
+def test_a_schema_reads_as_it_was_declared(name):
     assert Schema.load(FILES / f"{name}.json") == schemas()[name]
 
 
-def test_a_background_draws_the_same_rows() -> None:
+def test_a_background_draws_the_same_rows():
     background = PrivateBackground.load(FILES / "background.json")
     drawn, expected = background.sample(6, 0), pd.DataFrame(_expected("background"))
     pd.testing.assert_frame_equal(drawn, expected, check_dtype=False, rtol=1e-9)
 
 
-def _opened(name: str, folder: Path) -> tuple[PrivacyLedger, Any]:
+def _opened(name, folder):
     """Return a ledger of the files, and what it said of itself."""
     with closing(sqlite3.connect(folder / "ledger.db")) as connection:
         connection.executescript((FILES / f"{name}.sql").read_text(encoding="utf-8"))
@@ -102,7 +98,7 @@ def _opened(name: str, folder: Path) -> tuple[PrivacyLedger, Any]:
     return PrivacyLedger(f"sqlite:///{folder / 'ledger.db'}"), expected
 
 
-def test_a_ledger_verifies_and_says_what_it_said(tmp_path: Path) -> None:
+def test_a_ledger_verifies_and_says_what_it_said(tmp_path):
     ledger, expected = _opened("ledger", tmp_path)
     assert ledger.verify(expected["head"]) == ledger.head
     (data_set,) = expected["datasets"]
@@ -114,14 +110,14 @@ def test_a_ledger_verifies_and_says_what_it_said(tmp_path: Path) -> None:
     assert (budget.epsilon, budget.delta, budget.purpose) == (4.0, 2e-5, "board, 3 May")
 
 
-def test_what_a_private_search_was_charged_and_promised_is_read_as_before(tmp_path: Path) -> None:
+def test_what_a_private_search_was_charged_and_promised_is_read_as_before(tmp_path):
     """What DPRandomizedSearch left in files of version 0.1 counts, and is shown, without it."""
     ledger, expected = _opened("ledger_search", tmp_path)
     (data_set,) = expected["datasets"]
     spent = ledger.spent("cohort")
     assert (spent.mu, spent.delta) == (data_set["spent"]["mu"], data_set["spent"]["delta"])
     assert ledger.report("cohort")["state"].tolist() == ["committed"] * 2
-    model: Any = load_model(FILES / "search.json")
+    model = load_model(FILES / "search.json")
     promise = model.guarantee_
     assert ledger.verify(promise.ledger_head) == expected["head"]
     assert (promise.epsilon, promise.delta) == (12.0, 1e-6)
@@ -143,7 +139,7 @@ def test_what_a_private_search_was_charged_and_promised_is_read_as_before(tmp_pa
 STORED = json.loads(NUMBERS.read_text(encoding="utf-8"))
 
 
-def _flat(value: Any) -> list[float]:
+def _flat(value):
     if isinstance(value, dict):
         return [number for key in value for number in _flat(value[key])]
     if isinstance(value, list):
@@ -152,7 +148,7 @@ def _flat(value: Any) -> list[float]:
 
 
 @pytest.mark.parametrize("name", STORED)
-def test_a_fit_with_frozen_noise_releases_the_stored_numbers(name: str) -> None:
+def test_a_fit_with_frozen_noise_releases_the_stored_numbers(name):
     found = cases()[name]()
     assert found.keys() == STORED[name].keys()
     for part, expected in STORED[name].items():
@@ -168,9 +164,7 @@ def test_a_fit_with_frozen_noise_releases_the_stored_numbers(name: str) -> None:
     ("changes", "is_void"),
     [({}, True), ({"projection_dim": 32_767}, False), ({"centring": 0.0}, False)],
 )
-def test_maps_whose_centre_overflowed_say_so_when_they_are_loaded(
-    changes: dict[str, Any], is_void: bool, tmp_path: Path
-) -> None:
+def test_maps_whose_centre_overflowed_say_so_when_they_are_loaded(changes, is_void, tmp_path):
     """Of an older version, which did not write its number; the next file says so too."""
     document = json.loads((FILES / "maps_table.json").read_text(encoding="utf-8"))
     del document["sha256"]
@@ -179,14 +173,14 @@ def test_maps_whose_centre_overflowed_say_so_when_they_are_loaded(
     (tmp_path / "old.json").write_text(json.dumps(document), encoding="utf-8")
     expected = pytest.warns(PrivacyWarning, match="does not hold.*Withdraw this model")
     with expected if is_void else nullcontext():
-        model: Any = load_model(tmp_path / "old.json")
+        model = load_model(tmp_path / "old.json")
     assert model.guarantee_.state == ("does not hold" if is_void else "holds")
     if is_void:
         model.save(tmp_path / "again.json")
         with pytest.warns(PrivacyWarning):
-            again: Any = load_model(tmp_path / "again.json")
+            again = load_model(tmp_path / "again.json")
         assert again.guarantee_.failures == model.guarantee_.failures
     document["guarantee"]["package_version"] = "0.2.0.dev1"
     (tmp_path / "new.json").write_text(json.dumps(document), encoding="utf-8")
-    new: Any = load_model(tmp_path / "new.json")
+    new = load_model(tmp_path / "new.json")
     assert new.guarantee_.state == "holds"

@@ -1,30 +1,27 @@
 """The stores that the ledger's tests run on: files, and databases of a PostgreSQL server."""
 
-from __future__ import annotations
-
 import os
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from interpret_dp.ledger import PrivacyLedger
-from tests.ledger.postgres_server import PostgresServer, locked, shared_server, why_not
+from tests.ledger.postgres_server import locked, shared_server, why_not
 
 PAGE = Path(__file__).parents[2] / "docs" / "ledger_team.md"
 STORES = ["file", pytest.param("postgres", marks=pytest.mark.postgres)]
 
 
 @pytest.fixture(scope="session")
-def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_folder(tmp_path_factory):
     """Return the folder that all workers of the run have in common."""
     folder = tmp_path_factory.getbasetemp()
     return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture(scope="session")
-def postgres_server(run_folder: Path) -> PostgresServer:
+def postgres_server(run_folder):
     """Return the one server of the run."""
     reason = why_not()
     if reason is not None:
@@ -34,43 +31,43 @@ def postgres_server(run_folder: Path) -> PostgresServer:
 
 
 @pytest.fixture
-def postgres_url(postgres_server: PostgresServer) -> str:
+def postgres_url(postgres_server):
     """Return the URL of an empty database."""
     return postgres_server.url(postgres_server.new_database())
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     """Return where a ledger's file is to be."""
     return tmp_path / "privacy.db"
 
 
-def url_of(request: pytest.FixtureRequest, path: Path) -> str:
+def url_of(request, path):
     """Return the URL of a file, or of an empty database if the parameter says so."""
     is_file = request.param == "file"
     return f"sqlite:///{path}" if is_file else str(request.getfixturevalue("postgres_url"))
 
 
 @pytest.fixture(params=STORES)
-def store_url(request: pytest.FixtureRequest, path: Path) -> str:
+def store_url(request, path):
     """Return the URL of a ledger that is not there yet, on each kind of store."""
     return url_of(request, path)
 
 
 @pytest.fixture
-def stored_ledger(store_url: str) -> PrivacyLedger:
+def stored_ledger(store_url):
     """Return an empty ledger that outlives the process, on each kind of store."""
     return PrivacyLedger(store_url)
 
 
 @pytest.fixture
-def ledger(any_ledger: PrivacyLedger) -> PrivacyLedger:
+def ledger(any_ledger):
     """Return an empty ledger, on each kind of store."""
     return any_ledger
 
 
 @pytest.fixture(params=[*STORES, "memory"])
-def any_ledger(request: pytest.FixtureRequest, path: Path) -> PrivacyLedger:
+def any_ledger(request, path):
     """Return the same, beside a file's own ``ledger``."""
     if request.param == "memory":
         return PrivacyLedger.in_memory()
@@ -78,9 +75,7 @@ def any_ledger(request: pytest.FixtureRequest, path: Path) -> PrivacyLedger:
 
 
 @pytest.fixture
-def login(
-    postgres_server: PostgresServer, postgres_url: str, run_folder: Path
-) -> Iterator[Callable[[str], str]]:
+def login(postgres_server, postgres_url, run_folder):
     """Return URLs of the database by login, after the owner followed the page.
 
     Roles are those of the whole server: one worker at a time.

@@ -1,13 +1,8 @@
 """A wire between client and server that can be cut at the moment of a commit."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading
-from typing import Literal
-
-Cut = Literal["before", "after"]
 
 # The command, and the server's answer to it; "READ COMMITTED" is part of each beginning.
 _COMMIT = b"COMMIT\x00"
@@ -34,22 +29,22 @@ class CutWire:
         How often the wire was cut.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port):
         self._target = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
-        self.cut: Cut | None = None
+        self.cut = None
         self.refuses = False
         self.refuses_after_cut = False
         self.cuts = 0
         self._answered = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def close(self) -> None:
+    def close(self):
         """Take no more connections."""
         self._listener.close()
 
-    def _accept(self) -> None:
+    def _accept(self):
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
@@ -61,7 +56,7 @@ class CutWire:
                 threading.Thread(target=self._forward, args=pair, daemon=True).start()
                 threading.Thread(target=self._answer, args=pair, daemon=True).start()
 
-    def _forward(self, client: socket.socket, server: socket.socket) -> None:
+    def _forward(self, client, server):
         with contextlib.suppress(OSError):
             while data := client.recv(65536):
                 if self.cut is not None and _COMMIT in data:
@@ -70,7 +65,7 @@ class CutWire:
                 server.sendall(data)
         _close(client, server)
 
-    def _cut(self, client: socket.socket, server: socket.socket, data: bytes) -> None:
+    def _cut(self, client, server, data):
         cut, self.cut = self.cut, None
         self.refuses = self.refuses_after_cut
         if cut == "after":
@@ -82,7 +77,7 @@ class CutWire:
         self.cuts += 1
         _close(client, server)
 
-    def _answer(self, client: socket.socket, server: socket.socket) -> None:
+    def _answer(self, client, server):
         with contextlib.suppress(OSError):
             while data := server.recv(65536):
                 if _COMMIT in data:
@@ -91,7 +86,7 @@ class CutWire:
         _close(client, server)
 
 
-def _close(*ends: socket.socket) -> None:
+def _close(*ends):
     for end in ends:
         with contextlib.suppress(OSError):
             end.shutdown(socket.SHUT_RDWR)

@@ -4,27 +4,22 @@
 a process of its own, since only a process without threads may be forked safely.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
 import select
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn
 
-from interpret_dp.exceptions import BudgetExceededError
-from interpret_dp.ledger import PrivacyLedger
+from interpret_dp import BudgetExceededError, PrivacyLedger
 from tests.ledger.requests import reserve
+from tests.processes import output_of
 
-ROOT = Path(__file__).parents[2]
 DATASET = "ward"
 PHASES = ("reserve", "reserve commit", "between", "commit", "commit commit")
 _LOCK_SECONDS = 300.0
@@ -59,19 +54,11 @@ class Fleet:
     seed: int = 0
 
 
-def run_fleet(fleet: Fleet, timeout: float = 1200.0) -> dict[str, Any]:
+def run_fleet(fleet, timeout=1200.0):
     """Run a fleet in a process of its own; return what it measured."""
     Path(fleet.folder).mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.ledger.fleet", json.dumps(asdict(fleet))],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return dict(json.loads(done.stdout))
+    words = ("-m", "tests.ledger.fleet", json.dumps(asdict(fleet)))
+    return dict(json.loads(output_of(*words, timeout=timeout, OMP_NUM_THREADS="1")))
 
 
 class _Worker:
@@ -81,7 +68,7 @@ class _Worker:
     outlives the process.
     """
 
-    def __init__(self, fleet: Fleet, name: str, to_killer: int, mu: float) -> None:
+    def __init__(self, fleet, name, to_killer, mu):
         self._fleet = fleet
         self._random = random.Random(f"{fleet.seed} {name}")
         self._to_killer = to_killer
@@ -95,13 +82,13 @@ class _Worker:
 
         event.listen(self._ledger._opened()._engine, "commit", self._on_commit)
 
-    def _note(self, *words: object) -> None:
+    def _note(self, *words):
         os.write(self._journal, (" ".join(map(str, words)) + "\n").encode())
 
-    def _on_commit(self, connection: object) -> None:
+    def _on_commit(self, connection):
         self._risk(f"{self._act} commit")
 
-    def _risk(self, phase: str) -> None:
+    def _risk(self, phase):
         """Ask to be killed, if this is the phase that was drawn for the request."""
         if phase == self._phase:
             self._phase = ""
@@ -109,7 +96,7 @@ class _Worker:
             if phase == "between":
                 signal.pause()
 
-    def charge(self) -> None:
+    def charge(self):
         """Make one request."""
         killed = self._random.random() < self._fleet.kill_share
         self._phase = self._random.choice(PHASES) if killed else ""
@@ -132,7 +119,7 @@ class _Worker:
         self._note("took", reserved - started, time.perf_counter() - before)
 
 
-def _work(fleet: Fleet, name: str, count: int, to_killer: int, mu: float) -> NoReturn:
+def _work(fleet, name, count, to_killer, mu):
     code = 1
     try:
         worker = _Worker(fleet, name, to_killer, mu)
@@ -146,17 +133,17 @@ def _work(fleet: Fleet, name: str, count: int, to_killer: int, mu: float) -> NoR
         os._exit(code)
 
 
-def _main(fleet: Fleet) -> dict[str, Any]:
+def _main(fleet):
     ledger = PrivacyLedger(fleet.url)
     budget = ledger.create_budget(DATASET, 4.0, 1e-6)
     mu = budget.mu / fleet.capacity**0.5 * (1 - 1e-10)
     draw = random.Random(fleet.seed)
     from_workers, to_killer = os.pipe()
-    running: dict[int, tuple[int, str]] = {}
-    kills: Counter[str] = Counter()
+    running = {}
+    kills = Counter()
     started = time.perf_counter()
 
-    def launch(slot: int, generation: int) -> None:
+    def launch(slot, generation):
         """Start, or replace, the process of a slot for what is left of its requests."""
         done = sum(
             path.read_text().splitlines().count("done")
@@ -194,7 +181,7 @@ def _main(fleet: Fleet) -> dict[str, Any]:
     return {"seconds": seconds, "kills": dict(kills), **check(fleet)}
 
 
-def check(fleet: Fleet) -> dict[str, Any]:
+def check(fleet):
     """Compare the ledger with the journals of all processes, and say what was measured.
 
     Raises
@@ -256,7 +243,7 @@ def check(fleet: Fleet) -> dict[str, Any]:
     }
 
 
-def percentiles(values: list[float]) -> dict[str, float]:
+def percentiles(values):
     """Return the median, the 95th percentile and the largest of some values."""
     shares = {"median": 0.5, "p95": 0.95, "largest": 1.0}
     ordered = sorted(values)

@@ -4,8 +4,6 @@ The workers of a run share one. The first that needs it starts it, and says wher
 the run's temporary folder; the process that started the workers removes it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import itertools
@@ -18,16 +16,14 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 PROGRAMS_VARIABLE = "INTERPRET_DP_POSTGRES"
 _USER = "postgres"
 _names = itertools.count(1)
 
 
-def find_programs() -> Path | None:
+def find_programs():
     """Return the folder of initdb and pg_ctl; None if there is none."""
     if PROGRAMS_VARIABLE in os.environ:
         return Path(os.environ[PROGRAMS_VARIABLE])
@@ -43,7 +39,7 @@ def find_programs() -> Path | None:
     return None if on_path is None else Path(on_path).resolve().parent
 
 
-def why_not() -> str | None:
+def why_not():
     """Return why no server can be started here; None if one can."""
     if find_programs() is None:
         return (
@@ -55,7 +51,7 @@ def why_not() -> str | None:
     return None
 
 
-def _free_port() -> int:
+def _free_port():
     """Return a port that is free now, and that no outgoing connection gets during a restart."""
     for _ in range(100):
         # Linux gives ports from 32,768 on to outgoing connections.
@@ -75,7 +71,7 @@ class PostgresServer:
         Write to the disk before a commit returns, as a server for users must: for measurements.
     """
 
-    def __init__(self, *, durable: bool = False) -> None:
+    def __init__(self, *, durable=False):
         self.password = secrets.token_hex(8)
         self._programs = find_programs()
         self._folder = Path(tempfile.mkdtemp(prefix="idp-pg-"))
@@ -98,21 +94,21 @@ class PostgresServer:
         self._options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         self.start()
 
-    def start(self) -> None:
+    def start(self):
         """Start the server and wait until it answers."""
         log = self._folder / "log"
         self._run("pg_ctl", "-D", self._data, "-l", log, "-w", "-o", self._options, "start")
 
-    def stop(self, mode: str = "fast") -> None:
+    def stop(self, mode="fast"):
         """Stop the server; ``immediate`` is a crash."""
         self._run("pg_ctl", "-D", self._data, "-w", "-m", mode, "stop")
 
-    def remove(self) -> None:
+    def remove(self):
         """Stop the server and remove its folder."""
         self.stop("immediate")
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _run(self, program: str, *arguments: object) -> None:
+    def _run(self, program, *arguments):
         assert self._programs is not None
         command = [str(self._programs / program), *map(str, arguments)]
         if os.getuid() == 0:
@@ -123,30 +119,23 @@ class PostgresServer:
             output.seek(0)
             assert done.returncode == 0, output.read()
 
-    def url(
-        self,
-        database: str = "postgres",
-        *,
-        user: str = _USER,
-        password: str | None = None,
-        port: int | None = None,
-    ) -> str:
+    def url(self, database="postgres", *, user=_USER, password=None, port=None):
         """Return the URL of a database, with a password."""
         secret = password or self.password
         return f"postgresql://{user}:{secret}@127.0.0.1:{port or self.port}/{database}"
 
-    def execute(self, *statements: str, database: str = "postgres", user: str = _USER) -> list[Any]:
+    def execute(self, *statements, database="postgres", user=_USER):
         """Run statements, each on its own; return the rows of the last one."""
         import psycopg
 
-        rows: list[Any] = []
+        rows = []
         with psycopg.connect(self.url(database, user=user), autocommit=True) as connection:
             for statement in statements:
-                cursor = connection.execute(statement)  # type: ignore[call-overload]
+                cursor = connection.execute(statement)
                 rows = cursor.fetchall() if cursor.description else []
         return rows
 
-    def new_database(self, options: str = "") -> str:
+    def new_database(self, options=""):
         """Create an empty database; return its name."""
         name = f"ledger_{os.getpid()}_{next(_names)}"
         self.execute(f"CREATE DATABASE {name} {options}")
@@ -154,7 +143,7 @@ class PostgresServer:
 
 
 @contextlib.contextmanager
-def running_server(*, durable: bool = False) -> Iterator[PostgresServer]:
+def running_server(*, durable=False):
     """Start a server; remove it at the end."""
     server = PostgresServer(durable=durable)
     try:
@@ -164,24 +153,24 @@ def running_server(*, durable: bool = False) -> Iterator[PostgresServer]:
 
 
 @contextlib.contextmanager
-def locked(folder: Path, name: str) -> Iterator[None]:
+def locked(folder, name):
     """Shut out the other workers of the run, whose common folder this is."""
     with (folder / f"{name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def shared_server(folder: Path) -> PostgresServer:
+def shared_server(folder):
     """Return the server of the run; start it if no worker has done so."""
     kept = folder / "postgres.pickle"
     with locked(folder, "postgres"):
         if not kept.exists():
             kept.write_bytes(pickle.dumps(PostgresServer()))
-        server: PostgresServer = pickle.loads(kept.read_bytes())
+        server = pickle.loads(kept.read_bytes())
         return server
 
 
-def remove_shared_server(folder: Path) -> None:
+def remove_shared_server(folder):
     """Remove the server of the run, if there is one."""
     kept = folder / "postgres.pickle"
     if kept.exists():

@@ -1,23 +1,18 @@
 """Short ways to make requests in the ledger's tests, and to change its file by hand."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 from interpret_dp.accounting import gaussian_events_json, mu_of_budget
-from interpret_dp.ledger import PrivacyLedger, Reservation
 
 ENTRIES = "interpret_dp_ledger_entries"
 NO_OP = {"format": "interpret_dp.event", "version": 1, "event": {"kind": "no_op"}}
 
 
-def reserve(ledger: PrivacyLedger, dataset: str = "adult", **changes: Any) -> Reservation:
+def reserve(ledger, dataset="adult", **changes):
     """Reserve a Gaussian request of mu 0.1, or what ``changes`` say."""
     mu = changes.get("mu", 0.1)
-    request: dict[str, Any] = {
+    request = {
         "mu": mu,
         "delta": 0.0,
         "event": gaussian_events_json([(mu, 1)]) if mu > 0 else NO_OP,
@@ -28,9 +23,7 @@ def reserve(ledger: PrivacyLedger, dataset: str = "adult", **changes: Any) -> Re
     return ledger.reserve(dataset, **(request | changes))
 
 
-def reserve_epsilon(
-    ledger: PrivacyLedger, epsilon: float, delta: float, dataset: str = "adult", **changes: Any
-) -> Reservation:
+def reserve_epsilon(ledger, epsilon, delta, dataset="adult", **changes):
     """Reserve as an estimator does: calibrated, and split over four releases."""
     mu = mu_of_budget(epsilon, delta)
     event = gaussian_events_json([(mu / 2, 4)])
@@ -38,7 +31,7 @@ def reserve_epsilon(
     return reserve(ledger, dataset, **(request | changes))
 
 
-def tamper(path: Path, *statements: str) -> None:
+def tamper(path, *statements):
     """Change a ledger's file past the package, which its triggers would not allow."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA synchronous = OFF")

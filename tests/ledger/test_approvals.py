@@ -1,9 +1,5 @@
 """An officer decides before something is spent; what is approved is what may be done."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from interpret_dp.exceptions import LedgerError
@@ -13,7 +9,7 @@ from tests.ledger.team import acting_as, days_later
 
 
 @pytest.fixture
-def ledger() -> PrivacyLedger:
+def ledger():
     """Return a ledger where requests above epsilon 0.5 need anna's or olga's word."""
     made = PrivacyLedger.in_memory()
     made.create_budget("ward", 3.0, 1e-6, delta_x=1e-7)
@@ -24,25 +20,25 @@ def ledger() -> PrivacyLedger:
     return made
 
 
-def refused(ledger: PrivacyLedger, epsilon: float = 1.0, user: str = "ben") -> ApprovalNeededError:
+def refused(ledger, epsilon=1.0, user="ben"):
     with acting_as(user), pytest.raises(ApprovalNeededError) as error:
         reserve_epsilon(ledger, epsilon, 1e-6, "ward")
     return error.value
 
 
-def decide(ledger: PrivacyLedger, number: int, how: str = "approve", **words: Any) -> Any:
+def decide(ledger, number, how="approve", **words):
     with acting_as("anna"):
         return getattr(ledger, how)(number, **words)
 
 
-def spend(ledger: PrivacyLedger, epsilon: float = 1.0, user: str = "ben") -> Any:
+def spend(ledger, epsilon=1.0, user="ben"):
     with acting_as(user):
         reservation = reserve_epsilon(ledger, epsilon, 1e-6, "ward")
         ledger.commit(reservation)
     return reservation
 
 
-def test_from_refusal_to_spending(ledger: PrivacyLedger) -> None:
+def test_from_refusal_to_spending(ledger):
     error = refused(ledger)
     assert error.state == "waiting"
     assert f"interpret-dp ledger approve {error.number}" in str(error)
@@ -62,7 +58,7 @@ def test_from_refusal_to_spending(ledger: PrivacyLedger) -> None:
     assert ledger.verify() == ledger.head
 
 
-def test_an_approval_binds_user_cost_purpose_class_and_name(ledger: PrivacyLedger) -> None:
+def test_an_approval_binds_user_cost_purpose_class_and_name(ledger):
     number = refused(ledger).number
     decide(ledger, number)
     others = ({"purpose": "else"}, {"explainer": "OtherClass"}, {"mu": 0.3}, {"delta": 5e-8})
@@ -79,7 +75,7 @@ def test_an_approval_binds_user_cost_purpose_class_and_name(ledger: PrivacyLedge
     assert next(a for a in ledger.approvals() if a.number == number).status == "used"
 
 
-def test_asking_ahead(ledger: PrivacyLedger) -> None:
+def test_asking_ahead(ledger):
     with acting_as("ben"):
         asked = ledger.for_purpose("quarterly audit").request_approval("ward", 1.0, 1e-6)
     assert (asked.status, asked.purpose, asked.explainer) == ("waiting", "quarterly audit", "")
@@ -93,7 +89,7 @@ def test_asking_ahead(ledger: PrivacyLedger) -> None:
     spend(ledger, 0.7, user="carla")
 
 
-def test_a_rejected_request_does_not_ask_again_by_itself(ledger: PrivacyLedger) -> None:
+def test_a_rejected_request_does_not_ask_again_by_itself(ledger):
     number = refused(ledger).number
     with acting_as("anna"), pytest.raises(ValueError, match="reason is ''"):
         ledger.reject(number, reason="")
@@ -112,7 +108,7 @@ def test_a_rejected_request_does_not_ask_again_by_itself(ledger: PrivacyLedger) 
     spend(ledger)
 
 
-def test_approvals_end(ledger: PrivacyLedger) -> None:
+def test_approvals_end(ledger):
     number = refused(ledger).number
     decide(ledger, number)
     with days_later(29):
@@ -129,7 +125,7 @@ def test_approvals_end(ledger: PrivacyLedger) -> None:
         spend(ledger)
 
 
-def test_an_approval_ends_with_a_later_date_in_the_log(ledger: PrivacyLedger) -> None:
+def test_an_approval_ends_with_a_later_date_in_the_log(ledger):
     number = refused(ledger).number
     decide(ledger, number)
     with days_later(31), acting_as("olga"):
@@ -140,7 +136,7 @@ def test_an_approval_ends_with_a_later_date_in_the_log(ledger: PrivacyLedger) ->
     assert refused(ledger).number != number
 
 
-def test_withdrawal_of_what_was_not_used(ledger: PrivacyLedger) -> None:
+def test_withdrawal_of_what_was_not_used(ledger):
     number = refused(ledger).number
     decide(ledger, number)
     with acting_as("carla"), pytest.raises(RoleError, match="withdraw what others asked for"):
@@ -159,7 +155,7 @@ def test_withdrawal_of_what_was_not_used(ledger: PrivacyLedger) -> None:
         ledger.withdraw(used)
 
 
-def test_officers_do_not_approve_what_they_asked_for(ledger: PrivacyLedger) -> None:
+def test_officers_do_not_approve_what_they_asked_for(ledger):
     number = refused(ledger, user="anna").number
     with acting_as("anna"), pytest.raises(RoleError, match="Other officers: 'olga'"):
         ledger.approve(number)
@@ -172,12 +168,12 @@ def test_officers_do_not_approve_what_they_asked_for(ledger: PrivacyLedger) -> N
     spend(ledger, user="anna")
 
 
-def test_what_is_no_request_for_approval_is_named(ledger: PrivacyLedger) -> None:
+def test_what_is_no_request_for_approval_is_named(ledger):
     for number in (1, 99):
         with pytest.raises(LedgerError, match=f"Entry {number} of the ledger is no request"):
             decide(ledger, number)
     with pytest.raises(TypeError, match="number is '1'"):
-        decide(ledger, "1")  # type: ignore[arg-type]
+        decide(ledger, "1")
     number = refused(ledger).number
     with pytest.raises(ValueError, match="uses is 0"):
         decide(ledger, number, uses=0)

@@ -1,9 +1,6 @@
 """An account that protected rows by mistake protects people from an officer's act on."""
 
-from __future__ import annotations
-
 import math
-from pathlib import Path
 
 import pytest
 
@@ -18,13 +15,11 @@ PERSON = "add_or_remove_one: one 'patient_id'"
 CHANGE = {"unit": "patient_id", "reason": "one visit a month, for a year"}
 
 
-def spend(ledger: PrivacyLedger, dataset: str = "ward", **changes: object) -> None:
+def spend(ledger, dataset="ward", **changes):
     ledger.commit(reserve(ledger, dataset, **changes))
 
 
-def test_earlier_charges_are_those_of_a_group_and_later_ones_add_up(
-    ledger: PrivacyLedger, tmp_path: Path
-) -> None:
+def test_earlier_charges_are_those_of_a_group_and_later_ones_add_up(ledger, tmp_path):
     ledger.create_budget("ward", epsilon=30, delta=1e-6, neighboring="add_or_remove_one")
     spend(ledger)
     open_one = reserve(ledger, "ward", mu=0.2)
@@ -49,7 +44,7 @@ def test_earlier_charges_are_those_of_a_group_and_later_ones_add_up(
     assert not last["conditions"]
 
 
-def test_without_a_bound_earlier_promises_do_not_hold(ledger: PrivacyLedger) -> None:
+def test_without_a_bound_earlier_promises_do_not_hold(ledger):
     ledger.create_budget("ward", epsilon=3, delta=1e-6)
     spend(ledger, mu=0.3)
     assert ledger.change_unit("ward", **CHANGE).mu == pytest.approx(0.3)
@@ -57,7 +52,7 @@ def test_without_a_bound_earlier_promises_do_not_hold(ledger: PrivacyLedger) -> 
     assert account["requests"][0]["failures"]
 
 
-def test_a_delta_of_selections_has_no_multiple(ledger: PrivacyLedger) -> None:
+def test_a_delta_of_selections_has_no_multiple(ledger):
     ledger.create_budget("ward", epsilon=3, delta=1e-6)
     spend(ledger, delta=1e-8)
     head = ledger.head
@@ -67,9 +62,7 @@ def test_a_delta_of_selections_has_no_multiple(ledger: PrivacyLedger) -> None:
     ledger.change_unit("ward", **CHANGE)
 
 
-def test_what_is_overspent_in_the_new_unit_is_refused_unless_accepted(
-    ledger: PrivacyLedger,
-) -> None:
+def test_what_is_overspent_in_the_new_unit_is_refused_unless_accepted(ledger):
     ledger.create_budget("ward", epsilon=1, delta=1e-6)
     spend(ledger, mu=0.2)
     head = ledger.head
@@ -94,9 +87,7 @@ def test_what_is_overspent_in_the_new_unit_is_refused_unless_accepted(
         ("add_or_remove_one: one row", {"reason": ""}, ValueError, "reason is ''"),
     ],
 )
-def test_what_cannot_be_changed_is_refused(
-    protected: str | None, changes: dict[str, object], error: type[Exception], words: str
-) -> None:
+def test_what_cannot_be_changed_is_refused(protected, changes, error, words):
     ledger = PrivacyLedger.in_memory()
     ledger.create_budget("ward", epsilon=3, delta=1e-6)
     if protected is not None:

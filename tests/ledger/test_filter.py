@@ -1,7 +1,5 @@
 """The filter as arithmetic: valid where running totals are not, and no stricter than it must be."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -12,9 +10,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 from interpret_dp.accounting import GdpPair, delta_of_mu, mu_of_budget
-from interpret_dp.ledger.core.account import Account, Budget, Request
+from interpret_dp.ledger import Account, DeltaExceededError, Request
 from interpret_dp.ledger.core.filter import (
-    DeltaExceededError,
     admits,
     fix_budget,
     largest_epsilon,
@@ -28,7 +25,7 @@ EPSILON, DELTA = 1.0, 1e-6
 FIRST, SECOND, RESPONSE = 0.1, 0.2145, 0.613
 
 
-def account(budget: Budget | None, *pairs: tuple[float, float]) -> Account:
+def account(budget, *pairs):
     requests = (
         Request(number, "", "test", "", 1.0, 1e-6, mu, delta)
         for number, (mu, delta) in enumerate(pairs, start=1)
@@ -36,21 +33,21 @@ def account(budget: Budget | None, *pairs: tuple[float, float]) -> Account:
     return Account("adult", budget, tuple(requests))
 
 
-def gaussian_delta(mu: float, epsilon: float) -> float:
+def gaussian_delta(mu, epsilon):
     """Return the hockey-stick divergence of N(mu, 1) from N(0, 1), for any sign of epsilon."""
     if epsilon >= 0:
         return delta_of_mu(mu, epsilon)
     return 1 - math.exp(epsilon) * (1 - delta_of_mu(mu, -epsilon))
 
 
-def response_delta(response: float, epsilon: float) -> float:
+def response_delta(response, epsilon):
     """Return the hockey-stick divergence of randomised response."""
     truth = math.exp(response) / (1 + math.exp(response))
     other = 1 - truth
     return max(truth - math.exp(epsilon) * other, 0) + max(other - math.exp(epsilon) * truth, 0)
 
 
-def test_counterexample_a_running_total_is_no_filter_and_ours_is() -> None:
+def test_counterexample_a_running_total_is_no_filter_and_ours_is():
     """A Gaussian, then by its outcome another Gaussian or randomised response.
 
     Each path passes the check of a running total exactly, yet the analyst who chooses the path
@@ -82,7 +79,7 @@ def test_counterexample_a_running_total_is_no_filter_and_ours_is() -> None:
 
 
 @given(st.floats(0.01, 20), st.floats(1e-12, 0.1), st.floats(0, 0.99))
-def test_a_budget_used_up_keeps_its_promise(epsilon: float, delta: float, share: float) -> None:
+def test_a_budget_used_up_keeps_its_promise(epsilon, delta, share):
     budget = fix_budget("adult", epsilon, delta, delta_x=share * delta)
     # Worst case of the comparison's tolerance, on both sides at once.
     mu, own = budget.mu * math.sqrt(1 + 1e-12), budget.delta_x * (1 + 1e-12)
@@ -90,7 +87,7 @@ def test_a_budget_used_up_keeps_its_promise(epsilon: float, delta: float, share:
 
 
 @given(st.floats(0.9, 1.1), st.floats(0, 1.1), st.floats(0, 0.99))
-def test_the_first_request_may_use_the_whole_budget(mu: float, own: float, share: float) -> None:
+def test_the_first_request_may_use_the_whole_budget(mu, own, share):
     budget = fix_budget("adult", EPSILON, DELTA, delta_x=share * DELTA)
     pair = GdpPair(mu * mu_of_budget(EPSILON, DELTA), own * budget.delta_x)
     if admits(account(budget), pair):
@@ -100,7 +97,7 @@ def test_the_first_request_may_use_the_whole_budget(mu: float, own: float, share
 
 
 @given(st.lists(st.floats(0.001, 0.2), max_size=20), st.floats(1e-9, 1e-4))
-def test_what_remains_fits_and_hardly_more_does(mus: list[float], delta: float) -> None:
+def test_what_remains_fits_and_hardly_more_does(mus, delta):
     budget = fix_budget("adult", 3.0, 1e-6)
     used = account(budget, *((mu, 0.0) for mu in mus))
     left = remaining_mu(used)
@@ -116,41 +113,39 @@ def test_what_remains_fits_and_hardly_more_does(mus: list[float], delta: float) 
         assert mu_of_budget(epsilon * 1.001 + 1e-3, delta) > left
 
 
-def test_without_a_budget_everything_is_admitted() -> None:
+def test_without_a_budget_everything_is_admitted():
     free = account(None, (50.0, 0.9))
     assert admits(free, GdpPair(50.0, 0.9))
     assert remaining_mu(free) == remaining_delta_x(free) == math.inf
     assert largest_epsilon(math.inf, 1e-6) == math.inf
 
 
-def test_a_refusal_for_delta_says_so() -> None:
+def test_a_refusal_for_delta_says_so():
     used = account(fix_budget("adult", 1.0, 1e-6, delta_x=3e-7), (0.0, 2e-7))
     error = refusal(used, GdpPair(0.01, 2e-7), 0.1, 1e-6)
     assert isinstance(error, DeltaExceededError)
     assert "needs delta 2e-07 for selections, and 1e-07 of the budget's" in str(error)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "delta_x", "message"),
-    [
-        (0, 1e-6, 0, "epsilon is 0"),
-        (-1, 1e-6, 0, "epsilon is -1"),
-        (1, 0, 0, "delta is 0"),
-        (1, 1, 0, "delta is 1"),
-        (1, 1e-6, 1e-6, "delta_x is 1e-06"),
-        (1, 1e-6, -1e-9, "delta_x is -1e-09"),
-        (1, 1e-6, math.nextafter(1e-6, 0), "clearly below"),
-    ],
-)
-def test_bad_budgets_are_refused(
-    epsilon: float, delta: float, delta_x: float, message: str
-) -> None:
+BAD_BUDGETS = [
+    (0, 1e-6, 0, "epsilon is 0"),
+    (-1, 1e-6, 0, "epsilon is -1"),
+    (1, 0, 0, "delta is 0"),
+    (1, 1, 0, "delta is 1"),
+    (1, 1e-6, 1e-6, "delta_x is 1e-06"),
+    (1, 1e-6, -1e-9, "delta_x is -1e-09"),
+    (1, 1e-6, math.nextafter(1e-6, 0), "clearly below"),
+]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "delta_x", "message"), BAD_BUDGETS)
+def test_bad_budgets_are_refused(epsilon, delta, delta_x, message):
     with pytest.raises(ValueError, match=message):
         fix_budget("adult", epsilon, delta, delta_x)
 
 
 @pytest.mark.parametrize("parts", [2, 3, 7, 1000])
-def test_equal_parts_use_the_budget_up_to_the_last(parts: int) -> None:
+def test_equal_parts_use_the_budget_up_to_the_last(parts):
     budget = fix_budget("adult", 2.0, 1e-6, delta_x=3e-7)
     pair = (budget.mu / math.sqrt(parts), budget.delta_x / parts)
     assert admits(account(budget, *[pair] * (parts - 1)), GdpPair(*pair))

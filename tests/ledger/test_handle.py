@@ -1,31 +1,24 @@
 """One ledger stays one ledger through copies, pickles, threads, forks and changed folders."""
 
-from __future__ import annotations
-
 import copy
 import os
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger import PrivacyLedger
+from interpret_dp import LedgerError, PrivacyLedger
 from tests.ledger.requests import reserve
-
-ROOT = Path(__file__).parents[2]
+from tests.processes import output_of
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> PrivacyLedger:
+def ledger(tmp_path):
     ledger = PrivacyLedger(f"sqlite:///{tmp_path}/ledger #1 %41.db")
     ledger.create_budget("adult", 1.0, 1e-6)
     return ledger
 
 
-def test_what_spending_is_for_is_said_once_and_copies_keep_it(ledger: PrivacyLedger) -> None:
+def test_what_spending_is_for_is_said_once_and_copies_keep_it(ledger):
     memory = PrivacyLedger.in_memory()
     memory.create_budget("adult", 1.0, 1e-6)
     for one in (ledger, memory):
@@ -39,10 +32,10 @@ def test_what_spending_is_for_is_said_once_and_copies_keep_it(ledger: PrivacyLed
         with pytest.raises(ValueError, match="purpose is"):
             memory.for_purpose(purpose)
     with pytest.raises(TypeError, match="purpose is None"):
-        memory.for_purpose(None)  # type: ignore[arg-type]
+        memory.for_purpose(None)
 
 
-def test_repr_shows_no_password(ledger: PrivacyLedger) -> None:
+def test_repr_shows_no_password(ledger):
     assert repr(ledger) == f"PrivacyLedger({ledger.url!r})"
     assert repr(PrivacyLedger.in_memory()) == "PrivacyLedger.in_memory()"
     there = PrivacyLedger.existing("postgresql://me:secret@host/db")
@@ -52,9 +45,7 @@ def test_repr_shows_no_password(ledger: PrivacyLedger) -> None:
         assert "secret" not in shown
 
 
-def test_no_new_file_takes_the_place_of_one_that_is_gone(
-    ledger: PrivacyLedger, tmp_path: Path
-) -> None:
+def test_no_new_file_takes_the_place_of_one_that_is_gone(ledger, tmp_path):
     loaded = pickle.loads(pickle.dumps(ledger))
     assert loaded.spent("adult") == ledger.spent("adult")
     later = pickle.loads(pickle.dumps(ledger))
@@ -69,7 +60,7 @@ def test_no_new_file_takes_the_place_of_one_that_is_gone(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_an_in_memory_ledger_refuses_a_fork() -> None:
+def test_an_in_memory_ledger_refuses_a_fork():
     code = (
         "import os\n"
         "from interpret_dp.exceptions import LedgerError\n"
@@ -85,8 +76,7 @@ def test_an_in_memory_ledger_refuses_a_fork() -> None:
         "    print('its own', default_ledger().datasets(), flush=True)\n"
         "    os._exit(0)\n"
     )
-    command = [sys.executable, "-W", "ignore", "-c", code]
-    output = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+    output = output_of("-W", "ignore", "-c", code)
     assert "child This in-memory ledger belongs to another process" in output
     assert "its own []" in output
     assert "parent ['adult']" in output

@@ -1,16 +1,11 @@
 """Processes that are killed at any moment leave a ledger that is right."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from tests.ledger.fleet import PHASES, Fleet, check, run_fleet
 
 
-def judge(fleet: Fleet, found: dict[str, Any]) -> None:
+def judge(fleet, found):
     """Check what the fleet itself could not: that kills hit, and what they left."""
     kills = sum(found["kills"].values())
     requests = fleet.workers * fleet.charges
@@ -25,7 +20,7 @@ def judge(fleet: Fleet, found: dict[str, Any]) -> None:
 
 
 @pytest.mark.thorough
-def test_a_small_fleet_with_kills(store_url: str, tmp_path: Path) -> None:
+def test_a_small_fleet_with_kills(store_url, tmp_path):
     fleet = Fleet(store_url, str(tmp_path / "journals"), 4, 20, 40, kill_share=0.25, seed=1)
     judge(fleet, run_fleet(fleet))
     # The control: the check sees an entry that a process was told of and that is gone.
@@ -36,7 +31,7 @@ def test_a_small_fleet_with_kills(store_url: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_sixteen_processes_of_a_hundred_requests(store_url: str, tmp_path: Path) -> None:
+def test_sixteen_processes_of_a_hundred_requests(store_url, tmp_path):
     fleet = Fleet(store_url, str(tmp_path / "journals"), 16, 100, 1_000, kill_share=0.1, seed=7)
     found = run_fleet(fleet)
     judge(fleet, found)

@@ -1,7 +1,5 @@
 """The ledger's promises to its callers: budgets, requests, reports, arguments."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import json
@@ -9,9 +7,6 @@ import math
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,7 +22,7 @@ from tests.ledger.requests import reserve, reserve_epsilon
 from tests.ledger.team import days_later
 
 
-def test_from_budget_to_refusal(ledger: PrivacyLedger) -> None:
+def test_from_budget_to_refusal(ledger):
     budget = ledger.create_budget("adult", epsilon=2, delta=1e-6, delta_x=0.0, purpose="survey")
     assert ledger.budget("adult") == budget
     assert ledger.remaining("adult") == 2.0
@@ -68,9 +63,7 @@ ledger.commit(made)
 """
 
 
-def test_nobody_else_can_say_that_nothing_was_released(
-    stored_ledger: PrivacyLedger, store_url: str
-) -> None:
+def test_nobody_else_can_say_that_nothing_was_released(stored_ledger, store_url):
     # After a crash: who could return the reservation could spend it once more.
     stored_ledger.create_budget("adult", 1.0, 1e-6)
     made = reserve_epsilon(stored_ledger, 0.9, 1e-6)
@@ -81,7 +74,7 @@ def test_nobody_else_can_say_that_nothing_was_released(
 
 
 @pytest.mark.parametrize("name", ["Adult", "ADULT ", "ad\uff55lt", "adult.", "-adult_"])
-def test_a_name_that_is_taken_for_another_gets_no_budget(ledger: PrivacyLedger, name: str) -> None:
+def test_a_name_that_is_taken_for_another_gets_no_budget(ledger, name):
     ledger.create_budget("adult", 1.0, 1e-6)
     before = ledger.verify()
     with pytest.raises(LedgerError, match=r"has a data set 'adult', which differs from"):
@@ -93,7 +86,7 @@ def test_a_name_that_is_taken_for_another_gets_no_budget(ledger: PrivacyLedger, 
     assert ledger.budget(name.strip()).dataset == "adult"
 
 
-def test_a_reservation_is_closed_once_and_by_its_own_ledger(ledger: PrivacyLedger) -> None:
+def test_a_reservation_is_closed_once_and_by_its_own_ledger(ledger):
     ledger.create_budget("adult", 1.0, 1e-6, delta_x=1e-7)
     first, second = reserve(ledger, delta=5e-8), reserve(ledger)
     with pytest.raises(ValueError, match=r"charged_mu is 0\.11"):
@@ -114,11 +107,11 @@ def test_a_reservation_is_closed_once_and_by_its_own_ledger(ledger: PrivacyLedge
     with pytest.raises(LedgerError, match="is not in PrivacyLedger"):
         ledger.commit(Reservation("adult", 1, 0.1, 0.0, "00" * 32))
     with pytest.raises(TypeError, match="what reserve\\(\\) returned"):
-        ledger.commit("reservation")  # type: ignore[arg-type]
+        ledger.commit("reservation")
 
 
-def test_a_budget_is_created_once_and_raised_as_a_logged_act(ledger: PrivacyLedger) -> None:
-    asked: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "purpose": "x", "expires": "2099-12-31"}
+def test_a_budget_is_created_once_and_raised_as_a_logged_act(ledger):
+    asked = {"epsilon": 1.0, "delta": 1e-6, "purpose": "x", "expires": "2099-12-31"}
     budget = ledger.create_budget("adult", **asked)
     assert budget.delta_x == pytest.approx(1e-7)
     assert ledger.create_budget("adult", **asked) == budget
@@ -144,9 +137,7 @@ def test_a_budget_is_created_once_and_raised_as_a_logged_act(ledger: PrivacyLedg
     assert ledger.raise_budget("adult", 3.0, 1e-6, reason="x", delta_x=2e-7).delta_x == 2e-7
 
 
-def test_the_first_request_may_use_the_whole_budget_and_is_then_the_only_one(
-    ledger: PrivacyLedger,
-) -> None:
+def test_the_first_request_may_use_the_whole_budget_and_is_then_the_only_one(ledger):
     for name in ("declared", "undeclared", "second"):
         ledger.create_budget(name, 1.0, 1e-6)
     whole, without_selections = mu_of_budget(1.0, 1e-6), gaussian_part(1e-6, 1e-7)
@@ -171,14 +162,14 @@ def test_the_first_request_may_use_the_whole_budget_and_is_then_the_only_one(
     assert ledger.spent("raised").mu == pytest.approx(whole, rel=1e-12)
 
 
-def _charged_by_a_fit(ledger: PrivacyLedger, dataset: str) -> object:
+def _charged_by_a_fit(ledger, dataset):
     return account_of(ledger, dataset, Neighbourhood())
 
 
 ASKS = (reserve, _charged_by_a_fit, PrivacyLedger.spent, PrivacyLedger.remaining)
 
 
-def test_only_a_budget_begins_a_ledger(stored_ledger: PrivacyLedger, store_url: str) -> None:
+def test_only_a_budget_begins_a_ledger(stored_ledger, store_url):
     assert stored_ledger.budget("adult") is None
     for ask in (*ASKS, PrivacyLedger.verify, PrivacyLedger.report, PrivacyLedger.oversight):
         with pytest.raises(LedgerError, match=r"There is no ledger .*create_budget.*--budget"):
@@ -189,7 +180,7 @@ def test_only_a_budget_begins_a_ledger(stored_ledger: PrivacyLedger, store_url: 
     assert PrivacyLedger.existing(store_url).datasets() == ["adult"]
 
 
-def test_an_unknown_data_set_is_refused_once_there_is_a_budget(ledger: PrivacyLedger) -> None:
+def test_an_unknown_data_set_is_refused_once_there_is_a_budget(ledger):
     ledger.create_budget("adult", 1.0, 1e-6)
     before = ledger.verify()
     for ask in ASKS:
@@ -200,7 +191,7 @@ def test_an_unknown_data_set_is_refused_once_there_is_a_budget(ledger: PrivacyLe
     assert ledger.verify() == before
 
 
-def test_a_ledger_in_memory_records_without_a_limit() -> None:
+def test_a_ledger_in_memory_records_without_a_limit():
     assert default_ledger() is default_ledger()
     ledger = PrivacyLedger.in_memory()
     assert "Nothing was declared or spent yet" in ledger._repr_html_()
@@ -216,7 +207,7 @@ def test_a_ledger_in_memory_records_without_a_limit() -> None:
     ledger.create_budget("unlimited", 100.0, 1e-6)
 
 
-def test_entries_hold_what_the_audit_needs(ledger: PrivacyLedger) -> None:
+def test_entries_hold_what_the_audit_needs(ledger):
     ledger.create_budget("adult", 1.0, 1e-6)
     ledger.commit(reserve(ledger, explainer="ebm", purpose="tuning"))
     budget, request, commit = ledger.entries()
@@ -236,7 +227,7 @@ def test_entries_hold_what_the_audit_needs(ledger: PrivacyLedger) -> None:
     assert commit["previous"] == request["hash"]
 
 
-def test_no_entry_says_how_long_a_request_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_entry_says_how_long_a_request_ran(monkeypatch):
     """The duration may depend on a row: of a black box that is slow on one kind of row it does."""
     start = datetime.datetime(2030, 5, 1, 12, tzinfo=datetime.UTC)
     # Random: two equal requests of one day are told apart by it.
@@ -258,7 +249,7 @@ def test_no_entry_says_how_long_a_request_ran(monkeypatch: pytest.MonkeyPatch) -
     assert reserve(PrivacyLedger.in_memory()).hash != reserve(PrivacyLedger.in_memory()).hash
 
 
-def test_report_and_document(ledger: PrivacyLedger) -> None:
+def test_report_and_document(ledger):
     ledger.create_budget("adult", 2.0, 1e-6)
     ledger.commit(reserve_epsilon(ledger, 0.5, 1e-6))
     ledger.cancel(reserve_epsilon(ledger, 0.5, 1e-6))
@@ -276,7 +267,7 @@ def test_report_and_document(ledger: PrivacyLedger) -> None:
             ask("adlut")
 
 
-def test_a_notebook_shows_a_table_of_budgets(ledger: PrivacyLedger) -> None:
+def test_a_notebook_shows_a_table_of_budgets(ledger):
     ledger.create_budget("<b>ward", 4, 1e-6, expires="2999-12-31")
     ledger.create_budget("other", 2, 1e-6)
     ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6, "<b>ward"))
@@ -308,9 +299,7 @@ def test_a_notebook_shows_a_table_of_budgets(ledger: PrivacyLedger) -> None:
         ({"event": gaussian_events_json([(0.11, 1)])}, ValueError, "event costs mu 0.11"),
     ],
 )
-def test_bad_requests_are_named_and_cost_nothing(
-    change: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_bad_requests_are_named_and_cost_nothing(change, error, message):
     ledger = PrivacyLedger.in_memory()
     event = gaussian_events_json([(0.1, 1)])
     with pytest.raises(error, match=message):
@@ -321,7 +310,7 @@ def test_bad_requests_are_named_and_cost_nothing(
 SERVER = "postgresql://me:secret@host"
 
 
-def begin(url: str) -> object:
+def begin(url):
     return PrivacyLedger(url).create_budget("a", 1.0, 1e-6)
 
 
@@ -345,16 +334,14 @@ def begin(url: str) -> object:
         (lambda f: PrivacyLedger(f"sqlite:///{f}/p.db", timeout=-1), ValueError, "timeout is -1"),
     ],
 )
-def test_bad_locations_are_named(
-    call: Callable[[Path], Any], error: type[Exception], message: str, tmp_path: Path
-) -> None:
+def test_bad_locations_are_named(call, error, message, tmp_path):
     with pytest.raises(error, match=message) as raised:
         call(tmp_path)
     assert "secret" not in str(raised.value)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_promises_of_different_kinds_do_not_share_an_account(ledger: PrivacyLedger) -> None:
+def test_promises_of_different_kinds_do_not_share_an_account(ledger):
     """Losses about rows and about people do not add up: the second kind is refused, unspent."""
     ledger.create_budget("adult", 1.0, 1e-6)
     ledger.commit(reserve(ledger))
@@ -369,7 +356,7 @@ def test_promises_of_different_kinds_do_not_share_an_account(ledger: PrivacyLedg
     ledger.commit(reserve(ledger, "people of adult", protected=other))
 
 
-def test_an_owner_says_whom_the_budget_protects(ledger: PrivacyLedger) -> None:
+def test_an_owner_says_whom_the_budget_protects(ledger):
     """Otherwise an analyst could spend a budget meant for people row by row."""
     budget = ledger.create_budget("ward", 1.0, 1e-6, unit="patient_id")
     assert budget.protected == "add_or_remove_one: one 'patient_id'"
@@ -377,7 +364,7 @@ def test_an_owner_says_whom_the_budget_protects(ledger: PrivacyLedger) -> None:
         reserve(ledger, "ward")
     ledger.commit(reserve(ledger, "ward", protected=budget.protected))
     ledger.raise_budget("ward", 2.0, 1e-6, reason="more")
-    assert ledger.budget("ward").protected == budget.protected  # type: ignore[union-attr]
+    assert ledger.budget("ward").protected == budget.protected
     with pytest.raises(LedgerError, match="Nothing was spent"):
         reserve(ledger, "ward", protected="replace_one: one 'patient_id'")
     rows = ledger.create_budget("rows", 1.0, 1e-6, neighboring="add_or_remove_one")
@@ -387,7 +374,7 @@ def test_an_owner_says_whom_the_budget_protects(ledger: PrivacyLedger) -> None:
         ledger.create_budget("other", 1.0, 1e-6, neighboring="swap")
 
 
-def test_a_budget_is_not_declared_against_what_was_spent() -> None:
+def test_a_budget_is_not_declared_against_what_was_spent():
     ledger = PrivacyLedger.in_memory()
     ledger.commit(reserve(ledger, "ward"))
     with pytest.raises(LedgerError, match="do not add up"):

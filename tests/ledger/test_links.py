@@ -1,16 +1,13 @@
 """Two names for the same people share one budget, what was spent before included."""
 
-from __future__ import annotations
-
 import pytest
 
-from interpret_dp.exceptions import BudgetExceededError, LedgerError
-from interpret_dp.ledger import PrivacyLedger
+from interpret_dp import BudgetExceededError, LedgerError, PrivacyLedger
 from tests.ledger.requests import reserve, reserve_epsilon
 
 
 @pytest.fixture
-def ledger() -> PrivacyLedger:
+def ledger():
     """Return two accounts of mu 0.1 and 0.2, and a budget that is too small for neither."""
     ledger = PrivacyLedger.in_memory()
     ledger.create_budget("ward", 2.0, 1e-6, delta_x=0.0)
@@ -20,7 +17,7 @@ def ledger() -> PrivacyLedger:
     return ledger
 
 
-def test_the_act_is_in_both_accounts_and_the_chain(ledger: PrivacyLedger) -> None:
+def test_the_act_is_in_both_accounts_and_the_chain(ledger):
     ledger.link("clinic", to="ward", reason="same people")
     first, second = ledger.entries()[-2:]
     assert (first["dataset"], first["context"]["to"]) == ("clinic", "ward")
@@ -34,7 +31,7 @@ def test_the_act_is_in_both_accounts_and_the_chain(ledger: PrivacyLedger) -> Non
 
 
 @pytest.mark.parametrize("what", ["mu", "delta"])
-def test_what_overspends_together_is_refused(ledger: PrivacyLedger, what: str) -> None:
+def test_what_overspends_together_is_refused(ledger, what):
     if what == "mu":
         ledger.commit(reserve_epsilon(ledger, 1.8, 1e-6, "ward"))
         ledger.commit(reserve_epsilon(ledger, 2.5, 1e-6, "clinic"))
@@ -53,7 +50,7 @@ def test_what_overspends_together_is_refused(ledger: PrivacyLedger, what: str) -
     reserve(ledger, "ward", mu=1e-3)
 
 
-def test_promises_of_different_kinds_cannot_be_linked(ledger: PrivacyLedger) -> None:
+def test_promises_of_different_kinds_cannot_be_linked(ledger):
     ledger.create_budget("people", 1.0, 1e-6, unit="patient_id")
     before = ledger.head
     for pair in (("people", "ward"), ("ward", "people")):
@@ -62,7 +59,7 @@ def test_promises_of_different_kinds_cannot_be_linked(ledger: PrivacyLedger) -> 
     assert ledger.head == before
 
 
-def test_odd_links_are_refused(ledger: PrivacyLedger) -> None:
+def test_odd_links_are_refused(ledger):
     with pytest.raises(LedgerError, match="share an account already"):
         ledger.link("ward", to="ward", reason="x")
     with pytest.raises(LedgerError, match="no budget for data set 'unknown'"):

@@ -1,18 +1,14 @@
 """Ledgers of older versions go on, with the same hashes; newer ones are refused."""
 
-from __future__ import annotations
-
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import text
 
-from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger import PrivacyLedger
+from interpret_dp import LedgerError, PrivacyLedger
 from interpret_dp.ledger.core import store, tables
 from tests.ledger.requests import ENTRIES, reserve, tamper
 
@@ -21,7 +17,7 @@ HEAD = "b10a4a3f86bc2f00b17dd19ff1e34a77d50f7e5e16d3f086dd4cef4b60fb8394"
 
 
 @pytest.fixture
-def old(tmp_path: Path) -> Path:
+def old(tmp_path):
     """Return a file of version 1: two data sets, one open reservation, a raise."""
     path = tmp_path / "old.db"
     with closing(sqlite3.connect(path)) as connection:
@@ -29,12 +25,12 @@ def old(tmp_path: Path) -> Path:
     return path
 
 
-def read(path: Path, query: str) -> list[tuple[Any, ...]]:
+def read(path, query):
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute(query).fetchall()
 
 
-def test_a_ledger_of_version_1_goes_on_with_its_hashes(old: Path) -> None:
+def test_a_ledger_of_version_1_goes_on_with_its_hashes(old):
     stored = read(old, f"SELECT * FROM {ENTRIES}")
     ledger = PrivacyLedger(f"sqlite:///{old}")
     assert ledger.verify(HEAD) == ledger.head == HEAD
@@ -60,14 +56,14 @@ def test_a_ledger_of_version_1_goes_on_with_its_hashes(old: Path) -> None:
     assert PrivacyLedger(f"sqlite:///{old}").verify(HEAD) == ledger.head != HEAD
 
 
-def test_many_may_open_an_old_ledger_at_once(old: Path) -> None:
+def test_many_may_open_an_old_ledger_at_once(old):
     with ThreadPoolExecutor(8) as pool:
         ledgers = list(pool.map(lambda _: PrivacyLedger(f"sqlite:///{old}"), range(8)))
     assert [ledger.verify() for ledger in ledgers] == [HEAD] * 8
     assert read(old, "SELECT * FROM interpret_dp_ledger ORDER BY 1") == [(1,), (2,)]
 
 
-def test_a_damaged_old_ledger_is_not_migrated(old: Path) -> None:
+def test_a_damaged_old_ledger_is_not_migrated(old):
     tamper(old, f"UPDATE {ENTRIES} SET mu = 0 WHERE number = 4")
     before = old.read_bytes()
     with pytest.raises(LedgerError, match="Entry 4 of the ledger was changed"):
@@ -75,16 +71,16 @@ def test_a_damaged_old_ledger_is_not_migrated(old: Path) -> None:
     assert old.read_bytes() == before
 
 
-def add_a_table(connection: Any, database: Any) -> None:
+def add_a_table(connection, database):
     connection.execute(text("CREATE TABLE interpret_dp_ledger_next (number INTEGER)"))
 
 
-def fail_after_a_change(connection: Any, database: Any) -> None:
+def fail_after_a_change(connection, database):
     add_a_table(connection, database)
     raise ZeroDivisionError
 
 
-def change_an_entry(connection: Any, database: Any) -> None:
+def change_an_entry(connection, database):
     """Do what no step may do, and what only a step could: triggers come off first."""
     table = ENTRIES if connection.dialect.name == "sqlite" else f"interpret_dp.{ENTRIES}"
     name = "_no_update" if connection.dialect.name == "sqlite" else "_no_change"
@@ -93,7 +89,7 @@ def change_an_entry(connection: Any, database: Any) -> None:
     connection.execute(text(f"UPDATE {table} SET purpose = 'better' WHERE number = 1"))
 
 
-def next_version(patch: pytest.MonkeyPatch, step: Any) -> None:
+def next_version(patch, step):
     """Let the package be of a version that does not exist yet."""
     new = tables.SCHEMA_VERSION + 1
     for module in (tables, store):
@@ -102,9 +98,7 @@ def next_version(patch: pytest.MonkeyPatch, step: Any) -> None:
 
 
 @pytest.mark.thorough
-def test_a_newer_ledger_is_refused_with_what_to_do(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_newer_ledger_is_refused_with_what_to_do(store_url, monkeypatch):
     ledger = PrivacyLedger(store_url)
     ledger.create_budget("adult", 1.0, 1e-6)
     head = ledger.head
@@ -123,9 +117,7 @@ def test_a_newer_ledger_is_refused_with_what_to_do(
 @pytest.mark.parametrize(
     ("step", "error"), [(fail_after_a_change, ZeroDivisionError), (change_an_entry, LedgerError)]
 )
-def test_a_step_that_fails_changes_nothing(
-    store_url: str, monkeypatch: pytest.MonkeyPatch, step: Any, error: type[Exception]
-) -> None:
+def test_a_step_that_fails_changes_nothing(store_url, monkeypatch, step, error):
     PrivacyLedger(store_url).create_budget("adult", 1.0, 1e-6)
     with monkeypatch.context() as patch:
         next_version(patch, step)
@@ -139,9 +131,7 @@ def test_a_step_that_fails_changes_nothing(
         assert PrivacyLedger(store_url).verify() == ledger.head
 
 
-def test_maps_of_versions_that_could_overflow_are_marked(
-    ledger: PrivacyLedger, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_maps_of_versions_that_could_overflow_are_marked(ledger, monkeypatch):
     ledger.create_budget("ward", epsilon=3, delta=1e-6)
     for version in ("0.1.0", "0.2.0.dev0", "0.2.0.dev1"):
         monkeypatch.setattr("interpret_dp.ledger.core.store.__version__", version)

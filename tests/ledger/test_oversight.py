@@ -1,9 +1,6 @@
 """The officer's document: who did what, and the result of the check."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +11,7 @@ from tests.ledger.team import acting_as
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> PrivacyLedger:
+def ledger(tmp_path):
     ledger = PrivacyLedger(f"sqlite:///{tmp_path}/privacy.db")
     with acting_as("anna"):
         ledger.create_budget("ward", 3.0, 1e-6, purpose="board")
@@ -26,7 +23,7 @@ def ledger(tmp_path: Path) -> PrivacyLedger:
     return ledger
 
 
-def test_it_is_json_and_says_who_made_it(ledger: PrivacyLedger) -> None:
+def test_it_is_json_and_says_who_made_it(ledger):
     with acting_as("anna"):
         document = ledger.oversight()
     assert json.loads(json.dumps(document, allow_nan=False)) == document
@@ -38,7 +35,7 @@ def test_it_is_json_and_says_who_made_it(ledger: PrivacyLedger) -> None:
     assert {entry["user"] for entry in document["entries"]} >= {"anna", "ben", "carla"}
 
 
-def test_acts_are_told_with_who_and_why(ledger: PrivacyLedger) -> None:
+def test_acts_are_told_with_who_and_why(ledger):
     with acting_as("anna"):
         ledger.raise_budget("ward", 4.0, 1e-6, reason="more")
         ledger.link("clinic", to="ward", reason="same people")
@@ -54,7 +51,7 @@ def test_acts_are_told_with_who_and_why(ledger: PrivacyLedger) -> None:
     assert ledger.oversight("clinic")["datasets"][0]["names"] == ["ward", "clinic"]
 
 
-def test_one_data_set_leaves_out_the_others(ledger: PrivacyLedger) -> None:
+def test_one_data_set_leaves_out_the_others(ledger):
     document = ledger.oversight("clinic")
     assert [a["dataset"] for a in document["datasets"]] == ["clinic"]
     assert {entry["dataset"] for entry in document["entries"]} == {"clinic"}
@@ -64,9 +61,7 @@ def test_one_data_set_leaves_out_the_others(ledger: PrivacyLedger) -> None:
 
 
 @pytest.mark.parametrize("change", ["mu = 0", "context = 'no json'", "event = 'no json'"])
-def test_a_broken_log_is_told_and_not_hidden(
-    ledger: PrivacyLedger, tmp_path: Path, change: str
-) -> None:
+def test_a_broken_log_is_told_and_not_hidden(ledger, tmp_path, change):
     tamper(tmp_path / "privacy.db", f"UPDATE {ENTRIES} SET {change} WHERE number = 6")
     document = ledger.oversight()
     assert not document["verification"]["whole"]

@@ -1,22 +1,16 @@
 """A ledger on a server: what can go wrong there, and what a lost connection leaves behind."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
-from interpret_dp.exceptions import LedgerError
+from interpret_dp import LedgerError, PrivacyLedger
 from interpret_dp.fitting.account import ledger_of
-from interpret_dp.ledger import PrivacyLedger
-from interpret_dp.ledger.core.chain import Entry
 from interpret_dp.ledger.core.store import Log, Store, resolve_url
-from tests.ledger.cut_wire import Cut, CutWire
-from tests.ledger.postgres_server import PostgresServer, running_server, why_not
+from tests.ledger.cut_wire import CutWire
+from tests.ledger.postgres_server import running_server, why_not
 from tests.ledger.requests import reserve
 
 pytestmark = pytest.mark.postgres
@@ -25,17 +19,17 @@ TABLE = "interpret_dp.interpret_dp_ledger_entries"
 
 
 @pytest.fixture
-def database(postgres_server: PostgresServer) -> str:
+def database(postgres_server):
     return postgres_server.new_database()
 
 
 @pytest.fixture
-def wire(postgres_server: PostgresServer) -> Iterator[CutWire]:
+def wire(postgres_server):
     with contextlib.closing(CutWire(postgres_server.port)) as wire:
         yield wire
 
 
-def direct(server: PostgresServer, database: str) -> PrivacyLedger:
+def direct(server, database):
     return PrivacyLedger(server.url(database))
 
 
@@ -43,9 +37,7 @@ def direct(server: PostgresServer, database: str) -> PrivacyLedger:
 
 
 @pytest.mark.parametrize("cut", ["before", "after"])
-def test_a_lost_commit_is_found_or_made_again(
-    wire: CutWire, postgres_server: PostgresServer, database: str, cut: Cut
-) -> None:
+def test_a_lost_commit_is_found_or_made_again(wire, postgres_server, database, cut):
     behind = PrivacyLedger(postgres_server.url(database, port=wire.port), timeout=10)
     behind.create_budget("adult", 2.0, 1e-6)
     wire.cut = cut
@@ -61,9 +53,7 @@ def test_a_lost_commit_is_found_or_made_again(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("cut", ["before", "after"])
-def test_a_commit_that_cannot_be_decided_says_how_to_find_out(
-    wire: CutWire, postgres_server: PostgresServer, database: str, cut: Cut
-) -> None:
+def test_a_commit_that_cannot_be_decided_says_how_to_find_out(wire, postgres_server, database, cut):
     ledger = PrivacyLedger(postgres_server.url(database, port=wire.port), timeout=1)
     ledger.create_budget("adult", 2.0, 1e-6)
     reservation = reserve(ledger)
@@ -84,15 +74,13 @@ def test_a_commit_that_cannot_be_decided_says_how_to_find_out(
     assert ledger.spent("adult").mu == reservation.mu
 
 
-def test_a_session_ended_by_the_server_writes_nothing(
-    postgres_server: PostgresServer, database: str
-) -> None:
+def test_a_session_ended_by_the_server_writes_nothing(postgres_server, database):
     url = postgres_server.url(database)
     store = Store(resolve_url(url), timeout=5)
     store.create()
     end = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
 
-    def write() -> None:
+    def write():
         with store.writing() as log:
             log.append(kind="budget", dataset="adult", mu=1.0, delta=0.0)
             postgres_server.execute(end)
@@ -104,7 +92,7 @@ def test_a_session_ended_by_the_server_writes_nothing(
 
 
 @pytest.mark.thorough
-def test_a_server_that_restarts_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_restarts_is_waited_for(monkeypatch):
     if why_not() is not None:
         pytest.skip(str(why_not()))
     with running_server() as server:
@@ -114,7 +102,7 @@ def test_a_server_that_restarts_is_waited_for(monkeypatch: pytest.MonkeyPatch) -
         append = Log.append
         restart = threading.Timer(0.5, server.start)
 
-        def append_and_go_down(log: Log, **values: Any) -> Entry:
+        def append_and_go_down(log, **values):
             monkeypatch.setattr(Log, "append", append)
             entry = append(log, **values)
             server.stop("immediate")
@@ -146,20 +134,18 @@ def test_a_server_that_restarts_is_waited_for(monkeypatch: pytest.MonkeyPatch) -
 # Errors.
 
 
-def refused(url: str) -> str:
+def refused(url):
     """Return the message with which a ledger is refused; no part of the chain shows a password."""
     with pytest.raises(LedgerError) as raised:
         PrivacyLedger(url, timeout=2).create_budget("ward", 1.0, 1e-6)
-    link: BaseException | None = raised.value
+    link = raised.value
     while link is not None:
         assert "wrong-secret" not in f"{link!s} {link!r}"
         link = link.__cause__ or link.__context__
     return str(raised.value)
 
 
-def test_a_wrong_password_is_named_and_not_shown(
-    postgres_server: PostgresServer, database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_password_is_named_and_not_shown(postgres_server, database, monkeypatch):
     wrong = postgres_server.url(database, password="wrong-secret")
     assert "the name or the password is wrong" in refused(wrong)
     without = f"postgresql://postgres@127.0.0.1:{postgres_server.port}/{database}"
@@ -171,15 +157,13 @@ def test_a_wrong_password_is_named_and_not_shown(
     assert PrivacyLedger(without) == direct(postgres_server, database)
 
 
-def test_an_estimators_parameter_holds_no_password() -> None:
+def test_an_estimators_parameter_holds_no_password():
     with pytest.raises(ValueError, match="would show and carry into every file") as raised:
         ledger_of("postgresql://me:wrong-secret@host/db")
     assert "wrong-secret" not in str(raised.value)
 
 
-def test_users_need_the_rights_that_the_message_names(
-    postgres_server: PostgresServer, database: str
-) -> None:
+def test_users_need_the_rights_that_the_message_names(postgres_server, database):
     user = f"analyst_{database}"
     postgres_server.execute(f"CREATE ROLE {user} LOGIN PASSWORD '{postgres_server.password}'")
     url = postgres_server.url(database, user=user)
@@ -208,7 +192,7 @@ def test_users_need_the_rights_that_the_message_names(
         )
 
 
-def test_a_full_server_and_a_foreign_encoding_are_named(postgres_server: PostgresServer) -> None:
+def test_a_full_server_and_a_foreign_encoding_are_named(postgres_server):
     full = postgres_server.new_database()
     user = f"crowd_{full}"
     postgres_server.execute(
@@ -219,16 +203,14 @@ def test_a_full_server_and_a_foreign_encoding_are_named(postgres_server: Postgre
     assert "the ledger needs UTF8" in refused(postgres_server.url(latin))
 
 
-def test_other_tables_do_not_matter_and_half_a_ledger_does(
-    postgres_server: PostgresServer, database: str
-) -> None:
+def test_other_tables_do_not_matter_and_half_a_ledger_does(postgres_server, database):
     postgres_server.execute("CREATE TABLE people (name text)", database=database)
     direct(postgres_server, database).create_budget("adult", 2.0, 1e-6)
     postgres_server.execute(f"DROP TABLE {TABLE}", database=database)
     assert "holds other tables and no ledger" in refused(postgres_server.url(database))
 
 
-def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_extra_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'interpret-dp\[postgres\]'"):
         PrivacyLedger("postgresql://me@127.0.0.1/db")
@@ -237,9 +219,7 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch)
 # -------------------------------------- row rules of docs/ledger_team.md, whatever program writes
 
 
-def test_analysts_cannot_decide_even_where_the_library_lets_them(
-    login: Callable[[str], str],
-) -> None:
+def test_analysts_cannot_decide_even_where_the_library_lets_them(login):
     ledger = PrivacyLedger(login("ben"))
     head = ledger.head
     for act in (
@@ -252,7 +232,7 @@ def test_analysts_cannot_decide_even_where_the_library_lets_them(
     assert ledger.head == head
 
 
-def test_nobody_writes_in_anothers_name_or_changes_an_entry(login: Callable[[str], str]) -> None:
+def test_nobody_writes_in_anothers_name_or_changes_an_entry(login):
     from psycopg import connect, errors
 
     forged = (

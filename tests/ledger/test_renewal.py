@@ -1,13 +1,11 @@
 """Budgets end, are renewed as a logged act, and forget nothing by it."""
 
-from __future__ import annotations
-
 import datetime
 
 import pytest
 
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
-from interpret_dp.ledger import BudgetExpiredError, PrivacyLedger, Reservation
+from interpret_dp.ledger import BudgetExpiredError, PrivacyLedger
 from interpret_dp.ledger.core.names import until
 from tests.ledger.requests import reserve, reserve_epsilon
 from tests.ledger.team import days_later
@@ -17,19 +15,19 @@ LATER = datetime.date.today() + datetime.timedelta(days=100)
 
 
 @pytest.fixture
-def ledger() -> PrivacyLedger:
+def ledger():
     ledger = PrivacyLedger.in_memory()
     ledger.create_budget("ward", 2.0, 1e-6, expires=SOON, unit="patient_id")
     ledger.commit(reserve_patient(ledger, 1.0))
     return ledger
 
 
-def reserve_patient(ledger: PrivacyLedger, epsilon: float) -> Reservation:
+def reserve_patient(ledger, epsilon):
     protected = "add_or_remove_one: one 'patient_id'"
     return reserve_epsilon(ledger, epsilon, 1e-6, "ward", protected=protected)
 
 
-def test_an_expired_budget_refuses_and_nothing_is_spent(ledger: PrivacyLedger) -> None:
+def test_an_expired_budget_refuses_and_nothing_is_spent(ledger):
     head, running = None, reserve_patient(ledger, 0.1)
     with days_later(12):
         head = ledger.head
@@ -45,7 +43,7 @@ def test_an_expired_budget_refuses_and_nothing_is_spent(ledger: PrivacyLedger) -
     reserve_patient(ledger, 0.1)
 
 
-def test_a_renewal_gives_time_and_not_room(ledger: PrivacyLedger) -> None:
+def test_a_renewal_gives_time_and_not_room(ledger):
     before = ledger.spent("ward")
     with days_later(12):
         renewed = ledger.renew_budget("ward", reason="board, June", expires=LATER)
@@ -65,7 +63,7 @@ def test_a_renewal_gives_time_and_not_room(ledger: PrivacyLedger) -> None:
     assert "new_people" not in entry["context"]
 
 
-def test_new_people_start_at_zero_and_the_total_is_told(ledger: PrivacyLedger) -> None:
+def test_new_people_start_at_zero_and_the_total_is_told(ledger):
     words = "all patients of 2026 were deleted, ticket 71"
     ledger.renew_budget("ward", reason="2027", new_people=words)
     assert ledger.entries()[-1]["context"]["new_people"] == words
@@ -82,7 +80,7 @@ def test_new_people_start_at_zero_and_the_total_is_told(ledger: PrivacyLedger) -
         reserve(ledger, "ward")
 
 
-def test_new_people_need_closed_requests_and_words(ledger: PrivacyLedger) -> None:
+def test_new_people_need_closed_requests_and_words(ledger):
     running = reserve_patient(ledger, 0.1)
     with pytest.raises(LedgerError, match="1 requests on data set 'ward' are open"):
         ledger.renew_budget("ward", reason="2027", new_people="all are new")
@@ -92,7 +90,7 @@ def test_new_people_need_closed_requests_and_words(ledger: PrivacyLedger) -> Non
     assert ledger.spent("ward").n_requests == 1
 
 
-def test_what_cannot_be_renewed_is_named(ledger: PrivacyLedger) -> None:
+def test_what_cannot_be_renewed_is_named(ledger):
     with pytest.raises(LedgerError, match="no budget for data set 'clinic'"):
         ledger.renew_budget("clinic", reason="x")
     with pytest.raises(ValueError, match="reason is ''"):
@@ -104,11 +102,11 @@ def test_what_cannot_be_renewed_is_named(ledger: PrivacyLedger) -> None:
         (7, TypeError, "expires is 7"),
     ):
         with pytest.raises(error, match=message):
-            ledger.renew_budget("ward", reason="x", expires=expires)  # type: ignore[arg-type]
+            ledger.renew_budget("ward", reason="x", expires=expires)
     assert ledger.entries()[-1]["kind"] == "commit"
 
 
-def test_moments_mean_the_same_everywhere() -> None:
+def test_moments_mean_the_same_everywhere():
     assert until("expires", "2099-12-31") == "2100-01-01T00:00:00+00:00"
     assert until("expires", "2099-12-31T18:00+01:00") == "2099-12-31T17:00:00+00:00"
     assert until("expires", datetime.date.max) == "9999-12-31T00:00:00+00:00"
@@ -118,7 +116,7 @@ def test_moments_mean_the_same_everywhere() -> None:
 
 
 @pytest.fixture
-def set_back(any_ledger: PrivacyLedger) -> PrivacyLedger:
+def set_back(any_ledger):
     """Return a ledger whose log holds a later date than the ends of "ward"; the clock is back."""
     any_ledger.create_budget("ward", 2.0, 1e-6, expires=SOON)
     with days_later(12):
@@ -127,7 +125,7 @@ def set_back(any_ledger: PrivacyLedger) -> PrivacyLedger:
     return any_ledger
 
 
-def test_a_clock_that_is_set_back_does_not_bring_a_budget_back(set_back: PrivacyLedger) -> None:
+def test_a_clock_that_is_set_back_does_not_bring_a_budget_back(set_back):
     later = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=12)).date()
     head = set_back.head
     message = rf"has expired.*clock says.*but entry 2 of the log is dated {later}\. Set the clock"
@@ -140,11 +138,11 @@ def test_a_clock_that_is_set_back_does_not_bring_a_budget_back(set_back: Privacy
     assert set_back.remaining("ward") == account["remaining_epsilon"] == 0.0
     # A raise gives room and no time.
     set_back.raise_budget("ward", 3.0, 1e-6, reason="x")
-    assert set_back.budget("ward").has_expired  # type: ignore[union-attr]
+    assert set_back.budget("ward").has_expired
     reserve(set_back, "clinic")
 
 
-def test_a_renewal_mends_a_date_of_a_clock_that_ran_ahead(set_back: PrivacyLedger) -> None:
+def test_a_renewal_mends_a_date_of_a_clock_that_ran_ahead(set_back):
     set_back.renew_budget("ward", reason="the clock of 12 May ran ahead", expires=SOON)
     reserve(set_back, "ward")
     with days_later(12):
@@ -153,7 +151,7 @@ def test_a_renewal_mends_a_date_of_a_clock_that_ran_ahead(set_back: PrivacyLedge
         reserve(set_back, "ward")
 
 
-def test_the_start_of_the_last_day_is_no_end(any_ledger: PrivacyLedger) -> None:
+def test_the_start_of_the_last_day_is_no_end(any_ledger):
     """An entry's date proves that its day has begun, in UTC, and no more."""
     today = datetime.datetime.now(datetime.UTC).date()
     any_ledger.create_budget("ward", 2.0, 1e-6, expires=today + datetime.timedelta(days=3))

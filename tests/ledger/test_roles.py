@@ -1,9 +1,5 @@
 """Officers decide on budgets, analysts spend, and the log says who did what."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 
 from interpret_dp.exceptions import LedgerError
@@ -13,7 +9,7 @@ from tests.ledger.team import acting_as
 
 
 @pytest.fixture
-def ledger() -> PrivacyLedger:
+def ledger():
     """Return a ledger with a budget, an officer anna and nobody else."""
     ledger = PrivacyLedger.in_memory()
     with acting_as("anna"):
@@ -22,7 +18,7 @@ def ledger() -> PrivacyLedger:
     return ledger
 
 
-ACTS: dict[str, Callable[[PrivacyLedger], object]] = {
+ACTS = {
     "declare a budget": lambda ledger: ledger.create_budget("clinic", 1.0, 1e-6),
     "raise a budget": lambda ledger: ledger.raise_budget("ward", 3.0, 1e-6, reason="x"),
     "renew a budget": lambda ledger: ledger.renew_budget("ward", reason="x"),
@@ -34,7 +30,7 @@ ACTS: dict[str, Callable[[PrivacyLedger], object]] = {
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_only_officers_decide(ledger: PrivacyLedger, act: str) -> None:
+def test_only_officers_decide(ledger, act):
     head = ledger.head
     with acting_as("ben"), pytest.raises(RoleError, match="officers are 'anna'") as refused:
         ACTS[act](ledger)
@@ -43,7 +39,7 @@ def test_only_officers_decide(ledger: PrivacyLedger, act: str) -> None:
     assert ledger.head == head
 
 
-def test_when_the_last_analyst_leaves_spending_is_not_open_again(ledger: PrivacyLedger) -> None:
+def test_when_the_last_analyst_leaves_spending_is_not_open_again(ledger):
     with acting_as("anna"):
         ledger.appoint("carla", "analyst")
         ledger.dismiss("carla", reason="left")
@@ -51,7 +47,7 @@ def test_when_the_last_analyst_leaves_spending_is_not_open_again(ledger: Privacy
         reserve(ledger, "ward")
 
 
-def test_the_last_officer_stays(ledger: PrivacyLedger) -> None:
+def test_the_last_officer_stays(ledger):
     with acting_as("anna"):
         for leave in (lambda: ledger.dismiss("anna"), lambda: ledger.appoint("anna", "analyst")):
             with pytest.raises(LedgerError, match="the only officer"):
@@ -61,7 +57,7 @@ def test_the_last_officer_stays(ledger: PrivacyLedger) -> None:
     assert ledger.roles().officers == ("ben",)
 
 
-def test_odd_appointments_are_refused(ledger: PrivacyLedger) -> None:
+def test_odd_appointments_are_refused(ledger):
     with acting_as("anna"):
         with pytest.raises(LedgerError, match="'anna' is officer already"):
             ledger.appoint("anna", "officer")

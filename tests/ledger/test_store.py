@@ -1,27 +1,22 @@
 """The log: append-only, tamper-evident, exclusive while writing, refused when it is not ours."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from sqlalchemy import NullPool, create_engine, event, text
 from sqlalchemy.exc import IntegrityError
 
-from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger import PrivacyLedger
+from interpret_dp import LedgerError, PrivacyLedger
 from interpret_dp.ledger.core.postgres import SCHEMA
 from interpret_dp.ledger.core.store import Store, resolve_url
 from tests.ledger.requests import ENTRIES, reserve, tamper
 
 
 @pytest.fixture
-def ledger(path: Path) -> PrivacyLedger:
+def ledger(path):
     """Return a ledger file of five entries: a budget, two requests, a commit, a cancel."""
     return filled(PrivacyLedger(f"sqlite:///{path}"))
 
 
-def filled(ledger: PrivacyLedger) -> PrivacyLedger:
+def filled(ledger):
     ledger.create_budget("adult", 2.0, 1e-6)
     first, second = reserve(ledger), reserve(ledger)
     ledger.commit(first)
@@ -32,21 +27,21 @@ def filled(ledger: PrivacyLedger) -> PrivacyLedger:
 class Hand:
     """Somebody who changes the database by hand, past the package."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url):
         self.ledger = filled(PrivacyLedger(url))
         self.url = url
         self._engine = create_engine(
             url.replace("postgresql:", "postgresql+psycopg:"), poolclass=NullPool
         )
 
-    def execute(self, *statements: str) -> None:
+    def execute(self, *statements):
         with self._engine.begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text(f"SET search_path = {SCHEMA}"))
             for statement in statements:
                 connection.execute(text(statement))
 
-    def drop_triggers(self) -> None:
+    def drop_triggers(self):
         names = ("no_update", "no_delete", "no_insert")
         of_table = ""
         if self.url.startswith("postgresql"):
@@ -55,7 +50,7 @@ class Hand:
 
 
 @pytest.fixture
-def hand(store_url: str) -> Hand:
+def hand(store_url):
     return Hand(store_url)
 
 
@@ -75,7 +70,7 @@ CHANGES = (
 )
 
 
-def test_the_database_refuses_changes(hand: Hand) -> None:
+def test_the_database_refuses_changes(hand):
     for statement in CHANGES:
         with pytest.raises(IntegrityError, match=r"append-only|(UNIQUE|unique) constraint"):
             hand.execute(statement)
@@ -84,7 +79,7 @@ def test_the_database_refuses_changes(hand: Hand) -> None:
 
 
 @pytest.mark.parametrize("act", ["cut", "rewritten", "changed"])
-def test_a_process_sees_that_the_log_it_knew_is_gone(hand: Hand, act: str) -> None:
+def test_a_process_sees_that_the_log_it_knew_is_gone(hand, act):
     """As after a restored backup: the entries that are there are a valid chain."""
     assert hand.ledger.spent("adult").n_requests == 1
     hand.drop_triggers()
@@ -106,17 +101,15 @@ def test_a_process_sees_that_the_log_it_knew_is_gone(hand: Hand, act: str) -> No
         assert anew.commit(reserve(anew)) == anew.verify()
 
 
-@pytest.mark.parametrize(
-    ("statement", "message"),
-    [
-        ("", "is not an SQLite database"),
-        ("DELETE FROM interpret_dp_ledger", "its version is missing"),
-        (f"DROP TABLE {ENTRIES}", "holds other tables and no ledger"),
-    ],
-)
-def test_a_file_that_is_no_ledger_is_refused_and_left_alone(
-    ledger: PrivacyLedger, path: Path, statement: str, message: str
-) -> None:
+NO_LEDGERS = [
+    ("", "is not an SQLite database"),
+    ("DELETE FROM interpret_dp_ledger", "its version is missing"),
+    (f"DROP TABLE {ENTRIES}", "holds other tables and no ledger"),
+]
+
+
+@pytest.mark.parametrize(("statement", "message"), NO_LEDGERS)
+def test_a_file_that_is_no_ledger_is_refused_and_left_alone(ledger, path, statement, message):
     if statement:
         tamper(path, statement)
     else:
@@ -127,9 +120,7 @@ def test_a_file_that_is_no_ledger_is_refused_and_left_alone(
     assert path.read_bytes() == before
 
 
-def test_a_disk_that_fills_at_commit_leaves_a_reservation_that_counts(
-    ledger: PrivacyLedger,
-) -> None:
+def test_a_disk_that_fills_at_commit_leaves_a_reservation_that_counts(ledger):
     reservations = [reserve(ledger, mu=0.01) for _ in range(20)]
     spent = ledger.spent("adult").mu
     event.listen(
@@ -142,7 +133,7 @@ def test_a_disk_that_fills_at_commit_leaves_a_reservation_that_counts(
     assert ledger.spent("adult").open_reservations
 
 
-def test_a_writer_shuts_out_the_next_before_that_one_reads(store_url: str) -> None:
+def test_a_writer_shuts_out_the_next_before_that_one_reads(store_url):
     url = resolve_url(store_url)
     first, second = Store(url, timeout=0.2), Store(url, timeout=0.2)
     first.create()
@@ -157,12 +148,12 @@ def test_a_writer_shuts_out_the_next_before_that_one_reads(store_url: str) -> No
         assert log.last() is None
 
 
-def test_a_reader_sees_one_state_of_the_log(store_url: str) -> None:
+def test_a_reader_sees_one_state_of_the_log(store_url):
     url = resolve_url(store_url)
     writer, reader = Store(url, timeout=0.2), Store(url, timeout=10)
     writer.create()
 
-    def write() -> None:
+    def write():
         with writer.writing() as log:
             log.append(kind="budget", dataset="adult", mu=1.0, delta=0.0)
 

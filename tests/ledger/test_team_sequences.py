@@ -1,7 +1,5 @@
 """Whatever officers and analysts do in whatever order: sums never pass the limits in force."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -10,10 +8,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
+from interpret_dp import BudgetExceededError, LedgerError, PrivacyLedger
 from interpret_dp.accounting import delta_of_mu
-from interpret_dp.exceptions import BudgetExceededError, LedgerError
-from interpret_dp.ledger import ApprovalNeededError, PrivacyLedger, Reservation
-from interpret_dp.ledger.core.account import Account
+from interpret_dp.ledger import Account, ApprovalNeededError, Reservation
 from interpret_dp.ledger.core.folding import Running, fold_all
 from tests.ledger.requests import reserve
 
@@ -37,16 +34,16 @@ class Book:
     overspent: bool = False
     approval_above: float | None = None
 
-    def spent(self, *, ever: bool = False) -> Pair:
+    def spent(self, *, ever=False):
         pairs = [*self.counted.values(), *(self.before.values() if ever else ())]
         return sum((p[0] for p in pairs), Fraction(0)), sum((p[1] for p in pairs), Fraction(0))
 
-    def holds(self, more: Pair = (Fraction(0), Fraction(0))) -> bool:
+    def holds(self, more=(Fraction(0), Fraction(0))):
         spent = self.spent()
         return all(spent[i] + more[i] <= self.limit[i] for i in (0, 1))
 
 
-def squared(mu: float, delta: float) -> Pair:
+def squared(mu, delta):
     return Fraction(mu) ** 2, Fraction(delta)
 
 
@@ -56,9 +53,9 @@ class AnyTeam(RuleBasedStateMachine):
     reservations: Bundle[Reservation] = Bundle("reservations")
 
     @initialize()
-    def begin(self) -> None:
+    def begin(self):
         self.ledger = PrivacyLedger.in_memory()
-        self.books: dict[str, Book] = {}
+        self.books = {}
         for name, epsilon in zip(NAMES, (1.5, 2.0, 1.0), strict=True):
             budget = self.ledger.create_budget(name, epsilon, DELTA, delta_x=DELTA_X)
             self.books[name] = Book({name}, squared(budget.mu, budget.delta_x))
@@ -69,17 +66,17 @@ class AnyTeam(RuleBasedStateMachine):
         mu=st.just(0.0) | st.floats(1e-9, 0.5),
         delta=st.sampled_from([0.0, 2e-7, 1.1e-6, 2.5e-6]),
     )
-    def reserve(self, name: str, mu: float, delta: float) -> Reservation:
+    def reserve(self, name, mu, delta):
         return self._reserve(name, mu, delta)
 
     @rule(name=st.sampled_from(NAMES), mu=st.floats(0.01, 0.3))
-    def spend(self, name: str, mu: float) -> None:
+    def spend(self, name, mu):
         made = self._reserve(name, mu, 0.0)
         if made.number:
             self.ledger.commit(made)
             self._close(made, squared(made.mu, made.delta))
 
-    def _reserve(self, name: str, mu: float, delta: float) -> Reservation:
+    def _reserve(self, name, mu, delta):
         book = self.books[name]
         fits = book.holds(squared(mu, delta))
         before = len(self.ledger.entries())
@@ -102,7 +99,7 @@ class AnyTeam(RuleBasedStateMachine):
         return made
 
     @rule(made=consumes(reservations), share=st.one_of(st.none(), st.floats(0, 1)))
-    def commit(self, made: Reservation, share: float | None) -> None:
+    def commit(self, made, share):
         if made.number:
             charged = None if share is None else made.mu * share
             self.ledger.commit(made, charged_mu=charged)
@@ -111,18 +108,18 @@ class AnyTeam(RuleBasedStateMachine):
             self._close(made, squared(made.mu if charged is None else charged, made.delta))
 
     @rule(made=consumes(reservations))
-    def cancel(self, made: Reservation) -> None:
+    def cancel(self, made):
         if made.number:
             self.ledger.cancel(made)
             self._close(made, (Fraction(0), Fraction(0)))
 
-    def _close(self, made: Reservation, pair: Pair) -> None:
+    def _close(self, made, pair):
         book = self.books[made.dataset]
         (book.counted if made.number in book.counted else book.before)[made.number] = pair
         book.open.discard(made.number)
 
     @rule(name=st.sampled_from(NAMES), to=st.sampled_from(NAMES), accept=st.booleans())
-    def link(self, name: str, to: str, accept: bool) -> None:
+    def link(self, name, to, accept):
         joining, staying = self.books[name], self.books[to]
         try:
             self.ledger.link(name, to=to, reason="same people", accept_overspent=accept)
@@ -143,7 +140,7 @@ class AnyTeam(RuleBasedStateMachine):
             self.books[joined] = staying
 
     @rule(name=st.sampled_from(NAMES), factor=st.floats(1.01, 1.3))
-    def raise_budget(self, name: str, factor: float) -> None:
+    def raise_budget(self, name, factor):
         old = self.ledger.budget(name)
         assert old is not None
         if old.epsilon < 8:
@@ -151,7 +148,7 @@ class AnyTeam(RuleBasedStateMachine):
             self.books[name].limit = squared(new.mu, new.delta_x)
 
     @rule(name=st.sampled_from(NAMES), new=st.booleans())
-    def renew(self, name: str, new: bool) -> None:
+    def renew(self, name, new):
         book = self.books[name]
         try:
             self.ledger.renew_budget(name, reason="year", new_people="all new" if new else "")
@@ -165,12 +162,12 @@ class AnyTeam(RuleBasedStateMachine):
             book.counted = {}
 
     @rule(name=st.sampled_from(NAMES), above=st.sampled_from([None, 0.0, 0.8]))
-    def require_approval(self, name: str, above: float | None) -> None:
+    def require_approval(self, name, above):
         self.ledger.require_approval(name, above=above, reason="board")
         self.books[name].approval_above = above
 
     @invariant()
-    def the_ledger_says_what_the_clerk_says(self) -> None:
+    def the_ledger_says_what_the_clerk_says(self):
         for name, book in getattr(self, "books", {}).items():
             spent = self.ledger.spent(name)
             for found, exact in (
@@ -183,7 +180,7 @@ class AnyTeam(RuleBasedStateMachine):
             assert spent.open_reservations == len(book.open)
 
     @invariant()
-    def no_limit_is_passed_unless_an_officer_said_so(self) -> None:
+    def no_limit_is_passed_unless_an_officer_said_so(self):
         for book in getattr(self, "books", {}).values():
             room = tuple(limit * (1 + Fraction(1, 10**12)) for limit in book.limit)
             spent = book.spent()
@@ -191,7 +188,7 @@ class AnyTeam(RuleBasedStateMachine):
             assert book.overspent or all(spent[i] <= room[i] for i in (0, 1))
 
     @invariant()
-    def what_is_spent_keeps_the_promise_of_the_budget(self) -> None:
+    def what_is_spent_keeps_the_promise_of_the_budget(self):
         for name, book in getattr(self, "books", {}).items():
             spent, budget = self.ledger.spent(name), self.ledger.budget(name)
             if not book.overspent:
@@ -199,7 +196,7 @@ class AnyTeam(RuleBasedStateMachine):
                 lost = spent.delta + (1 - spent.delta) * delta_of_mu(spent.mu, budget.epsilon)
                 assert lost <= budget.delta
 
-    def teardown(self) -> None:
+    def teardown(self):
         if not hasattr(self, "ledger"):
             return
         assert self.ledger.verify() == self.ledger.head

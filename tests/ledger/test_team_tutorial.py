@@ -1,29 +1,19 @@
 """The page about a team ledger is followed on a real server, and its script on both stores."""
 
-from __future__ import annotations
-
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from interpret_dp.ledger import PrivacyLedger, RoleError
+from tests.processes import ROOT, output_of
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "ledger_team.md"
 SCRIPT = ROOT / "examples" / "team_ledger.py"
 
 
 @pytest.mark.thorough
 @pytest.mark.postgres
-def test_the_page_does_what_it_says(
-    login: Callable[[str], str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_page_does_what_it_says(login, capsys):
     PrivacyLedger(login("anna")).create_budget("patients", epsilon=2.5, delta=1e-6)
     text = PAGE.read_text(encoding="utf-8")
     source = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
@@ -31,7 +21,7 @@ def test_the_page_does_what_it_says(
         address = f"postgresql://{user}@db.example.org/privacy"
         assert address in source
         source = source.replace(address, login(user))
-    names: dict[str, Any] = {}
+    names = {}
     exec(compile(source, str(PAGE), "exec"), names)
 
     said = capsys.readouterr().out
@@ -47,17 +37,9 @@ def test_the_page_does_what_it_says(
 
 @pytest.mark.thorough
 @pytest.mark.postgres
-def test_the_script_runs_under_two_logins(login: Callable[[str], str], tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), "--officer", login("anna"), "--analyst", login("ben")],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    said = done.stdout
+def test_the_script_runs_under_two_logins(login, tmp_path):
+    logins = ("--officer", login("anna"), "--analyst", login("ben"))
+    said = output_of(SCRIPT, *logins, cwd=tmp_path)
     assert "annual report: epsilon 2 spent" in said
     assert said.count("ben") == 2
     assert not list(tmp_path.iterdir())

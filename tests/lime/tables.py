@@ -1,9 +1,5 @@
 """A table of simulated people, and models that answer row by row."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -13,7 +9,7 @@ SITES = ["a", "b", "c"]
 SCHEMA = Schema({"age": Continuous(0, 100), "site": Categorical(SITES), "noise": Continuous(-1, 1)})
 
 
-def table(n_rows: int = 300, seed: int = 0) -> pd.DataFrame:
+def table(n_rows=300, seed=0):
     rng = np.random.default_rng(seed)
     return pd.DataFrame(
         {
@@ -24,7 +20,7 @@ def table(n_rows: int = 300, seed: int = 0) -> pd.DataFrame:
     )
 
 
-def account(epsilon: float = 4.0) -> PrivacyLedger:
+def account(epsilon=4.0):
     """Return a ledger with a budget of these people."""
     ledger = PrivacyLedger.in_memory()
     ledger.create_budget("people", epsilon, 1e-6, delta_x=0.0)
@@ -36,7 +32,7 @@ class Risk:
 
     classes_ = np.array(["low", "high"])
 
-    def predict_proba(self, X: pd.DataFrame) -> Any:
+    def predict_proba(self, X):
         assert isinstance(X, pd.DataFrame)
         age = X["age"].fillna(50).clip(0, 100).to_numpy(dtype=float)
         high = 0.2 + 0.4 * age / 100 + 0.3 * (X["site"] == "a").to_numpy()
@@ -46,6 +42,6 @@ class Risk:
 class Three(Risk):
     classes_ = np.array(["x", "y", "z"])
 
-    def predict_proba(self, X: pd.DataFrame) -> Any:
+    def predict_proba(self, X):
         high = super().predict_proba(X)[:, 1]
         return np.column_stack([0.5 * high, 0.5 * (1 - high), np.full(len(X), 0.5)])

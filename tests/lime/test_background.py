@@ -1,9 +1,6 @@
 """PrivateBackground: what is counted, what it costs, and where its cells are."""
 
-from __future__ import annotations
-
 import pickle
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,7 +30,7 @@ SCHEMA = Schema(
 )
 
 
-def patients(n_rows: int = 5000) -> pd.DataFrame:
+def patients(n_rows=5000):
     rng = np.random.default_rng(4)
     gain = np.where(rng.random(n_rows) < 0.8, 0.0, rng.uniform(1, 1000, n_rows))
     change = np.where(rng.random(n_rows) < 0.5, 0.0, rng.uniform(-10, 10, n_rows))
@@ -44,13 +41,13 @@ def patients(n_rows: int = 5000) -> pd.DataFrame:
     return table
 
 
-def counted(X: Any, schema: Schema = SCHEMA, **given: Any) -> Any:
+def counted(X, schema=SCHEMA, **given):
     # Noise that rounds to zero, so that what is released is what was counted.
     with use_randomness(LessNoise(1e-12)):
         return PrivateBackground(schema, epsilon=1.0, **given).fit(X).background_
 
 
-def cells_of(X: Any, column: Any) -> Any:
+def cells_of(X, column):
     """Return the cell of a released column that each row is in."""
     values, cuts = X[column.feature.name], column.feature.cuts
     if cuts is None:
@@ -58,7 +55,7 @@ def cells_of(X: Any, column: Any) -> Any:
     return np.where(values.isna(), 0, np.searchsorted(cuts, values, side="right") + 1)
 
 
-def test_without_noise_counts_are_those_of_the_rows() -> None:
+def test_without_noise_counts_are_those_of_the_rows():
     X = patients()
     own = counted(X)
     assert own.n_rows == pytest.approx(len(X))
@@ -67,14 +64,14 @@ def test_without_noise_counts_are_those_of_the_rows() -> None:
         np.testing.assert_allclose(column.counts, expected, atol=1e-9)
 
 
-def test_a_value_of_many_rows_has_a_cell_of_its_own() -> None:
+def test_a_value_of_many_rows_has_a_cell_of_its_own():
     rows = counted(patients()).sample(20_000, 0)
     assert (rows["gain"] == 0).mean() == pytest.approx(0.8, abs=0.03)
     assert (rows["change"] == 0).mean() == pytest.approx(0.5, abs=0.03)
     assert (rows["age"] == 40).mean() == pytest.approx(0.3, abs=0.03)
 
 
-def test_rows_depend_on_each_other_as_private_rows_do() -> None:
+def test_rows_depend_on_each_other_as_private_rows_do():
     rng = np.random.default_rng(5)
     normal = rng.standard_normal((20_000, 2)) @ np.linalg.cholesky([[1.0, 0.8], [0.8, 1.0]]).T
     site = np.where(normal[:, 1] > 0.8, "b", "a").astype(object)
@@ -99,7 +96,7 @@ def test_rows_depend_on_each_other_as_private_rows_do() -> None:
     assert alone.guarantee.mu == pytest.approx(own.guarantee.mu)
 
 
-def test_few_rows_have_few_cells() -> None:
+def test_few_rows_have_few_cells():
     """Cells without more rows than noise would be noise alone."""
     sizes = []
     for epsilon in (0.01, 0.1, 1.0):
@@ -108,7 +105,7 @@ def test_few_rows_have_few_cells() -> None:
     assert sizes[0] < sizes[1] < sizes[2] <= 2 * background_releases._MOST_CELLS
 
 
-def test_what_is_not_declared_is_released() -> None:
+def test_what_is_not_declared_is_released():
     X, known = patients(), SCHEMA.select(["age", "gain"])
     with pytest.warns(UndeclaredWarning, match="Not declared: 2 columns"):
         own = PrivateBackground(known, epsilon=5.0).fit(X)
@@ -119,7 +116,7 @@ def test_what_is_not_declared_is_released() -> None:
     assert own.guarantee_.releases[0].name in ("levels", "bounds")
 
 
-def test_a_schema_of_more_columns_serves_and_its_target_is_left_out() -> None:
+def test_a_schema_of_more_columns_serves_and_its_target_is_left_out():
     wide = Schema({**SCHEMA.features, "other": Continuous(0, 1)}, target=Categorical([0, 1]))
     own = counted(patients(100), wide)
     assert list(own.schema.features) == list(SCHEMA.features)
@@ -128,7 +125,7 @@ def test_a_schema_of_more_columns_serves_and_its_target_is_left_out() -> None:
         counted(pd.DataFrame({"x": [1.0]}), SCHEMA)
 
 
-def test_what_released_counts_say_against_the_declaration_is_said_after_the_fit() -> None:
+def test_what_released_counts_say_against_the_declaration_is_said_after_the_fit():
     X, wrong = patients(), Schema({**SCHEMA.features, "site": Categorical(["A", "B"])})
     with pytest.warns(DeclarationWarning, match=r"none of the declared levels in 'site'"):
         own = PrivateBackground(wrong).fit(X)
@@ -137,7 +134,7 @@ def test_what_released_counts_say_against_the_declaration_is_said_after_the_fit(
     assert "background.summary()" not in str(own.summary())
 
 
-def test_the_figures_show_what_was_released() -> None:
+def test_the_figures_show_what_was_released():
     explanation = PrivateBackground.from_released(counted(patients())).explain_data()
     assert explanation.visualize().layout.title.text == "How much noise is in each column"
     bars, released = explanation.visualize(1).data
@@ -155,9 +152,7 @@ def test_the_figures_show_what_was_released() -> None:
 
 
 @pytest.mark.parametrize("name", ["_counted", "_products"])
-def test_a_sum_that_a_row_moves_by_more_than_declared_is_found(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sum_that_a_row_moves_by_more_than_declared_is_found(name, monkeypatch):
     """The control of the replay in the audit's run of all explainers."""
     fit = refit(PrivateBackground(SCHEMA, epsilon=1.0))
     # The last row has a value in every column, so that it adds to all sums.
@@ -165,7 +160,7 @@ def test_a_sum_that_a_row_moves_by_more_than_declared_is_found(
     assert replay(fit, (X,), (X[:-1],)).ok
     honest = getattr(background_releases, name)
 
-    def twice(*arguments: Any) -> Any:
+    def twice(*arguments):
         sums = honest(*arguments)
         return 2 * sums if isinstance(sums, np.ndarray) else [2 * own for own in sums]
 
@@ -173,7 +168,7 @@ def test_a_sum_that_a_row_moves_by_more_than_declared_is_found(
     assert not replay(fit, (X,), (X[:-1],)).ok
 
 
-def test_dask_gives_the_same_counts() -> None:
+def test_dask_gives_the_same_counts():
     dd = pytest.importorskip("dask.dataframe")
     X = patients(600)
     whole, parts = counted(X), counted(dd.from_pandas(X, npartitions=3))

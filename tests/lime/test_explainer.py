@@ -1,29 +1,25 @@
 """DPLimeTabular as its users meet it: what it returns, whom it protects, what it refuses."""
 
-from __future__ import annotations
-
 import inspect
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from interpret_dp import DPLimeTabular, PrivacyWarning, PrivateBackground
-from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp import DPLimeTabular, Guarantee, PrivacyWarning, PrivateBackground
 from interpret_dp.lime.explainer import _ELSEWHERE, _PAPER
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from tests.lime.tables import SCHEMA, Risk, Three, account, table
 
 
-def explainer(model: Any = None, **given: Any) -> DPLimeTabular:
+def explainer(model=None, **given):
     arguments = {"schema": SCHEMA, "trained_on_same_people": False} | given
     return DPLimeTabular(Risk() if model is None else model, table(), **arguments)
 
 
-def test_it_explains_what_the_background_explains() -> None:
+def test_it_explains_what_the_background_explains():
     """A background that was released before costs nothing and needs no rows."""
     ledger = account()
     own = explainer(ledger=ledger, dataset="people")
@@ -38,17 +34,17 @@ def test_it_explains_what_the_background_explains() -> None:
     assert ledger.head == head
 
 
-@pytest.mark.parametrize(
-    ("classes", "y"),
-    [
-        (["low", "high"], ["high", "low", "unknown"]),
-        *(
-            (classes, [1.0, 0.0, math.nan])
-            for classes in (["0.0", "1.0"], [0.0, 1.0], [0, 1], [False, True])
-        ),
-    ],
-)
-def test_actual_labels_are_shown_beside_the_prediction(classes: Any, y: Any) -> None:
+ACTUAL_LABELS = [
+    (["low", "high"], ["high", "low", "unknown"]),
+    *(
+        (classes, [1.0, 0.0, math.nan])
+        for classes in (["0.0", "1.0"], [0.0, 1.0], [0, 1], [False, True])
+    ),
+]
+
+
+@pytest.mark.parametrize(("classes", "y"), ACTUAL_LABELS)
+def test_actual_labels_are_shown_beside_the_prediction(classes, y):
     own = explainer(type("Labelled", (Risk,), {"classes_": np.array(classes)})())
     explanation = own.explain_local(table(3, seed=2), y=y)
     actual = [explanation.data(row)["perf"]["actual"] for row in range(3)]
@@ -57,23 +53,23 @@ def test_actual_labels_are_shown_beside_the_prediction(classes: Any, y: Any) -> 
         own.explain_local(table(3), y=y[:2])
 
 
-def model_promise_of(epsilon: float, delta: float = 1e-6, **given: Any) -> Guarantee:
+def model_promise_of(epsilon, delta=1e-6, **given):
     return Guarantee(epsilon=epsilon, delta=delta, mu=None, mechanism="some", **given)
 
 
-@pytest.mark.parametrize(
-    ("same", "promise", "says"),
-    [
-        (False, None, "with the model taken as given; nothing is promised to the people that it"),
-        (True, None, "nothing protects against what the model itself reveals"),
-        (False, (2.0, 1e-5), "keep the model's own promise, epsilon 2 at delta 1e-05"),
-        (True, (2.0, 1e-5), "together are (2.1, 1.11e-05)-differentially private"),
-        (True, model_promise_of(0.5), "together are (0.6, 2e-06)-differentially private"),
-        (True, model_promise_of(1.0, tests_only=True), "no promise of its own is stated"),
-        (True, model_promise_of(1.0, neighboring="replace_one"), "do not add up to one figure"),
-    ],
-)
-def test_the_guarantee_says_whom_it_is_about(same: bool, promise: Any, says: str) -> None:
+PROMISES = [
+    (False, None, "with the model taken as given; nothing is promised to the people that it"),
+    (True, None, "nothing protects against what the model itself reveals"),
+    (False, (2.0, 1e-5), "keep the model's own promise, epsilon 2 at delta 1e-05"),
+    (True, (2.0, 1e-5), "together are (2.1, 1.11e-05)-differentially private"),
+    (True, model_promise_of(0.5), "together are (0.6, 2e-06)-differentially private"),
+    (True, model_promise_of(1.0, tests_only=True), "no promise of its own is stated"),
+    (True, model_promise_of(1.0, neighboring="replace_one"), "do not add up to one figure"),
+]
+
+
+@pytest.mark.parametrize(("same", "promise", "says"), PROMISES)
+def test_the_guarantee_says_whom_it_is_about(same, promise, says):
     own = explainer(trained_on_same_people=same, model_guarantee=promise)
     assert says in own.guarantee_.sentence
     assert "Rows that are asked about are not protected" in own.guarantee_.sentence
@@ -82,9 +78,9 @@ def test_the_guarantee_says_whom_it_is_about(same: bool, promise: Any, says: str
     assert Guarantee.from_dict(own.guarantee_.to_dict()) == own.guarantee_
 
 
-def test_the_promise_of_our_own_models_is_found_and_composed_exactly() -> None:
+def test_the_promise_of_our_own_models_is_found_and_composed_exactly():
     model = Risk()
-    model.guarantee_ = Guarantee(  # type: ignore[attr-defined]
+    model.guarantee_ = Guarantee(
         epsilon=1.0, delta=1e-6, mu=0.2, mechanism="some", dataset="people"
     )
     own = explainer(
@@ -97,11 +93,11 @@ def test_the_promise_of_our_own_models_is_found_and_composed_exactly() -> None:
         explainer(model, trained_on_same_people=True)
 
 
-def test_several_scores_are_no_probabilities_and_names_must_fit() -> None:
-    def scores(X: pd.DataFrame) -> Any:
+def test_several_scores_are_no_probabilities_and_names_must_fit():
+    def scores(X):
         return np.column_stack([X["age"].fillna(50), X["noise"].fillna(0)])
 
-    def marks(X: pd.DataFrame) -> Any:
+    def marks(X):
         return np.full((len(X), 3), 0.5)
 
     own = explainer(scores)
@@ -110,33 +106,31 @@ def test_several_scores_are_no_probabilities_and_names_must_fit() -> None:
     assert background.explain_local(marks, table(1)).data(0)["output"] == "output 0"
     assert background.explain_global(marks).output == "value of each output"
     assert background.explain_global(Three()).output == "probability of each class"
-    scores.classes_ = ["no", "yes", "maybe"]  # type: ignore[attr-defined]
+    scores.classes_ = ["no", "yes", "maybe"]
     with pytest.raises(ValueError, match=r"classes_ is 3, and of its output for a row 2"):
         own.explain_local(table(1))
 
-    def risk(X: pd.DataFrame) -> Any:
+    def risk(X):
         return Risk().predict_proba(X)[:, 1]
 
-    risk.classes_ = ["low", "high"]  # type: ignore[attr-defined]
+    risk.classes_ = ["low", "high"]
     assert background.explain_local(risk, table(1)).data(0)["output"] == "probability of high"
 
 
-def needs_more(X: pd.DataFrame) -> Any:
+def needs_more(X):
     return X["other"] + X["age"]
 
 
-@pytest.mark.parametrize(
-    ("model", "given", "says"),
-    [
-        (LogisticRegression(), {}, "NotFittedError: .*not fitted yet"),
-        (LogisticRegression(), {"schema": None}, "NotFittedError: .*not fitted yet"),
-        (lambda X: np.full(len(X), np.nan), {}, "numbers that are not finite"),
-        (needs_more, {}, "KeyError: 'other'"),
-    ],
-)
-def test_a_model_that_fails_is_found_out_before_the_charge(
-    model: Any, given: dict[str, Any], says: str
-) -> None:
+FAILING_MODELS = [
+    (LogisticRegression(), {}, "NotFittedError: .*not fitted yet"),
+    (LogisticRegression(), {"schema": None}, "NotFittedError: .*not fitted yet"),
+    (lambda X: np.full(len(X), np.nan), {}, "numbers that are not finite"),
+    (needs_more, {}, "KeyError: 'other'"),
+]
+
+
+@pytest.mark.parametrize(("model", "given", "says"), FAILING_MODELS)
+def test_a_model_that_fails_is_found_out_before_the_charge(model, given, says):
     ledger = account()
     head = ledger.head
     with pytest.raises(ValueError, match=rf"{says}.* Nothing was spent\. .*background=Private"):
@@ -144,7 +138,7 @@ def test_a_model_that_fails_is_found_out_before_the_charge(
     assert ledger.head == head
 
 
-def test_a_model_of_more_columns_is_explained_by_rows_that_have_them() -> None:
+def test_a_model_of_more_columns_is_explained_by_rows_that_have_them():
     background = PrivateBackground(SCHEMA).fit(table())
     own = DPLimeTabular(needs_more, background=background, trained_on_same_people=False)
     with pytest.raises(ValueError, match=r"KeyError: 'other'\. It has columns 'age', .* rows="):
@@ -153,20 +147,20 @@ def test_a_model_of_more_columns_is_explained_by_rows_that_have_them() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::interpret_dp.UndeclaredWarning")
-def test_no_value_of_an_undeclared_column_is_known_to_try_a_model_with() -> None:
-    def picky(X: pd.DataFrame) -> Any:
+def test_no_value_of_an_undeclared_column_is_known_to_try_a_model_with():
+    def picky(X):
         return X["site"].map({"a": 0.0, "b": 0.5, "c": 1.0})
 
     own = explainer(picky, schema=SCHEMA.drop(["site"]), epsilon=3.0)
     assert own.explain_local(table(1)).data(0)["scores"][1] != 0
 
 
-def test_it_prints_its_promise_and_no_row() -> None:
+def test_it_prints_its_promise_and_no_row():
     own = explainer(epsilon=2.0, ledger=account(), dataset="people")
     assert repr(own) == "<DPLimeTabular: epsilon 2 at delta 1e-06, data set 'people'>"
 
 
-def test_what_the_earlier_form_had_is_named_with_what_replaces_it() -> None:
+def test_what_the_earlier_form_had_is_named_with_what_replaces_it():
     with pytest.raises(TypeError, match=r"trained_on_same_people is None .*True or False"):
         DPLimeTabular(Risk(), table(), schema=SCHEMA)
     taken = inspect.signature(PaperLimeTabular).parameters
@@ -181,8 +175,8 @@ def test_what_the_earlier_form_had_is_named_with_what_replaces_it() -> None:
         DPLimeTabular(Risk(), background=PrivateBackground(), trained_on_same_people=False)
 
 
-def test_a_model_that_writes_into_its_rows_changes_nothing() -> None:
-    def scaled(X: pd.DataFrame) -> Any:
+def test_a_model_that_writes_into_its_rows_changes_nothing():
+    def scaled(X):
         X["age"] = (X["age"].fillna(50) - 50) / 10
         return 1 / (1 + np.exp(-X["age"].to_numpy()))
 
@@ -198,14 +192,14 @@ def test_a_model_that_writes_into_its_rows_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("constant", [0.0, 0.8])
-def test_a_constant_model_has_no_effects(constant: float) -> None:
+def test_a_constant_model_has_no_effects(constant):
     explanation = explainer(lambda X: np.full(len(X), constant)).explain_local(table(1))
     assert set(explanation.data(0)["scores"]) == {0.0}
     assert explanation.data(0)["fit"] == {"prediction": pytest.approx(constant), "fidelity": 1.0}
     assert "0 of 3 effects" in explanation.visualize(0).layout.annotations[-1].text
 
 
-def test_what_a_background_has_of_its_own_cannot_be_given_beside_it() -> None:
+def test_what_a_background_has_of_its_own_cannot_be_given_beside_it():
     background = explainer().background
     given = {"schema": SCHEMA, "epsilon": 0.2, "unit": [1], "ledger": account()}
     with pytest.raises(TypeError, match="background and schema, epsilon, unit, ledger are given"):

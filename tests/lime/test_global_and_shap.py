@@ -1,9 +1,6 @@
 """Curves of partial dependence and SHAP values from a background: right, and honest about noise."""
 
-from __future__ import annotations
-
 import pickle
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,15 +16,11 @@ from tests.lime.test_local_effects import ROWS, additive, errors, known, numbers
 from tests.released.test_background import background, column
 
 # Of the additive function, in the middle of each cell, against its mean.
-CURVES: dict[str, list[float]] = {
-    "x": [-0.75, -0.25, 0.25, 0.75],
-    "n": [-1.0, 1.0],
-    "site": [-0.9, 0.1, 2.1],
-}
+CURVES = {"x": [-0.75, -0.25, 0.25, 0.75], "n": [-1.0, 1.0], "site": [-0.9, 0.1, 2.1]}
 FACTORS = {"a": 1.0, "b": 1.0, "c": 3.0}
 
 
-def product(X: Any) -> Any:
+def product(X):
     return X["site"].map(FACTORS).astype(float) * X["x"] + X["n"] / 40.0
 
 
@@ -35,19 +28,19 @@ def product(X: Any) -> Any:
 PRODUCTS = [[1.4 * v for v in (-0.375, -0.125, 0.125, 0.375)], [-0.25, 0.25], [-0.2, -0.2, 0.8]]
 
 
-@pytest.mark.parametrize(
-    ("rows", "n_columns"),
-    [
-        pytest.param(None, 3, id="no rows"),
-        pytest.param(ROWS.astype({"site": "category", "n": "Int64"}), 3, id="dtypes"),
-        pytest.param(ROWS[["n", "x"]].assign(site=["a", "b"], other="left alone"), 3, id="order"),
-        pytest.param(np.array([[0.9, 39.0], [0.1, 5.0]]), 2, id="array"),
-    ],
-)
-def test_of_an_additive_function_curves_are_its_terms(rows: Any, n_columns: int) -> None:
+BACKGROUNDS = [
+    pytest.param(None, 3, id="no rows"),
+    pytest.param(ROWS.astype({"site": "category", "n": "Int64"}), 3, id="dtypes"),
+    pytest.param(ROWS[["n", "x"]].assign(site=["a", "b"], other="left alone"), 3, id="order"),
+    pytest.param(np.array([[0.9, 39.0], [0.1, 5.0]]), 2, id="array"),
+]
+
+
+@pytest.mark.parametrize(("rows", "n_columns"), BACKGROUNDS)
+def test_of_an_additive_function_curves_are_its_terms(rows, n_columns):
     own = PrivateBackground.from_released(background(*known().columns[:n_columns]))
 
-    def model(X: Any) -> Any:
+    def model(X):
         assert type(X) is (pd.DataFrame if rows is None else type(rows))
         return additive(X) if n_columns == 3 else numbers(X)
 
@@ -67,13 +60,13 @@ def test_of_an_additive_function_curves_are_its_terms(rows: Any, n_columns: int)
     assert 0.7 < explanation.fidelity < 0.95
 
 
-def _curves(own: Any, seed: int) -> Any:
+def _curves(own, seed):
     return partial_dependence(
         own, lambda _, values: product(own.frame(values)).to_numpy()[:, np.newaxis], seed=seed
     )
 
 
-def test_bands_hold_the_curves_of_the_background_without_noise() -> None:
+def test_bands_hold_the_curves_of_the_background_without_noise():
     """95 % bands of nine cells, with an interaction, over 40 releases and samples of rows.
 
     Without the noise of the background, the control, they hold far fewer.
@@ -92,7 +85,7 @@ def test_bands_hold_the_curves_of_the_background_without_noise() -> None:
     assert np.mean(control) < 0.7
 
 
-def wide() -> Any:
+def wide():
     """Return a background with missing numbers, a cell of zero, undeclared levels and codes."""
     own = {
         "gain": column(Continuous(0, 1e6), [90, 800, 100, 10, 0], [ZERO_ENDS, 5e5]),
@@ -107,14 +100,14 @@ def wide() -> Any:
 class Three:
     classes_ = np.array(["no", "perhaps", "yes"])
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X):
         high = 0.5 * X["gain"].isna() + 0.25 * (X["code"] == 3) + 0.25 * (X["n"] == 0)
         return np.column_stack([1 - high, 0 * high, high])
 
 
 @pytest.mark.parametrize("explained", [None, "yes"])
 @pytest.mark.parametrize("rows", [None, pd.DataFrame({"gain": [5.0], "n": [0], "code": [2]})])
-def test_figures_of_any_column_and_several_classes(explained: Any, rows: Any) -> None:
+def test_figures_of_any_column_and_several_classes(explained, rows):
     own = PrivateBackground.from_released(wide())
     explanation = own.explain_global(Three(), explained_class=explained, rows=rows)
     explanation = pickle.loads(pickle.dumps(explanation))
@@ -142,12 +135,12 @@ def test_figures_of_any_column_and_several_classes(explained: Any, rows: Any) ->
 class Nameless:
     n_features_in_ = 2
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X):
         assert isinstance(X, np.ndarray)
         return numbers(X)
 
 
-def test_other_models_and_what_is_refused() -> None:
+def test_other_models_and_what_is_refused():
     own = PrivateBackground.from_released(known())
     explanation = own.explain_global(lambda X: np.column_stack([1 - X["x"], X["x"]]))
     np.testing.assert_allclose(explanation.data(0)["scores"], np.array(CURVES["x"]) / 2, atol=0.02)
@@ -162,7 +155,7 @@ def test_other_models_and_what_is_refused() -> None:
 # ---------------------------------------------------------------------------------- SHAP
 
 
-def test_shap_values_are_those_of_shap_on_the_same_rows() -> None:
+def test_shap_values_are_those_of_shap_on_the_same_rows():
     shap = pytest.importorskip("shap")
     own = PrivateBackground.from_released(known())
     np.random.seed(3)
@@ -173,10 +166,10 @@ def test_shap_values_are_those_of_shap_on_the_same_rows() -> None:
     usual = ShapValues(own.background_)._rows.values
     levels = list(FACTORS)
 
-    def matrix(x: Any, n: Any, site: Any) -> Any:
+    def matrix(x, n, site):
         return np.column_stack([x, n, [levels.index(level) for level in site]]).astype(float)
 
-    def model(Z: Any) -> Any:
+    def model(Z):
         return np.array([1.0, 1.0, 3.0])[Z[:, 2].astype(int)] * Z[:, 0] + Z[:, 1] / 40.0
 
     masker = shap.maskers.Independent(matrix(*usual), max_samples=len(usual[0]))
@@ -193,9 +186,7 @@ def test_shap_values_are_those_of_shap_on_the_same_rows() -> None:
     assert "local fit" not in figure.layout.annotations[-1].text
 
 
-def test_error_bars_of_shap_values_hold_those_without_noise(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_error_bars_of_shap_values_hold_those_without_noise(monkeypatch):
     """95 % bars of 3 values of 2 rows, with an interaction, over 20 releases and samples."""
     pytest.importorskip("shap")
     # Fewer rows of the background, and as many fewer calls of shap.

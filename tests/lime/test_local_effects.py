@@ -1,9 +1,5 @@
 """Explanations from a background: the right effects, honest standard errors, any container."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -20,14 +16,14 @@ from tests.released.test_background import background
 LEVELS = {"a": 0.0, "b": 1.0, "c": 3.0}
 
 
-KNOWN: dict[str, tuple[Any, list[float], Any]] = {
+KNOWN = {
     "x": (Continuous(0, 1), [0, *[250] * 4, 0], [0.25, 0.5, 0.75]),
     "n": (Integer(0, 39), [0, *[500] * 2, 0], [19.5]),
     "site": (Categorical(list(LEVELS)), [0, 500, 300, 200, 0], None),
 }
 
 
-def known(noise: float = 1e-3, rng: Any = None) -> Any:
+def known(noise=1e-3, rng=None):
     """Return a background of three columns whose means are known: 0.5, 20 and 0.8."""
     columns = []
     for name, (spec, counts, cuts) in KNOWN.items():
@@ -41,7 +37,7 @@ def known(noise: float = 1e-3, rng: Any = None) -> Any:
     return background(*columns)
 
 
-def additive(X: Any) -> Any:
+def additive(X):
     return 2.0 * X["x"] + X["n"] / 10.0 + X["site"].map(LEVELS).astype(float)
 
 
@@ -50,16 +46,16 @@ ROWS = pd.DataFrame({"x": [0.9, 0.1], "n": [39, 5], "site": ["c", "a"]})
 EFFECTS = [[0.8, 1.95, 2.1], [-0.8, -1.45, -0.9]]
 
 
-def scores(explanation: Any, kind: str = "scores") -> Any:
+def scores(explanation, kind="scores"):
     n_rows = len(explanation.selector)
     return np.array([explanation.data(row)[kind] for row in range(n_rows)])
 
 
-def errors(explanation: Any) -> Any:
+def errors(explanation):
     return scores(explanation, "standard_errors")
 
 
-def test_of_an_additive_function_effects_are_differences_from_the_mean() -> None:
+def test_of_an_additive_function_effects_are_differences_from_the_mean():
     explanation = PrivateBackground.from_released(known()).explain_local(additive, ROWS)
     np.testing.assert_allclose(scores(explanation), EFFECTS, atol=0.03)
     assert (errors(explanation) < 0.02).all()
@@ -70,18 +66,18 @@ def test_of_an_additive_function_effects_are_differences_from_the_mean() -> None
     assert "local fit: " in str(explanation.figure(0).layout.annotations[-1].text)
 
 
-def test_a_column_that_the_model_does_not_use_has_no_effect() -> None:
+def test_a_column_that_the_model_does_not_use_has_no_effect():
     explanation = PrivateBackground.from_released(known()).explain_local(lambda X: X["x"], ROWS)
     assert np.abs(scores(explanation)[:, 1:]).max() < 5e-3
 
 
-def test_intervals_hold_the_effects_of_the_background_without_noise() -> None:
+def test_intervals_hold_the_effects_of_the_background_without_noise():
     """Interactions included: 95 % intervals of 3 effects of 2 rows over 40 releases.
 
     Without the noise of the background in the errors, the control, they hold far fewer.
     """
 
-    def model(X: Any) -> Any:
+    def model(X):
         return np.where(X["site"] == "c", 3.0, 1.0) * X["x"] + X["n"] / 40.0
 
     truth = scores(PrivateBackground.from_released(known()).explain_local(model, ROWS))
@@ -92,7 +88,7 @@ def test_intervals_hold_the_effects_of_the_background_without_noise() -> None:
         explanation = noisy.explain_local(model, ROWS)
         found, error = scores(explanation), errors(explanation)
         held.append(np.abs(found - truth) <= 1.96 * error)
-        free: Any = noisy._perturbations
+        free = noisy._perturbations
         free._weight_changes[...] = 0.0
         free._share_changes = [np.zeros_like(own) for own in free._share_changes]
         control.append(np.abs(found - truth) <= 1.96 * errors(noisy.explain_local(model, ROWS)))
@@ -100,7 +96,7 @@ def test_intervals_hold_the_effects_of_the_background_without_noise() -> None:
     assert np.mean(control) < 0.6
 
 
-def test_columns_beyond_the_rows_for_them_have_no_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_beyond_the_rows_for_them_have_no_groups(monkeypatch):
     monkeypatch.setattr(local_effects, "_ROWS", 64)
     halves = [
         BackgroundColumn(
@@ -114,7 +110,7 @@ def test_columns_beyond_the_rows_for_them_have_no_groups(monkeypatch: pytest.Mon
     assert np.argmax(np.abs(scores(explanation)[0])) == 0
 
 
-def numbers(X: Any) -> Any:
+def numbers(X):
     cells = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=float)
     return 2.0 * cells[:, 0] + cells[:, 1] / 10.0
 
@@ -135,14 +131,14 @@ FRAMES = [
 
 
 @pytest.mark.parametrize(("n_columns", "make"), [*ARRAYS, *FRAMES])
-def test_rows_stay_in_their_container(n_columns: int, make: Any) -> None:
+def test_rows_stay_in_their_container(n_columns, make):
     """Frames keep their other columns too; arrays have two columns, without names."""
     is_frame = n_columns == 3
     rows = make(
         ROWS.assign(extra=["left", "alone"]) if is_frame else ROWS[["x", "n"]].to_numpy(float)
     )
 
-    def model(X: Any) -> Any:
+    def model(X):
         assert type(X) is type(rows)
         if not is_frame:
             return numbers(X)
@@ -158,12 +154,12 @@ def test_rows_stay_in_their_container(n_columns: int, make: Any) -> None:
 class Classifier:
     classes_ = np.array(["no", "perhaps", "yes"])
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X):
         high = np.clip(X["x"], 0, 1)
         return np.column_stack([1 - high, 0 * high, high])
 
 
-def test_of_several_classes_the_predicted_one_is_explained() -> None:
+def test_of_several_classes_the_predicted_one_is_explained():
     own = PrivateBackground.from_released(known())
     explanation = own.explain_local(Classifier(), ROWS, ["yes", "yes"])
     assert explanation.data(0)["output"] == "probability of yes"
@@ -176,16 +172,16 @@ def test_of_several_classes_the_predicted_one_is_explained() -> None:
         own.explain_local(Classifier(), ROWS, explained_class="maybe")
 
 
-@pytest.mark.parametrize(
-    ("model", "rows", "message"),
-    [
-        (object(), ROWS, "model is of type object; it must have predict_proba or predict"),
-        (additive, ROWS[:0], "X has 0 rows"),
-        (lambda X: np.zeros(3), ROWS, "array of shape"),
-        (lambda X: np.full(len(X), np.nan), ROWS, "not finite"),
-        (additive, ROWS[["x", "n"]], "lacks"),
-    ],
-)
-def test_what_cannot_be_explained_is_refused(model: Any, rows: Any, message: str) -> None:
+NOT_EXPLAINED = [
+    (object(), ROWS, "model is of type object; it must have predict_proba or predict"),
+    (additive, ROWS[:0], "X has 0 rows"),
+    (lambda X: np.zeros(3), ROWS, "array of shape"),
+    (lambda X: np.full(len(X), np.nan), ROWS, "not finite"),
+    (additive, ROWS[["x", "n"]], "lacks"),
+]
+
+
+@pytest.mark.parametrize(("model", "rows", "message"), NOT_EXPLAINED)
+def test_what_cannot_be_explained_is_refused(model, rows, message):
     with pytest.raises((TypeError, ValueError), match=message):
         PrivateBackground.from_released(known()).explain_local(model, rows)

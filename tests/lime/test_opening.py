@@ -1,33 +1,29 @@
 """Rows in every container: the same table for the explanation, the same container for the model."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
 from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema, SchemaError
-from interpret_dp.lime.opening import OpenedRows, open_model_rows
+from interpret_dp.lime.opening import open_model_rows
 
 FEATURES = {"x": Continuous(0, 100), "g": Categorical(["a", "b"])}
 PEOPLE = Schema(FEATURES, unit=PrivacyUnit("patient", 2))
 COLUMNS = {"patient": [7, 7, 8], "x": [0.0, 25.0, 100.0], "g": ["a", "b", "a"]}
 
 
-def rows_of(opened: OpenedRows) -> list[list[Any]]:
+def rows_of(opened):
     table = opened.table
     columns = [np.asarray(table.column(at)).tolist() for at in range(len(table.names))]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def opened(X: Any, **arguments: Any) -> tuple[OpenedRows, PrivacyUnit | None]:
+def opened(X, **arguments):
     return open_model_rows(X, **({"feature_names": None, "schema": None} | arguments))
 
 
-def test_a_frame_keeps_its_index_its_other_columns_and_their_order() -> None:
+def test_a_frame_keeps_its_index_its_other_columns_and_their_order():
     X = pd.DataFrame({"spare": [1, 2, 3]} | COLUMNS, index=["r", "s", "t"])
     found, _ = opened(X, feature_names=["g", "x"], schema=PEOPLE)
     assert found.table.names == ("g", "x")
@@ -36,7 +32,7 @@ def test_a_frame_keeps_its_index_its_other_columns_and_their_order() -> None:
     assert list(X.columns) == ["spare", "patient", "x", "g"]
 
 
-def test_a_sparse_matrix_is_read_as_its_dense_twin_whatever_is_stored() -> None:
+def test_a_sparse_matrix_is_read_as_its_dense_twin_whatever_is_stored():
     """Entries given twice, zeros that are stored, NaN and infinities; the matrix is not changed."""
     values = np.array([1.0, 2.0, 0.0, np.nan, np.inf, -np.inf])
     places = (np.array([0, 0, 0, 1, 1, 2]), np.array([1, 1, 0, 0, 2, 2]))
@@ -63,7 +59,7 @@ IMAGES = np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4)
 
 
 @pytest.mark.parametrize("flat", [True, False])
-def test_images_are_pixels_to_the_explanation_and_images_to_the_model(flat: bool) -> None:
+def test_images_are_pixels_to_the_explanation_and_images_to_the_model(flat):
     X = IMAGES.reshape(2, 12) if flat else IMAGES
     found, _ = opened(X, image_shape=(3, 4))
     assert found.X is X
@@ -76,27 +72,27 @@ THREE_BY_FOUR = {"image_shape": (3, 4)}
 ONE_ROW = sparse.coo_array([1, 2])
 
 
-@pytest.mark.parametrize(
-    ("X", "arguments", "error", "message"),
-    [
-        (IMAGES, {}, SchemaError, r"shape \(3, 4\), and image_shape is None.*=\(3, 4\) if"),
-        (IMAGES, {"image_shape": (4, 3)}, SchemaError, r"image_shape is \(4, 3\); both"),
-        (np.zeros((2, 3, 4, 3)), THREE_BY_FOUR, SchemaError, r"\(3, 4, 3\).*X\.mean\(axis=-1\)"),
-        (np.zeros((2, 13)), THREE_BY_FOUR, SchemaError, "X has 13 features.*expecting"),
-        (pd.DataFrame(np.zeros((2, 13))), THREE_BY_FOUR, SchemaError, "13 features.*must be 12"),
-        (IMAGES, {"image_shape": 48}, TypeError, r"image_shape is 48 \(int\).*\(48, 48\)"),
-        (IMAGES, {"image_shape": (3, 4.0)}, TypeError, r"Each side of image_shape is 4\.0"),
-        (np.zeros((2, 2)), {"feature_names": ["a"]}, SchemaError, "X has 2 features"),
-        (sparse.csr_array([[1, 2]]), {"feature_names": ["a"]}, SchemaError, "X has 2 features"),
-        (sparse.csr_array([[1j, 2]]), {}, SchemaError, "complex128"),
-        # Earlier releases of scipy make a matrix of them.
-        *([(ONE_ROW, {}, SchemaError, "1 dimension.*reshape")] if ONE_ROW.ndim == 1 else []),
-    ],
-)
-def test_what_is_not_rows_is_refused(X: Any, arguments: Any, error: Any, message: str) -> None:
+NO_ROWS = [
+    (IMAGES, {}, SchemaError, r"shape \(3, 4\), and image_shape is None.*=\(3, 4\) if"),
+    (IMAGES, {"image_shape": (4, 3)}, SchemaError, r"image_shape is \(4, 3\); both"),
+    (np.zeros((2, 3, 4, 3)), THREE_BY_FOUR, SchemaError, r"\(3, 4, 3\).*X\.mean\(axis=-1\)"),
+    (np.zeros((2, 13)), THREE_BY_FOUR, SchemaError, "X has 13 features.*expecting"),
+    (pd.DataFrame(np.zeros((2, 13))), THREE_BY_FOUR, SchemaError, "13 features.*must be 12"),
+    (IMAGES, {"image_shape": 48}, TypeError, r"image_shape is 48 \(int\).*\(48, 48\)"),
+    (IMAGES, {"image_shape": (3, 4.0)}, TypeError, r"Each side of image_shape is 4\.0"),
+    (np.zeros((2, 2)), {"feature_names": ["a"]}, SchemaError, "X has 2 features"),
+    (sparse.csr_array([[1, 2]]), {"feature_names": ["a"]}, SchemaError, "X has 2 features"),
+    (sparse.csr_array([[1j, 2]]), {}, SchemaError, "complex128"),
+    # Earlier releases of scipy make a matrix of them.
+    *([(ONE_ROW, {}, SchemaError, "1 dimension.*reshape")] if ONE_ROW.ndim == 1 else []),
+]
+
+
+@pytest.mark.parametrize(("X", "arguments", "error", "message"), NO_ROWS)
+def test_what_is_not_rows_is_refused(X, arguments, error, message):
     with pytest.raises(error, match=message):
         opened(X, **arguments)
 
 
-def test_rows_and_their_identifiers_are_not_shown() -> None:
+def test_rows_and_their_identifiers_are_not_shown():
     assert repr(opened(pd.DataFrame(COLUMNS), schema=PEOPLE)[0]) == "OpenedRows()"

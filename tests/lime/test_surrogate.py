@@ -1,11 +1,7 @@
 """The surrogate: what it costs and protects, how right its fidelity is, and what it explains."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,8 +21,7 @@ from interpret_dp import (
     Schema,
     SchemaError,
 )
-from interpret_dp.accounting.composition import reduce_event
-from interpret_dp.accounting.gaussian import mu_of_budget
+from interpret_dp.accounting import mu_of_budget, reduce_event
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
 from interpret_dp.lime import fidelity as fidelity_module
@@ -36,38 +31,38 @@ from interpret_dp.lime.patches import Patches
 from interpret_dp.lime.public_rows import example_row
 from interpret_dp.mechanisms import SeededRandomness, active_randomness, use_randomness
 from tests.audit.fits import check_both_ways, kinds
-from tests.lime.paper.explanation_sets import EXTREMES, RELATIONS, SCHEMA, Record, cells, records
+from tests.lime.paper.explanation_sets import EXTREMES, RELATIONS, SCHEMA, cells, records
 
 NAMES = list(SCHEMA.features)
 ACROSS = Schema(default=Continuous(0, 1))
 
 
-def frame(n_rows: int = 4000, seed: int = 0) -> pd.DataFrame:
+def frame(n_rows=4000, seed=0):
     return pd.DataFrame(cells(records(n_rows, seed)), columns=NAMES)
 
 
-def second(X: Any) -> Any:
+def second(X):
     """Return the probability of the second class: far from the middle, and not quite additive."""
     age = pd.to_numeric(X["age"]).to_numpy() / 100
     is_a = (X["site"] == "a").to_numpy()
     return 1 / (1 + np.exp(-(3 * age + is_a + age * is_a - 4)))
 
 
-def both(X: Any) -> Any:
+def both(X):
     return np.column_stack([1 - second(X), second(X)])
 
 
-def three(X: Any) -> Any:
+def three(X):
     return np.column_stack([both(X), np.full(len(X), 0.5)])
 
 
-def halves(X: Any) -> Any:
+def halves(X):
     """Return one of two numbers of each row, whatever it holds."""
     return np.where(np.isin(X["site"].to_numpy(), ["a", "b"]), 0.0, 1.0)
 
 
-def fitted(X: Any, model: Any = both, *, unit: Any = None, **changes: Any) -> PrivateSurrogate:
-    parameters: dict[str, Any] = {"schema": SCHEMA, "epsilon": 1.0, "n_jobs": 1}
+def fitted(X, model=both, *, unit=None, **changes):
+    parameters = {"schema": SCHEMA, "epsilon": 1.0, "n_jobs": 1}
     parameters |= {"ledger": PrivacyLedger.in_memory(), "dataset": "explained"}
     with use_randomness(active_randomness() or SeededRandomness(2)):
         one = PrivateSurrogate(model, trained_on_same_people=False, **parameters | changes)
@@ -75,16 +70,14 @@ def fitted(X: Any, model: Any = both, *, unit: Any = None, **changes: Any) -> Pr
 
 
 @pytest.fixture(scope="module")
-def surrogate() -> PrivateSurrogate:
+def surrogate():
     return fitted(frame(), epsilon=1e4)
 
 
 # ---------------------------------------------------------------------------- what it explains
 
 
-def test_the_first_of_two_complementary_outputs_is_the_second_reversed(
-    surrogate: PrivateSurrogate,
-) -> None:
+def test_the_first_of_two_complementary_outputs_is_the_second_reversed(surrogate):
     asked, released = frame(30, seed=1), surrogate.surrogate_
     outputs = [0, 1] * 15
     found = released.explain(asked, outputs)
@@ -99,7 +92,7 @@ def test_the_first_of_two_complementary_outputs_is_the_second_reversed(
     np.testing.assert_allclose(model.predict_proba(asked)[:, 1], whole.predictions)
 
 
-def test_standard_errors_are_those_of_the_noise(surrogate: PrivateSurrogate) -> None:
+def test_standard_errors_are_those_of_the_noise(surrogate):
     asked, released = frame(30, seed=1), surrogate.surrogate_
     found = released.explain(asked, [1] * 30)
     together = (found.standard_errors**2).sum(axis=1)
@@ -110,7 +103,7 @@ def test_standard_errors_are_those_of_the_noise(surrogate: PrivateSurrogate) -> 
     assert (found.standard_errors[:, :3] > 0).all()
 
 
-def test_an_edited_model_explains_as_edited(surrogate: PrivateSurrogate) -> None:
+def test_an_edited_model_explains_as_edited(surrogate):
     session = surrogate.surrogate_.models[0].edit()
     session.make_monotone("age", increasing=False)
     session.remove_effect("site")
@@ -124,7 +117,7 @@ def test_an_edited_model_explains_as_edited(surrogate: PrivateSurrogate) -> None
     np.testing.assert_allclose(found.effects[:, 0], 0.0, atol=0.1)
 
 
-def test_a_figure_says_the_scale_and_what_to_think_of_it(surrogate: PrivateSurrogate) -> None:
+def test_a_figure_says_the_scale_and_what_to_think_of_it(surrogate):
     explanation = surrogate.explain_local(frame(3, seed=1), [1, 0, 1])
     record, figure = explanation.data(0), explanation.visualize(0)
     assert "change of the probability of 1, in log-odds" in str(figure.layout.xaxis.title.text)
@@ -142,7 +135,7 @@ def test_a_figure_says_the_scale_and_what_to_think_of_it(surrogate: PrivateSurro
         surrogate.explain_global(explained_class=0)
 
 
-def test_each_of_several_outputs_has_its_model() -> None:
+def test_each_of_several_outputs_has_its_model():
     found = fitted(frame(2000), three, epsilon=1e4)
     asked = frame(20, seed=1)
     explained = found.surrogate_.explain(asked, [0] * 10 + [1] * 5 + [2] * 5)
@@ -154,10 +147,10 @@ def test_each_of_several_outputs_has_its_model() -> None:
     np.testing.assert_allclose(alike.explain(asked, [0] * 20).predictions, second(asked), atol=0.08)
 
 
-def test_a_regression_is_explained_in_its_own_unit_within_its_bounds() -> None:
+def test_a_regression_is_explained_in_its_own_unit_within_its_bounds():
     """Of an output that takes up little of its range the steps are fine enough."""
 
-    def small(X: Any) -> Any:
+    def small(X):
         return 0.004 * pd.to_numeric(X["age"]).to_numpy() / 100
 
     found = fitted(frame(), small, epsilon=1e5, output_bounds=(0, 1))
@@ -168,10 +161,10 @@ def test_a_regression_is_explained_in_its_own_unit_within_its_bounds() -> None:
 
 
 @pytest.mark.parametrize("bounds", [None, (-1.0, 3.0)], ids=["logits", "numbers"])
-def test_the_fidelity_is_that_of_the_predictions(bounds: Any) -> None:
+def test_the_fidelity_is_that_of_the_predictions(bounds):
     """In units of the output, and against the variance about the mean of the output."""
 
-    def model(X: Any) -> Any:
+    def model(X):
         return second(X) + 0.1 * (np.arange(len(X)) % 2)
 
     X = frame()
@@ -183,8 +176,8 @@ def test_the_fidelity_is_that_of_the_predictions(bounds: Any) -> None:
     assert share == pytest.approx(1 - (errors**2).mean() / model(X).var(), abs=0.01)
 
 
-def test_a_surrogate_that_says_little_warns() -> None:
-    def parity(X: Any) -> Any:
+def test_a_surrogate_that_says_little_warns():
+    def parity(X):
         return (pd.to_numeric(X["age"]).to_numpy() % 2) * 0.8 + 0.1
 
     with pytest.warns(UserWarning, match=r"explains little .*PrivateBackground"):
@@ -202,9 +195,7 @@ def test_a_surrogate_that_says_little_warns() -> None:
     n_terms=st.integers(1, 1024),
     has_logits=st.booleans(),
 )
-def test_no_split_exceeds_what_may_be_spent(
-    mu: float, delta: float, n_models: int, n_terms: int, has_logits: bool
-) -> None:
+def test_no_split_exceeds_what_may_be_spent(mu, delta, n_models, n_terms, has_logits):
     targets = surrogate_module.label_targets(Continuous(0, 1), has_logits)
     estimator, each = surrogate_module._template(ACROSS, targets, mu, delta, n_models)
     request = surrogate_module.open_request(estimator, np.zeros((1, n_terms)), [0.0])
@@ -216,12 +207,12 @@ def test_no_split_exceeds_what_may_be_spent(
     assert reduce_event(whole.plan.event).mu == whole.plan.cost.mu
 
 
-def test_what_does_not_fit_as_a_whole_is_refused_before_a_row_is_asked_about() -> None:
+def test_what_does_not_fit_as_a_whole_is_refused_before_a_row_is_asked_about():
     ledger = PrivacyLedger.in_memory()
     ledger.create_budget("explained", epsilon=1.0, delta=1e-6)
-    asked: list[int] = []
+    asked = []
 
-    def counting(X: Any) -> Any:
+    def counting(X):
         asked.append(len(X))
         return three(X)
 
@@ -234,13 +225,11 @@ def test_what_does_not_fit_as_a_whole_is_refused_before_a_row_is_asked_about() -
 
 # ---------------------------------------------------------------------------- whom it protects
 
-Rows = list[tuple[int, Record]]
 
-
-def fit_of(model: Any, **changes: Any) -> Callable[[Rows], PrivateSurrogate]:
+def fit_of(model, **changes):
     """Return a fit of tables of (person, cells)."""
 
-    def fit(rows: Rows) -> PrivateSurrogate:
+    def fit(rows):
         X = pd.DataFrame(cells([row for _, row in rows]), columns=NAMES)
         people = np.array([person for person, _ in rows])
         return fitted(X, model, unit=people if "schema" in changes else None, **changes)
@@ -248,7 +237,7 @@ def fit_of(model: Any, **changes: Any) -> Callable[[Rows], PrivateSurrogate]:
     return fit
 
 
-def awkward(X: Any) -> Any:
+def awkward(X):
     """Return probabilities that are at their bounds for some rows; fail on what cannot be read."""
     ages = X["age"].to_numpy()
     found = np.array([age / 100 if age is not None else 1.0 for age in ages], dtype=float)
@@ -257,23 +246,21 @@ def awkward(X: Any) -> Any:
     return np.column_stack([1 - found, found])
 
 
-def awkward_three(X: Any) -> Any:
+def awkward_three(X):
     return np.column_stack([awkward(X), np.full(len(X), 0.3)])
 
 
-def by_number(X: Any) -> Any:
+def by_number(X):
     return both(X) if len(X) % 2 else 1 - both(X)
 
 
-ROWS: Rows = list(enumerate(records(25)))
+ROWS = list(enumerate(records(25)))
 
 
 @pytest.mark.parametrize("extreme", EXTREMES, ids=range(len(EXTREMES)))
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
-    relation: str, extreme: Record
-) -> None:
-    odd: Rows = [*ROWS, (99, extreme)]
+def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(relation, extreme):
+    odd = [*ROWS, (99, extreme)]
     plain = ROWS if relation == "add_or_remove_one" else [*ROWS, (99, EXTREMES[1])]
     for report in check_both_ways(fit_of(awkward, neighboring=relation), plain, odd):
         # Of 25 rows noise may hide correlations: 0.7 % of mu squared is not used then.
@@ -282,35 +269,35 @@ def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_a_person_with_many_rows_changes_no_more_than_was_declared(relation: str) -> None:
+def test_a_person_with_many_rows_changes_no_more_than_was_declared(relation):
     schema = dataclasses.replace(SCHEMA, unit=PrivacyUnit("person", 2))
-    people: Rows = [(n // 3, row) for n, row in enumerate(records(24))]
-    odd: Rows = [*people, *((-1, extreme) for extreme in EXTREMES)]
+    people = [(n // 3, row) for n, row in enumerate(records(24))]
+    odd = [*people, *((-1, extreme) for extreme in EXTREMES)]
     plain = people
     if relation == "replace_one":
         plain = [*people, *((-1, EXTREMES[1]) for _ in range(5))]
     check_both_ways(fit_of(awkward_three, neighboring=relation, schema=schema), plain, odd)
 
 
-def first_pixel(X: Any) -> Any:
+def first_pixel(X):
     return np.array([float(row[0] == row[0]) for row in X])
 
 
 @pytest.mark.thorough
-def test_images_of_one_person_change_no_more_than_was_declared() -> None:
+def test_images_of_one_person_change_no_more_than_was_declared():
     # Of more than 144 pixels, so that patches have several.
     images = np.random.default_rng(0).integers(0, 255, size=(12, 15 * 10)).astype(object)
     odd = np.array([[np.nan, np.inf, -np.inf, 1e300, "x"] * 30], dtype=object)
     schema = Schema(default=Continuous(0, 255))
 
-    def fit(rows: Any) -> PrivateSurrogate:
+    def fit(rows):
         return fitted(rows, first_pixel, schema=schema, image_shape=(15, 10))
 
     report = replay(fit, images, np.vstack([images, odd]))
     assert report.ok, str(report)
 
 
-def test_the_sensitivity_of_the_fidelity_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sensitivity_of_the_fidelity_is_reached(monkeypatch):
     """A model that says the lower bound everywhere, and one label at the upper bound."""
     monkeypatch.setattr(fidelity_module, "_clipped", np.zeros_like)
     odd, fit = [*ROWS, (99, EXTREMES[3])], fit_of(halves, output_bounds=(0, 1))
@@ -323,7 +310,7 @@ def test_the_sensitivity_of_the_fidelity_is_reached(monkeypatch: pytest.MonkeyPa
     assert kinds(replay(fit, ROWS, odd)) == {"sensitivity"}
 
 
-def test_control_a_label_that_depends_on_other_rows() -> None:
+def test_control_a_label_that_depends_on_other_rows():
     rows = list(enumerate(records(200)))
     assert "sensitivity" in kinds(replay(fit_of(by_number), rows, rows[:-1]))
 
@@ -331,8 +318,8 @@ def test_control_a_label_that_depends_on_other_rows() -> None:
 # ---------------------------------------------------------------------------------- wide inputs
 
 
-def test_an_image_is_explained_by_patches() -> None:
-    def corner(X: Any) -> Any:
+def test_an_image_is_explained_by_patches():
+    def corner(X):
         return X[:, :2, :2].mean(axis=(1, 2)) / 255
 
     images = np.random.default_rng(0).uniform(0, 255, size=(3000, 13, 13))
@@ -355,20 +342,23 @@ KINDS = {"age": Continuous(0, 9), "site": SCHEMA.features["site"]}
 PIXELS = {f"pixel {at}": Continuous(0, 9) for at in range(4)}
 
 
+FORMS = [
+    (MIXED.astype({"age": "Int64", "site": "category"})[:0], KINDS),
+    (MIXED.astype({"site": object, "other": "float32"})[:0], KINDS),
+    (pl.DataFrame(MIXED)[:0], KINDS),
+    (pa.table(MIXED.to_dict("list")).slice(0, 0), KINDS),
+    (np.empty((0, 2), dtype=object), KINDS),
+    (csr_matrix((0, 4), dtype=np.float32), PIXELS),
+    (np.empty((0, 2, 2), dtype=np.uint8), PIXELS),
+]
+
+
 @pytest.mark.parametrize(
     ("X", "specs"),
-    [
-        (MIXED.astype({"age": "Int64", "site": "category"})[:0], KINDS),
-        (MIXED.astype({"site": object, "other": "float32"})[:0], KINDS),
-        (pl.DataFrame(MIXED)[:0], KINDS),
-        (pa.table(MIXED.to_dict("list")).slice(0, 0), KINDS),
-        (np.empty((0, 2), dtype=object), KINDS),
-        (csr_matrix((0, 4), dtype=np.float32), PIXELS),
-        (np.empty((0, 2, 2), dtype=np.uint8), PIXELS),
-    ],
+    FORMS,
     ids=["nullable", "pandas", "polars", "arrow", "array", "sparse", "images"],
 )
-def test_the_example_has_the_form_of_the_rows(X: Any, specs: Any) -> None:
+def test_the_example_has_the_form_of_the_rows(X, specs):
     """It is made without them: there may be none."""
     found = example_row(X, specs)
     assert type(found) is type(X)
@@ -379,16 +369,15 @@ def test_the_example_has_the_form_of_the_rows(X: Any, specs: Any) -> None:
         assert [str(found[name][0]) for name in ("age", "site")] == ["4", "a"]
 
 
-@pytest.mark.parametrize(
-    "X",
-    [
-        pd.DataFrame({"age": [4.5], "site": pd.Categorical(["rare"])}),
-        pl.DataFrame({"age": [4.5], "site": pl.Series(["rare"], dtype=pl.Enum(["rare"]))}),
-        np.array([["4", "r"]]),
-    ],
-    ids=["pandas", "polars", "texts"],
-)
-def test_the_example_does_not_depend_on_what_a_type_lists(X: Any) -> None:
+LISTING_TYPES = [
+    pd.DataFrame({"age": [4.5], "site": pd.Categorical(["rare"])}),
+    pl.DataFrame({"age": [4.5], "site": pl.Series(["rare"], dtype=pl.Enum(["rare"]))}),
+    np.array([["4", "r"]]),
+]
+
+
+@pytest.mark.parametrize("X", LISTING_TYPES, ids=["pandas", "polars", "texts"])
+def test_the_example_does_not_depend_on_what_a_type_lists(X):
     """Categories, and the length of texts, may come from private rows."""
     found = example_row(X, KINDS)
     kinds = getattr(found, "dtypes", None), getattr(found, "schema", None)
@@ -397,13 +386,13 @@ def test_the_example_does_not_depend_on_what_a_type_lists(X: Any) -> None:
     assert [str(cell) for cell in cells] == ["4.5", "a"]
 
 
-def needs_other(X: Any) -> Any:
+def needs_other(X):
     if X["other"].isna().any():
         raise ValueError("other is missing")
     return second(X)
 
 
-def test_a_model_that_fails_on_the_example_is_found_out_for_nothing() -> None:
+def test_a_model_that_fails_on_the_example_is_found_out_for_nothing():
     """It would fail on all private rows, in silence; and have a number of outputs for itself."""
     ledger = PrivacyLedger.in_memory()
     X, given = frame(200).assign(other=1.0), {"ledger": ledger, "feature_names": NAMES}
@@ -418,18 +407,16 @@ def test_a_model_that_fails_on_the_example_is_found_out_for_nothing() -> None:
     assert one.fit(X, example=frame(1, seed=5).assign(other=2.0)).surrogate_.n_outputs == 1
 
 
-@pytest.mark.parametrize(
-    ("outputs", "message"),
-    [([2], "outputs is 2"), ([0, 0], "2 entries for 1 rows"), (["a"], "outputs is 'a'")],
-)
-def test_outputs_that_do_not_exist_are_refused(
-    outputs: Any, message: str, surrogate: PrivateSurrogate
-) -> None:
+WRONG_OUTPUTS = [([2], "outputs is 2"), ([0, 0], "2 entries for 1 rows"), (["a"], "outputs is 'a'")]
+
+
+@pytest.mark.parametrize(("outputs", "message"), WRONG_OUTPUTS)
+def test_outputs_that_do_not_exist_are_refused(outputs, message, surrogate):
     with pytest.raises((TypeError, ValueError), match=message):
         surrogate.surrogate_.explain(frame(1), outputs)
 
 
-def test_other_columns_are_refused(surrogate: PrivateSurrogate) -> None:
+def test_other_columns_are_refused(surrogate):
     with pytest.raises(SchemaError, match="X lacks column 'site'"):
         surrogate.explain_local(frame(1).drop(columns="site"))
 
@@ -438,7 +425,7 @@ def test_other_columns_are_refused(surrogate: PrivateSurrogate) -> None:
 
 
 @pytest.mark.statistical
-def test_the_claimed_standard_errors_are_those_of_repeated_releases() -> None:
+def test_the_claimed_standard_errors_are_those_of_repeated_releases():
     """400 draws of the noise: a standard deviation is known to 3.5 %; level 1e-6 (5 s.e.).
 
     A standard error that is wrong by a third is found with a probability above 0.999.
@@ -460,7 +447,7 @@ def test_the_claimed_standard_errors_are_those_of_repeated_releases() -> None:
 
 
 @given(st.lists(st.floats(-1e5, 1e5), min_size=4, max_size=4), st.floats(0, 1e5))
-def test_figures_of_any_sums_are_possible_ones(sums: list[float], n_rows: float) -> None:
+def test_figures_of_any_sums_are_possible_ones(sums, n_rows):
     noise = np.array([200.0, 400.0, 200.0, 100.0])
     released = FidelitySums(np.array(sums), noise, n_rows, 0.5)
     found = fidelity_of([released], [0], 1.0, ["output"])
@@ -473,7 +460,7 @@ def test_figures_of_any_sums_are_possible_ones(sums: list[float], n_rows: float)
     assert found._repr_html_()
 
 
-def test_patches_cover_an_image_and_share_effects_equally() -> None:
+def test_patches_cover_an_image_and_share_effects_equally():
     patches = Patches((48, 48), (Continuous(0, 255),) * 48**2)
     assert patches.side == 4
     assert len(patches.names) == len(set(patches.names)) == 144

@@ -1,16 +1,13 @@
 """Small tables for DP-LLM's tests."""
 
-from typing import Any
-
 import numpy as np
 
-from interpret_dp import Categorical, Continuous, Schema
-from interpret_dp.llm.estimator import DPLocallyLinearClassifier
+from interpret_dp import Categorical, Continuous, DPLocallyLinearClassifier, Schema
 
 SCHEMA = Schema(default=Continuous(-3, 3), target=Categorical(["high", "low", "middle"]))
 
 
-def three_classes(n_rows: int = 1_500, seed: int = 0) -> tuple[Any, Any]:
+def three_classes(n_rows=1_500, seed=0):
     """Return numbers of four columns and one of three labels; no linear map separates them."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 4))
@@ -18,13 +15,7 @@ def three_classes(n_rows: int = 1_500, seed: int = 0) -> tuple[Any, Any]:
     return X, y
 
 
-def classifier(**parameters: Any) -> DPLocallyLinearClassifier:
+def classifier(**parameters):
     """Return a classifier that trains in a fraction of a second."""
-    settings: dict[str, Any] = {
-        "epsilon": 4.0,
-        "schema": SCHEMA,
-        "n_maps": 3,
-        "epochs": 2,
-        "sampling_rate": 0.1,
-    }
+    settings = {"epsilon": 4.0, "schema": SCHEMA, "n_maps": 3, "epochs": 2, "sampling_rate": 0.1}
     return DPLocallyLinearClassifier(**(settings | parameters))

@@ -8,13 +8,7 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    PrivacyLedger,
-    PrivacyWarning,
-    Schema,
-)
+from interpret_dp import Categorical, Continuous, PrivacyLedger, PrivacyWarning, Schema
 from interpret_dp.accounting import GdpPair
 from interpret_dp.audit import replay
 from interpret_dp.exceptions import DeclarationWarning, SchemaError

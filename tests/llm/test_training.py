@@ -27,7 +27,7 @@ SETTINGS = dataclasses.replace(
 
 
 def drawn(**changes):
-    settings = dataclasses.replace(SETTINGS, **changes)  # type: ignore[arg-type]
+    settings = dataclasses.replace(SETTINGS, **changes)
     found = public_projections(120, settings, IMAGE, np.random.default_rng(0))
     assert found.dtype == np.float32
     return found.astype(np.float64)

@@ -1,10 +1,7 @@
 """The Gaussian mechanism: its scale, its limits, and the noise of whole releases and fits."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +20,7 @@ from tests.audit.fits import base_records, classifier, frame, regressor
 from tests.statistical.noise_checks import check_scale
 
 
-def release(exact: Any, mu: float = 0.5, sensitivity: int = LATTICE) -> Any:
+def release(exact, mu=0.5, sensitivity=LATTICE):
     return gaussian_mechanism(
         "sums", exact, sensitivity=sensitivity, mu=mu, randomness=SeededRandomness(1)
     )
@@ -31,26 +28,26 @@ def release(exact: Any, mu: float = 0.5, sensitivity: int = LATTICE) -> Any:
 
 @pytest.mark.parametrize("mu", [1e-9, 0.01, 1.0, 900.0])
 @pytest.mark.parametrize("sensitivity", [LATTICE, 2 * LATTICE, 1_482_911])
-def test_the_scale_is_that_of_the_accounting(mu: float, sensitivity: int) -> None:
+def test_the_scale_is_that_of_the_accounting(mu, sensitivity):
     _, sigma = release(np.zeros((1, 1), dtype=np.int64), mu, sensitivity)
     assert mu_of_lattice(sensitivity, sigma) <= mu
     assert sigma == pytest.approx(math.hypot(sensitivity / mu, 3), rel=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int32, np.uint64, np.bool_])
-def test_only_64_bit_integers_pass(dtype: type) -> None:
+def test_only_64_bit_integers_pass(dtype):
     with pytest.raises(TypeError, match="must be int64"):
         release(np.zeros((1, 2), dtype=dtype))
 
 
-def test_noise_that_would_not_fit_into_64_bits_is_refused() -> None:
+def test_noise_that_would_not_fit_into_64_bits_is_refused():
     with pytest.raises(ValueError, match="must be at most"):
         release(np.zeros((1, 1), dtype=np.int64), mu=1e-13)
     _, sigma = release(np.zeros((1, 1), dtype=np.int64), mu=2.0**-35)
     assert sigma < 2**56
 
 
-def standardised_noise(rounds: int, planned: float, claimed: float) -> Any:
+def standardised_noise(rounds, planned, claimed):
     """Return the noise of a session's releases in units of what ``claimed`` would need."""
     exact = np.arange(rounds, dtype=np.int64)[:, np.newaxis] * LATTICE
     plan = ReleasePlan((PlannedRelease("sums", planned, rounds),))
@@ -68,7 +65,7 @@ def standardised_noise(rounds: int, planned: float, claimed: float) -> Any:
 
 
 @pytest.mark.statistical
-def test_the_session_adds_the_noise_of_the_plan() -> None:
+def test_the_session_adds_the_noise_of_the_plan():
     """20,000 releases at mu = 0.03; level 1e-9; 2/3 and 3/2 of the noise are both rejected."""
     check_scale(lambda factor: standardised_noise(20_000, 0.03 / factor, 0.03))
 
@@ -76,18 +73,18 @@ def test_the_session_adds_the_noise_of_the_plan() -> None:
 class Watching(SystemRandomness):
     """The operating system's noise; keeps each draw beside its name and sensitivity."""
 
-    def __init__(self, factor: float = 1.0) -> None:
+    def __init__(self, factor=1.0):
         super().__init__()
         self.factor = factor
-        self.draws: list[tuple[str, int, Any]] = []
+        self.draws = []
 
-    def perturb(self, name: str, exact: Any, sensitivity: int, sigma: float) -> Any:
+    def perturb(self, name, exact, sensitivity, sigma):
         noisy = super().perturb(name, exact, sensitivity, self.factor * sigma)
         self.draws.append((name, sensitivity, (noisy - exact).ravel()))
         return noisy
 
 
-def noise_of_a_fit(task: str, factor: float) -> Any:
+def noise_of_a_fit(task, factor):
     """Return all noise of one fit, scaled to 2**20 by what its guarantee's bill says, and that."""
     randomness = Watching(factor)
     with use_randomness(randomness):
@@ -104,7 +101,7 @@ def noise_of_a_fit(task: str, factor: float) -> Any:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_a_whole_fit_draws_the_noise_that_its_guarantee_bills(task: str) -> None:
+def test_a_whole_fit_draws_the_noise_that_its_guarantee_bills(task):
     """Every draw of a fit over its billed scale is standard normal: more than 3,000 of them.
 
     Level 1e-9 for each check. The residue check is left out, since scaled draws are no integers.

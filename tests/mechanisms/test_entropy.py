@@ -1,7 +1,5 @@
 """Sources of randomness: which one is in force, what a seed means, what is added to what."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,7 @@ from interpret_dp.mechanisms import (
 SIGMA = lattice_sigma(LATTICE, 0.0112)
 
 
-def test_a_seed_decides_everything() -> None:
+def test_a_seed_decides_everything():
     exact = np.arange(12).reshape(3, 4)
     first, again, other = SeededRandomness(1), SeededRandomness(1), SeededRandomness(2)
     assert first.tests_only
@@ -27,14 +25,14 @@ def test_a_seed_decides_everything() -> None:
     assert first.public.random() == again.public.random() != other.public.random()
 
 
-def test_public_coin_flips_and_noise_do_not_share_a_stream() -> None:
+def test_public_coin_flips_and_noise_do_not_share_a_stream():
     """How many coins were flipped must not change the noise."""
     first, second = SeededRandomness(1), SeededRandomness(1)
     first.public.random(100)
     assert np.array_equal(first.noise(SIGMA, 5), second.noise(SIGMA, 5))
 
 
-def test_system_randomness_does_not_repeat_itself() -> None:
+def test_system_randomness_does_not_repeat_itself():
     first, second = SystemRandomness(), SystemRandomness()
     noise = [source.noise(SIGMA, 20).tolist() for source in (first, second, first)]
     assert len({value for draws in noise for value in draws}) == 60
@@ -42,7 +40,7 @@ def test_system_randomness_does_not_repeat_itself() -> None:
     assert first.public.integers(2**60) != second.public.integers(2**60)
 
 
-def test_the_innermost_source_is_in_force_and_is_taken_back() -> None:
+def test_the_innermost_source_is_in_force_and_is_taken_back():
     outer, inner = SeededRandomness(1), SeededRandomness(2)
     assert active_randomness() is None
     with use_randomness(outer) as given:

@@ -1,10 +1,7 @@
 """Poisson samples, and releases of their sums."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,18 +13,18 @@ from interpret_dp.mechanisms.draws import sampled_rows
 from tests.statistical.noise_checks import LEVEL, binomial_p
 
 
-def given_bytes(*found: int) -> Any:
+def given_bytes(*found):
     """Return a source that hands out these bytes and must be asked for all of them."""
 
-    def source(count: int) -> np.ndarray:
+    def source(count):
         assert count == len(found)
         return np.array(found, dtype=np.uint8)
 
     return source
 
 
-def test_a_row_is_sampled_where_its_word_is_below_the_rate() -> None:
-    def sampled(probability: float, words: list[int]) -> list[int]:
+def test_a_row_is_sampled_where_its_word_is_below_the_rate():
+    def sampled(probability, words):
         """Hand out words of 64 bits, the bytes after the first one only where they are needed."""
         threshold = int(Fraction(probability) * 2**64)
         digits = [word.to_bytes(8, "big") for word in words]
@@ -52,7 +49,7 @@ def test_a_row_is_sampled_where_its_word_is_below_the_rate() -> None:
 
 
 @pytest.mark.statistical
-def test_samples_are_poisson() -> None:
+def test_samples_are_poisson():
     """Sizes and pairs of 4,000 samples of 200 rows at rate 0.1, each against its binomial law.
 
     Level 1e-9 each. Samples of a fixed size would have no variance of their sizes, and shuffled
@@ -78,7 +75,7 @@ def test_samples_are_poisson() -> None:
     assert binomial_p(repeats, 2_000 * n_rows, 0.01) < LEVEL
 
 
-def _size_variance_p(inside: np.ndarray) -> float:
+def _size_variance_p(inside):
     """Two-sided p-value of 'sizes have the binomial's variance', by the normal approximation."""
     n_samples, n_rows = inside.shape
     true = n_rows * 0.1 * 0.9
@@ -86,30 +83,25 @@ def _size_variance_p(inside: np.ndarray) -> float:
     return float(2 * norm.sf(abs(found / true - 1) * math.sqrt(n_samples / 2)))
 
 
-def test_seeded_samples_do_not_change_when_a_row_is_added_at_the_end() -> None:
+def test_seeded_samples_do_not_change_when_a_row_is_added_at_the_end():
     short, long = SeededRandomness(3), SeededRandomness(3)
     for _ in range(5):
         one, other = short.sample(1_000, 0.1), long.sample(1_001, 0.1)
         assert one.tolist() == other[other < 1_000].tolist()
 
 
-def test_release_adds_noise_to_the_sums_of_a_fresh_sample() -> None:
+def test_release_adds_noise_to_the_sums_of_a_fresh_sample():
     seen = []
 
-    def sums(positions: np.ndarray) -> np.ndarray:
+    def sums(positions):
         seen.append(positions.tolist())
         return np.array([len(positions) * 2**40], dtype=np.int64)
 
+    request = {"sensitivity": 2**30, "noise_multiplier": 2.0, "probability": 0.1}
     found = []
     for _ in range(2):
         noisy, sigma = sampled_gaussian_mechanism(
-            "sums",
-            1_000,
-            sums,
-            sensitivity=2**30,
-            noise_multiplier=2.0,
-            probability=0.1,
-            randomness=SystemRandomness(),
+            "sums", 1_000, sums, randomness=SystemRandomness(), **request
         )
         found.append(int(noisy[0]))
     assert sigma == pytest.approx(2.0 * 2**30)
@@ -120,7 +112,7 @@ def test_release_adds_noise_to_the_sums_of_a_fresh_sample() -> None:
     assert all(value % 2**40 for value in found)
 
 
-def test_release_refuses_sums_off_the_lattice_and_noise_off_the_integers() -> None:
+def test_release_refuses_sums_off_the_lattice_and_noise_off_the_integers():
     settings = {"probability": 0.5, "randomness": SeededRandomness(0)}
     with pytest.raises(TypeError, match="must be int64"):
         sampled_gaussian_mechanism(

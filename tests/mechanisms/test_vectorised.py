@@ -3,18 +3,13 @@
 What draws look like together is in test_vectorised_draws.py.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json
 import ssl
-import subprocess
 import sys
 import tracemalloc
-from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 import mpmath
 import numpy as np
@@ -25,15 +20,16 @@ from hypothesis import strategies as st
 from interpret_dp.mechanisms import vectorised
 from interpret_dp.mechanisms.proposals import _LAYER, LOW_BITS, propose
 from interpret_dp.mechanisms.vectorised import N_LAYERS, Layers, discrete_gaussian, layers_of
+from tests.processes import output_of
 
 sigmas = st.floats(2.0**-10, 2.0**56)
 
 
-def no_more_words(count: int) -> Any:
+def no_more_words(count):
     raise AssertionError("the decision needed more bits")
 
 
-def times_power_of_two(value: Any, bits: int) -> int:
+def times_power_of_two(value, bits):
     """Return the integer part of value * 2**bits."""
     with mpmath.workprec(400):
         return int(mpmath.floor(mpmath.ldexp(value, bits)))
@@ -42,19 +38,19 @@ def times_power_of_two(value: Any, bits: int) -> int:
 # Layers and proposals
 
 
-def exact_curve(sigma: float, magnitude: int) -> Any:
+def exact_curve(sigma, magnitude):
     """Return exp(-magnitude**2 / (2 sigma**2)) with 400 bits."""
     with mpmath.workprec(400):
         return mpmath.exp(-((mpmath.mpf(magnitude) / mpmath.mpf(sigma)) ** 2) / 2)
 
 
-def as_mpf(fraction: Fraction) -> Any:
+def as_mpf(fraction):
     return mpmath.mpf(fraction.numerator) / fraction.denominator
 
 
 @given(sigma=sigmas)
 @settings(max_examples=60, deadline=None)
-def test_layers_cover_the_curve(sigma: float) -> None:
+def test_layers_cover_the_curve(sigma):
     """Layers hold every point below the curve, and their inner steps hold no other.
 
     Their floats are close to what they stand for.
@@ -83,7 +79,7 @@ def test_layers_cover_the_curve(sigma: float) -> None:
 
 
 @pytest.mark.parametrize("sigma", [2.0**10, 3e6, 2.0**33 * 1.7, 2.0**56])
-def test_most_points_are_kept_unseen(sigma: float) -> None:
+def test_most_points_are_kept_unseen(sigma):
     """A figure of speed: 97 % lie below the curve surely, and 98 % of all are kept."""
     layers = layers_of(sigma)
     assert np.mean(layers.inner / layers.widths) > 0.97
@@ -91,7 +87,7 @@ def test_most_points_are_kept_unseen(sigma: float) -> None:
     assert np.sqrt(np.pi / 2) * scale / (layers.area * N_LAYERS) > 0.98
 
 
-def law_of(layers: Layers, magnitude: int) -> Any:
+def law_of(layers, magnitude):
     """Return, but for a factor, the probability that a proposal is this one and kept.
 
     Of 2^32 words floor(2^32 / width) say one step of a layer:
@@ -107,7 +103,7 @@ def law_of(layers: Layers, magnitude: int) -> Any:
 
 
 @pytest.mark.parametrize("sigma", [2.0**-10, 0.3, 1.0, 17.9, 1000.0, 2.0**14 + 0.5, 2.0**56])
-def test_the_law_is_the_curve(sigma: float) -> None:
+def test_the_law_is_the_curve(sigma):
     """Added up over all layers, in 400 bits: what is kept of each integer is as the curve.
 
     Controls: without the highest layers the top of the curve is cut off; with heights as if each
@@ -141,7 +137,7 @@ def test_the_law_is_the_curve(sigma: float) -> None:
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 1000, 2**12 - 1, 2**18, 2**18 + 77, 2**19 - 1])
-def test_steps_are_uniform_over_all_numbers_of_32_bits(width: int) -> None:
+def test_steps_are_uniform_over_all_numbers_of_32_bits(width):
     """Of 2^32 numbers each step has as many, floor(2^32 / width), and the others make no point.
 
     The numbers that say a step are consecutive, so that the first two and the last are tried: only
@@ -156,7 +152,7 @@ def test_steps_are_uniform_over_all_numbers_of_32_bits(width: int) -> None:
         assert end - first - (3 - len(said)) == 2**32 // width
 
 
-def odds_of(layers: Layers, magnitude: int) -> Fraction:
+def odds_of(layers, magnitude):
     """Return, but for a factor, the probability that a proposal is this one and kept.
 
     In whole numbers, from what the code does with each of 2^32 words for a step, and with each of
@@ -178,7 +174,7 @@ def odds_of(layers: Layers, magnitude: int) -> Fraction:
 
 
 @pytest.mark.parametrize("sigma", [0.3, 0.7, 1.0, 3.3, 17.9])
-def test_the_law_of_the_code_is_the_curve_at_every_integer(sigma: float) -> None:
+def test_the_law_of_the_code_is_the_curve_at_every_integer(sigma):
     """Every word and every height counted, against bounds of exp in integers.
 
     A layer's height is known to 53 bits, so that a probability is right to about 2^-52.
@@ -192,7 +188,7 @@ def test_the_law_of_the_code_is_the_curve_at_every_integer(sigma: float) -> None
         assert odds <= Fraction(high, 2**64) + Fraction(1, 2**50)
 
 
-def test_points_are_what_words_say() -> None:
+def test_points_are_what_words_say():
     """20,000 words at narrow and at wide scales, one by one, with words for low bits or without.
 
     Also the first word of each layer, which makes no point if its width does not divide 2^32.
@@ -225,7 +221,7 @@ def test_points_are_what_words_say() -> None:
         assert list(zip(*(part.tolist() for part in open_ones), strict=True)) == expected_open
 
 
-def words_of(layer: int, step: int, width: int, *, negative: bool = False) -> int:
+def words_of(layer, step, width, *, negative=False):
     """Return the first word that says this."""
     first = -(-(step << 32) // width)
     while (first * width) % 2**32 < 2**32 % width:
@@ -234,12 +230,12 @@ def words_of(layer: int, step: int, width: int, *, negative: bool = False) -> in
     return first << 32 | int(negative) << 8 | layer
 
 
-def test_place_low_bits_and_height_of_a_proposal_are_words_of_their_own() -> None:
+def test_place_low_bits_and_height_of_a_proposal_are_words_of_their_own():
     layers = layers_of(2.0**56)
     width = int(layers.widths[200])
     step = int(layers.inner[200])
 
-    def kept(word: int, low: int, height: int) -> Any:
+    def kept(word, low, height):
         given = iter([word, low, height])
         return vectorised._kept_proposals(
             layers, 1, lambda count: np.array([next(given) for _ in range(count)], dtype=np.uint64)
@@ -252,7 +248,7 @@ def test_place_low_bits_and_height_of_a_proposal_are_words_of_their_own() -> Non
     assert kept(words_of(200, width - 1, width), 0, 2**64 - 1) == []
 
 
-def test_the_farthest_proposal_fits_into_64_bits() -> None:
+def test_the_farthest_proposal_fits_into_64_bits():
     layers = layers_of(2.0**56)
     assert int(layers.widths[0]) << layers.shift < 2**63
     layers = layers_of(float(np.nextafter(2.0**56, 0)))
@@ -262,7 +258,7 @@ def test_the_farthest_proposal_fits_into_64_bits() -> None:
 # Bounds and decisions
 
 
-def contains(exponent: Fraction, bits: int) -> bool:
+def contains(exponent, bits):
     low, high = vectorised._exp_bounds(exponent, bits)
     with mpmath.workprec(bits + 100):
         value = mpmath.ldexp(
@@ -280,20 +276,18 @@ def contains(exponent: Fraction, bits: int) -> bool:
     ),
     bits=st.integers(8, 300),
 )
-def test_bounds_of_exp_hold_and_are_close(exponent: Fraction, bits: int) -> None:
+def test_bounds_of_exp_hold_and_are_close(exponent, bits):
     assert contains(exponent, bits)
     low, high = vectorised._exp_bounds(exponent, bits)
     assert high - low < 2**20
 
 
-def test_control_bounds_that_round_down_throughout_are_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_control_bounds_that_round_down_throughout_are_caught(monkeypatch):
     monkeypatch.setattr(vectorised, "_divide_up", lambda dividend, divisor: dividend // divisor)
     assert not all(contains(Fraction(n, 7), 64) for n in range(1, 50))
 
 
-def random_points(count: int) -> Any:
+def random_points(count):
     """Return scales, layers, and magnitudes in them where the curve may cross the layer."""
     rng = np.random.default_rng(11)
     for _ in range(count):
@@ -304,12 +298,12 @@ def random_points(count: int) -> Any:
         yield layers, layer, place
 
 
-def curve(sigma: float, magnitude: int) -> float:
+def curve(sigma, magnitude):
     return float(vectorised._curve(sigma, np.array([magnitude], dtype=np.int64))[0])
 
 
 @pytest.mark.thorough
-def test_floating_point_is_far_better_than_the_proof_needs() -> None:
+def test_floating_point_is_far_better_than_the_proof_needs():
     """The proof needs 2^-41; 400 points stay below 2^-50."""
     errors = [
         abs(float(curve(layers.sigma, place) - exact_curve(layers.sigma, place)))
@@ -318,7 +312,7 @@ def test_floating_point_is_far_better_than_the_proof_needs() -> None:
     assert max(errors) < 2.0**-50
 
 
-def test_exp_is_as_good_as_assumed() -> None:
+def test_exp_is_as_good_as_assumed():
     """Relative error below 2^-50 at 20,000 arguments; the proof assumes 2^-42."""
     arguments = -((np.arange(20_000) + 0.5) ** 2) * 1.7e-6
     values = np.exp(arguments)
@@ -331,14 +325,14 @@ def test_exp_is_as_good_as_assumed() -> None:
 NEAR = [0, 1, 2, 3, 5, 2**12, 2**13 - 9, 2**13 + 9, 2**14, 2**15, 2**16, 2**17, 2**30]
 
 
-def share_below(layers: Layers, layer: int, place: int) -> Any:
+def share_below(layers, layer, place):
     """Return which share of a layer's height lies below the curve, with 400 bits; any number."""
     bottom, height = layers.exact[layer]
     with mpmath.workprec(400):
         return (exact_curve(layers.sigma, place) - as_mpf(bottom)) / as_mpf(height)
 
 
-def wrong_decisions() -> Iterator[bool]:
+def wrong_decisions():
     """Compare decisions for heights close to the curve, on both sides, with exact ones, 150 times.
 
     A uniform has 53 bits. The one that starts like the share itself is left out: it needs more
@@ -350,35 +344,29 @@ def wrong_decisions() -> Iterator[bool]:
         uniforms |= {0, 2**53 - 1} - {threshold}
         prefix = np.array([u for u in sorted(uniforms) if 0 <= u < 2**53], dtype=np.uint64)
         decisions = vectorised._is_below(
-            layers,
-            np.full(len(prefix), place),
-            np.full(len(prefix), layer),
-            prefix,
-            no_more_words,
+            layers, np.full(len(prefix), place), np.full(len(prefix), layer), prefix, no_more_words
         )
         yield bool((decisions != (prefix.astype(object) < threshold)).any())
 
 
-def test_heights_close_to_the_curve_are_decided_rightly() -> None:
+def test_heights_close_to_the_curve_are_decided_rightly():
     assert not any(wrong_decisions())
 
 
 @pytest.mark.parametrize("error", [2.0**-36, -(2.0**-36)])
-def test_control_a_wrong_exp_is_caught(error: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_a_wrong_exp_is_caught(error, monkeypatch):
     """An error of 2^-36 is above what the margin allows, by a factor of thirty."""
     right = vectorised._curve
     monkeypatch.setattr(vectorised, "_curve", lambda *args: right(*args) * (1 + error))
     assert any(wrong_decisions())
 
 
-def test_control_a_margin_below_the_rounding_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_control_a_margin_below_the_rounding_is_caught(monkeypatch):
     monkeypatch.setattr(vectorised, "_MARGIN", 2.0**-70)
     assert any(wrong_decisions())
 
 
-def test_only_heights_within_the_margin_are_decided_exactly(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_heights_within_the_margin_are_decided_exactly(monkeypatch):
     """A layer of height h: those within 2^-40 / h of its height."""
     asked = []
     monkeypatch.setattr(
@@ -401,11 +389,17 @@ def test_only_heights_within_the_margin_are_decided_exactly(
     assert {abs(u - threshold) for u in asked} == {step for step in near if step < reach}
 
 
-@pytest.mark.parametrize(
-    ("sigma", "layer", "place"),
-    [(1.0, 3, 2), (3.3, 20, 6), (2.0**20, 150, 1_100_000), (0.7, 0, 1), (2.0**56, 60, 2**57)],
-)
-def test_exact_decisions_over_all_strings_of_ten_bits(sigma: float, layer: int, place: int) -> None:
+DECISIONS = [
+    (1.0, 3, 2),
+    (3.3, 20, 6),
+    (2.0**20, 150, 1_100_000),
+    (0.7, 0, 1),
+    (2.0**56, 60, 2**57),
+]
+
+
+@pytest.mark.parametrize(("sigma", "layer", "place"), DECISIONS)
+def test_exact_decisions_over_all_strings_of_ten_bits(sigma, layer, place):
     """Of the 1,024 strings as many are below as the share says, one needs more, the rest are not.
 
     That one reads a word, and its decision changes at the right word of 2^64; the very word where
@@ -442,22 +436,20 @@ def test_exact_decisions_over_all_strings_of_ten_bits(sigma: float, layer: int, 
         assert next(script, None) is None
 
 
-def words_from(seed: int) -> Any:
+def words_from(seed):
     rng = np.random.default_rng(seed)
     return lambda count: rng.integers(0, 2**64, count, dtype=np.uint64)
 
 
 @pytest.mark.parametrize("sigma", [0.4, 1.0, 2.0**10, 165_241_405.99904764, 2.0**56])
-def test_deciding_everything_exactly_gives_the_same_draws(
-    sigma: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deciding_everything_exactly_gives_the_same_draws(sigma, monkeypatch):
     """The same bits, once with floating point and once with integers alone, draw by draw."""
     layers = layers_of(sigma)
     quick = vectorised._draw(layers, 2_000, words_from(5))
     exact_decisions = []
     right = vectorised._is_below_exactly
 
-    def counted(*args: Any) -> bool:
+    def counted(*args):
         exact_decisions.append(args)
         return right(*args)
 
@@ -470,10 +462,10 @@ def test_deciding_everything_exactly_gives_the_same_draws(
 # Words, memory and limits
 
 
-def test_every_bit_comes_from_openssl(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_bit_comes_from_openssl(monkeypatch):
     given = []
 
-    def random_bytes(count: int) -> bytes:
+    def random_bytes(count):
         given.append(np.random.default_rng(len(given)).bytes(count))
         return given[-1]
 
@@ -490,14 +482,12 @@ def test_every_bit_comes_from_openssl(monkeypatch: pytest.MonkeyPatch) -> None:
     assert next(places, None) is None
 
 
-def test_long_vectors_are_drawn_a_batch_at_a_time_from_new_words(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_long_vectors_are_drawn_a_batch_at_a_time_from_new_words(monkeypatch):
     """Level below 1e-12: draws of this scale coincide with a probability below 1e-16 a pair."""
     monkeypatch.setattr(vectorised, "_BATCH", 64)
     asked = []
 
-    def source(count: int) -> Any:
+    def source(count):
         asked.append(count)
         return vectorised._system_words(count)
 
@@ -507,7 +497,7 @@ def test_long_vectors_are_drawn_a_batch_at_a_time_from_new_words(
     assert len(set(draws.tolist())) == 3_000
 
 
-def test_a_call_holds_its_result_and_a_few_megabytes() -> None:
+def test_a_call_holds_its_result_and_a_few_megabytes():
     discrete_gaussian(2.0**20, 10)
     tracemalloc.start()
     try:
@@ -519,12 +509,12 @@ def test_a_call_holds_its_result_and_a_few_megabytes() -> None:
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1024.0, 2.0**-11, 2.0**57, 1e19, float("inf"), np.nan])
-def test_scales_that_nothing_is_proved_for_are_refused(sigma: float) -> None:
+def test_scales_that_nothing_is_proved_for_are_refused(sigma):
     with pytest.raises(ValueError, match=r"sigma is .* must be a finite number at least"):
         discrete_gaussian(sigma, 5)
 
 
-def test_calls_and_forked_processes_draw_different_noise() -> None:
+def test_calls_and_forked_processes_draw_different_noise():
     """A generator that is copied by a fork would give both processes the same noise."""
     script = """
 import json, os
@@ -545,21 +535,18 @@ print(json.dumps(draws))
 """
     if sys.platform == "win32":
         pytest.skip("there is no fork on Windows")
-    output = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    ).stdout
-    draws = json.loads(output)
+    draws = json.loads(output_of("-c", script))
     assert len(draws) == 5
     # Two draws of this scale coincide with a probability below 1e-15.
     assert len({value for values in draws for value in values}) == 100
 
 
-def test_types_and_sizes_are_checked() -> None:
+def test_types_and_sizes_are_checked():
     draws = discrete_gaussian(2.0**10, 0)
     assert (draws.shape, draws.dtype) == ((0,), np.int64)
     with pytest.raises(TypeError, match="sigma is '1'"):
-        discrete_gaussian("1", 5)  # type: ignore[arg-type]
+        discrete_gaussian("1", 5)
     with pytest.raises(TypeError, match=r"size is 5\.0"):
-        discrete_gaussian(2.0**10, 5.0)  # type: ignore[arg-type]
+        discrete_gaussian(2.0**10, 5.0)
     with pytest.raises(ValueError, match="size is -1"):
         discrete_gaussian(2.0**10, -1)

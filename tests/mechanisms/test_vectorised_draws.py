@@ -4,35 +4,25 @@ Each step is checked without chance in test_vectorised.py. Every p-value here is
 level of noise_checks, and every check has controls that it must reject.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
-from interpret_dp.accounting.gaussian import lattice_sigma
+from interpret_dp.accounting import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.mechanisms import vectorised
-from interpret_dp.mechanisms.vectorised import Layers, discrete_gaussian, layers_of
-from tests.statistical.noise_checks import (
-    LEVEL,
-    Integers,
-    all_p,
-    binomial_p,
-    check_scale,
-    residue_p,
-)
+from interpret_dp.mechanisms.vectorised import discrete_gaussian, layers_of
+from tests.statistical.noise_checks import LEVEL, all_p, binomial_p, check_scale, residue_p
 
 pytestmark = pytest.mark.statistical
 
 SIGMA = 2.0**20
 
 
-def exact_p(draws: Integers, sigma: float) -> float:
+def exact_p(draws, sigma):
     """Chi-square p-value against exp(-z^2 / (2 sigma^2)) at every integer.
 
     The farthest integers of each sign share a cell, so that at least 10 draws are expected in it.
@@ -49,7 +39,7 @@ def exact_p(draws: Integers, sigma: float) -> float:
 
 
 @pytest.mark.parametrize("sigma", [0.5, 3.3])
-def test_p_values_of_true_draws_are_uniform(sigma: float) -> None:
+def test_p_values_of_true_draws_are_uniform(sigma):
     """Level 1e-9 of the test here: 300 samples of 20,000 draws from the probabilities themselves.
 
     The number of p-values below 0.1 is Binomial(300, 0.1): mean 30, standard deviation 5.2.
@@ -66,53 +56,51 @@ def test_p_values_of_true_draws_are_uniform(sigma: float) -> None:
 
 
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 3.3, 17.9, 60.0, 1000.0])
-def test_small_scales_have_the_exact_probabilities(sigma: float) -> None:
+def test_small_scales_have_the_exact_probabilities(sigma):
     """4,000,000 draws. Two thirds and three halves of the scale: noncentrality above 10,000."""
     assert exact_p(discrete_gaussian(sigma, 4_000_000), sigma) > LEVEL
     for factor in (2 / 3, 3 / 2):
         assert exact_p(discrete_gaussian(factor * sigma, 100_000), sigma) < LEVEL
 
 
-def test_exact_probabilities_notice_a_scale_that_is_off_by_three_percent() -> None:
+def test_exact_probabilities_notice_a_scale_that_is_off_by_three_percent():
     """400,000 draws: noncentrality 720 with some 80 degrees of freedom, 11 deviations beyond."""
     for factor in (0.97, 1.03):
         assert exact_p(discrete_gaussian(factor * 8.1, 400_000), 8.1) < LEVEL
 
 
-def narrow_layers(layers: Layers) -> Layers:
+def narrow_layers(layers):
     """Let each layer end a few steps before the curve does."""
     return dataclasses.replace(layers, widths=np.maximum(layers.widths // np.uint64(16) * 15, 1))
 
 
-def keep_the_corners(layers: Layers) -> Layers:
+def keep_the_corners(layers):
     """Ask nothing of points whose layer the curve crosses."""
     return dataclasses.replace(layers, inner=layers.widths)
 
 
-def lift_the_layers(layers: Layers) -> Layers:
+def lift_the_layers(layers):
     """Compare points half of a layer's height above where they are."""
     return dataclasses.replace(layers, bottoms=layers.bottoms + layers.heights / 2)
 
 
 @pytest.mark.parametrize("spoil", [narrow_layers, keep_the_corners, lift_the_layers])
 @pytest.mark.parametrize("sigma", [17.9, 60.0])
-def test_control_well_known_mistakes_are_rejected(
-    spoil: Callable[[Layers], Layers], sigma: float
-) -> None:
+def test_control_well_known_mistakes_are_rejected(spoil, sigma):
     """4,000,000 draws. The subtlest, lifted layers at 60, had p-values of 1e-55 to 1e-69."""
     spoiled = spoil(layers_of(sigma))
     draws = vectorised._draw(spoiled, 4_000_000, vectorised._system_words)
     assert exact_p(draws, sigma) < LEVEL
 
 
-def test_control_counting_zero_twice_is_rejected() -> None:
+def test_control_counting_zero_twice_is_rejected():
     """400,000 draws at sigma 1, of which zero with its two signs has 57 % instead of 40 %."""
     draws = discrete_gaussian(1.0, 400_000)
     more = np.concatenate([draws, draws[draws == 0]])
     assert exact_p(more, 1.0) < LEVEL
 
 
-def test_exact_decisions_have_the_same_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exact_decisions_have_the_same_distribution(monkeypatch):
     """10,000 draws, every decision in integers; 2/3 and 3/2 of the scale: noncentrality 1,000."""
     monkeypatch.setattr(vectorised, "_MARGIN", 3.0)
     draws = discrete_gaussian(3.3, 10_000)
@@ -122,12 +110,12 @@ def test_exact_decisions_have_the_same_distribution(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("sigma", [2.0**10, lattice_sigma(LATTICE, 0.0112), 2.0**55])
-def test_draws_follow_the_discrete_gaussian(sigma: float) -> None:
+def test_draws_follow_the_discrete_gaussian(sigma):
     """Six checks of 20,000 draws, at the scales in use; their power is in test_noise_checks."""
     check_scale(lambda factor: (discrete_gaussian(factor * sigma, 20_000), sigma))
 
 
-def moment_p(draws: Integers, sigma: float) -> dict[str, float]:
+def moment_p(draws, sigma):
     """Return two-sided p-values of the moments 1 to 6 of a normal distribution, by their order."""
     x = draws / sigma
     double_factorial = [1.0, 0, 1, 0, 3, 0, 15, 0, 105, 0, 945, 0, 10_395]
@@ -141,7 +129,7 @@ def moment_p(draws: Integers, sigma: float) -> dict[str, float]:
     return values
 
 
-def tail_p(draws: Integers, sigma: float) -> dict[str, float]:
+def tail_p(draws, sigma):
     """Return two-sided p-values of the numbers of draws beyond 1, 1.5, ... 6 sigma, a side each."""
     values = {}
     for half_sigmas in range(2, 13):
@@ -155,7 +143,7 @@ def tail_p(draws: Integers, sigma: float) -> dict[str, float]:
     return values
 
 
-def test_moments_and_tails_of_four_million_draws() -> None:
+def test_moments_and_tails_of_four_million_draws():
     """Moments to the sixth and tails to six sigma at level 1e-9; 14 draws expected beyond 4.5.
 
     Controls: tails that end at 4 sigma a side (127 draws of 4,000,000 expected beyond), a scale
@@ -173,7 +161,7 @@ def test_moments_and_tails_of_four_million_draws() -> None:
 
 
 @pytest.mark.parametrize("sigma", [2.0**10, 165_241_405.99904764, 2.0**56])
-def test_lowest_digits_are_uniform_at_every_scale(sigma: float) -> None:
+def test_lowest_digits_are_uniform_at_every_scale(sigma):
     """400,000 draws modulo 256, which are uniform to 1e-100 from sigma = 2^10 on.
 
     Control: draws whose last bit is lost, as that of a float64 beyond 2^53.
@@ -183,7 +171,7 @@ def test_lowest_digits_are_uniform_at_every_scale(sigma: float) -> None:
     assert residue_p(draws & ~1, 256) < LEVEL
 
 
-def test_batches_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_are_independent(monkeypatch):
     """20,000 draws in batches of 50 proposals; control: the same batch of bits again and again."""
     monkeypatch.setattr(vectorised, "_BATCH", 50)
     values = all_p(discrete_gaussian(SIGMA, 20_000), SIGMA)

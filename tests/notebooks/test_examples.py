@@ -3,19 +3,16 @@
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
 from interpret_dp.datasets import DATA_VARIABLE
 from scripts.run_examples import LARGEST_BYTES, digest_of
+from tests.processes import ROOT, python
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 SCRIPTS = sorted(FOLDER.glob("*.py"))
@@ -24,11 +21,7 @@ EXPLAINER = FOLDER / "explain_a_black_box.ipynb"
 MAPS = FOLDER / "compare_with_a_cnn.ipynb"
 # These take a few seconds; the others run in `make check-release`. The script of the team ledger
 # also runs in tests/ledger, and the editor's notebook in JupyterLab (tests/browser).
-QUICK = {
-    "counts_and_constraints.py",
-    "declare_a_schema.py",
-    "edit_a_model.py",
-}
+QUICK = {"counts_and_constraints.py", "declare_a_schema.py", "edit_a_model.py"}
 NEEDS_TORCH = {"compare_with_a_cnn.ipynb"}
 _TEXTS = {"source", "text", "text/html", "text/plain"}
 
@@ -128,16 +121,7 @@ def test_notebook_has_a_title_an_introduction_and_says_what_to_read_next(path):
 @pytest.mark.parametrize("path", _marked(*SCRIPTS))
 def test_script_runs_in_an_empty_folder(path, tmp_path):
     _skip_without_torch(path)
-    environment = os.environ | {DATA_VARIABLE: "", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, str(path)],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    done = python(path, cwd=tmp_path, **{DATA_VARIABLE: ""})
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert "Warning" not in done.stderr, done.stderr

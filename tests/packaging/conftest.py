@@ -1,7 +1,5 @@
 """The built distributions, the wheel in an environment of its own, and how to run things in it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -14,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(*command, cwd, **environment):
     """Run a command with nothing of this checkout on the path, and return what it printed."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     return subprocess.run(
@@ -26,7 +24,7 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.Compl
     )
 
 
-def succeed(*command: str | Path, cwd: Path) -> str:
+def succeed(*command, cwd):
     done = run(*command, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -43,17 +41,17 @@ class Environment:
     folder: Path
 
     @property
-    def python(self) -> Path:
+    def python(self):
         return self.folder / "bin" / "python"
 
     @property
-    def install(self) -> tuple[str | Path, ...]:
+    def install(self):
         """Words that install; most modules are never imported, and so are not compiled."""
         return self.python, "-m", "pip", "install", "--quiet", "--no-compile"
 
 
 @pytest.fixture(scope="session")
-def distributions(tmp_path_factory) -> Distributions:
+def distributions(tmp_path_factory):
     """Build the sdist from the checkout, and the wheel from the sdist."""
     folder = tmp_path_factory.mktemp("dist")
     succeed(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
@@ -63,7 +61,7 @@ def distributions(tmp_path_factory) -> Distributions:
 
 
 @pytest.fixture(scope="session")
-def environment(distributions, tmp_path_factory) -> Environment:
+def environment(distributions, tmp_path_factory):
     """Install the wheel and what it depends on, and nothing else."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True)

@@ -1,19 +1,16 @@
 """One version, and one list of commands: the Makefile's, which everything else calls."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 
 from interpret_dp import __version__
+from tests.processes import ROOT
 
-ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-def targets() -> set[str]:
+def targets():
     return set(re.findall(r"^([a-z][\w-]*):(?!=)", MAKEFILE, re.MULTILINE))
 
 

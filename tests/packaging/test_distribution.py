@@ -1,7 +1,5 @@
 """Builds the source distribution and the wheel, and uses the wheel in an environment of its own."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tarfile

@@ -1,7 +1,5 @@
 """Each extra by itself: what is missing without it, and that it brings what it is for."""
 
-from __future__ import annotations
-
 import sysconfig
 import venv
 

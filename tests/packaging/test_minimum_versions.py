@@ -1,27 +1,17 @@
-from __future__ import annotations
-
 import re
-import subprocess
-import sys
 import tomllib
-from pathlib import Path
 
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).parents[2]
+from tests.processes import ROOT, output_of, python
+
 SCRIPT = ROOT / "scripts" / "minimum_versions.py"
 RUN_TIME_EXTRAS = ("dask", "llm", "notebook", "postgres", "shap", "sql")
 
 
-def _run(pyproject: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(SCRIPT), str(pyproject)], capture_output=True, text=True
-    )
-
-
 def test_every_dependency_is_pinned_to_its_lower_bound():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    pins = dict(line.split("==") for line in _run(ROOT / "pyproject.toml").stdout.split())
+    pins = dict(line.split("==") for line in output_of(SCRIPT, ROOT / "pyproject.toml").split())
     assert len(pins) == len(project["dependencies"])
     for text in project["dependencies"]:
         requirement = Requirement(text)
@@ -44,6 +34,6 @@ def test_every_dependency_of_use_is_justified_with_its_bound():
 def test_dependency_without_a_lower_bound_is_refused(tmp_path):
     pyproject = tmp_path / "pyproject.toml"
     pyproject.write_text('[project]\ndependencies = ["numpy>=1.26", "pandas"]\n')
-    done = _run(pyproject)
+    done = python(SCRIPT, pyproject)
     assert done.returncode != 0
     assert "the dependency 'pandas' has no lower bound" in done.stderr

@@ -1,8 +1,9 @@
 """Small released models, rows that visit all their bins, and scoring in plain Python."""
 
+import copy
+import functools
 import math
-from collections.abc import Sequence
-from typing import Any
+import operator
 
 import numpy as np
 import pandas as pd
@@ -14,35 +15,41 @@ from interpret_dp.schema import Categorical, Continuous, Schema
 GUARANTEE = Guarantee(epsilon=1.0, delta=1e-5, mu=mu_of_budget(1.0, 1e-5), mechanism="Gaussian")
 
 
-def assemble(
-    features: Sequence[AdditiveFeature],
-    scores: Sequence[np.ndarray],
-    intercept: Any,
-    labels: Sequence[Any],
-    covariances: Sequence[np.ndarray | None] | None = None,
-) -> AdditiveModel:
+def assemble(features, scores, intercept, labels, covariances=None):
     """Return a model with one term a feature; no label makes it a regression."""
-    target = Categorical(list(labels)) if labels else Continuous(-100, 100)
     covariances = covariances or [None] * len(features)
+    terms = tuple(
+        AdditiveTerm(index, values, np.arange(1.0, len(values) + 1), covariance)
+        for index, (values, covariance) in enumerate(zip(scores, covariances, strict=True))
+    )
+    return of_terms(features, terms, intercept, labels)
+
+
+def of_terms(features, terms, intercept, labels, **changes):
+    """Return a model of the given terms."""
+    target = Categorical(list(labels)) if labels else Continuous(-100, 100)
+    figures = {"n_rows": 10.0, "noise_scale_binning": 1.0, "noise_scale_boosting": 1.0, "rounds": 1}
     return AdditiveModel(
         task="classification" if labels else "regression",
         schema=Schema({feature.name: feature.spec for feature in features}, target=target),
         features=tuple(features),
-        terms=tuple(
-            AdditiveTerm(index, values, np.arange(1.0, len(values) + 1), covariance)
-            for index, (values, covariance) in enumerate(zip(scores, covariances, strict=True))
-        ),
+        terms=tuple(terms),
         intercept=intercept,
         classes=tuple(labels) or None,
-        n_rows=10.0,
-        noise_scale_binning=1.0,
-        noise_scale_boosting=1.0,
-        rounds=1,
         guarantee=GUARANTEE,
+        **figures | changes,
     )
 
 
-def build_model(n_classes: int, names: tuple[str, str] = ("age", "job")) -> AdditiveModel:
+def damaged(document, path, value):
+    """Return a copy of a document with another value at a path."""
+    whole = copy.deepcopy(document)
+    *parents, last = path
+    functools.reduce(operator.getitem, parents, whole)[last] = value
+    return whole
+
+
+def build_model(n_classes, names=("age", "job")):
     """Return a model of one continuous and one categorical feature; 0 classes: a regression."""
     features = (
         AdditiveFeature(names[0], Continuous(0, 50), np.array([20.0, 40.5])),
@@ -61,14 +68,14 @@ def build_model(n_classes: int, names: tuple[str, str] = ("age", "job")) -> Addi
     )
 
 
-def odd_rows() -> pd.DataFrame:
+def odd_rows():
     """Return rows that visit every bin: on cuts, out of range, infinite, missing, undeclared."""
     ages = [19.9, 20.0, 40.5, -1e9, 1e9, math.inf, -math.inf, math.nan, 30.0, 5.0]
     jobs = ["cook", "it's", None, "it''s", "COOK", "cook ", "", "cook", "it's", None]
     return pd.DataFrame({"age": ages, "job": pd.Series(jobs, dtype=object)})
 
 
-def score_rows(model: AdditiveModel, rows: pd.DataFrame) -> np.ndarray:
+def score_rows(model, rows):
     """Return scores, shape (n_rows, n_scores), by the rule of the schema, cell by cell."""
     total = np.tile(model.intercept, (len(rows), 1))
     for term in model.terms:
@@ -78,7 +85,7 @@ def score_rows(model: AdditiveModel, rows: pd.DataFrame) -> np.ndarray:
     return total
 
 
-def _code(feature: AdditiveFeature, cell: Any) -> int:
+def _code(feature, cell):
     if cell is None or cell != cell:
         return 0
     if isinstance(feature.spec, Continuous):

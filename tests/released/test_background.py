@@ -1,7 +1,5 @@
 """The released background: what counts say about shares, rows drawn from it, and its file."""
 
-import copy
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,6 +18,7 @@ from interpret_dp import (
 from interpret_dp.released.background import ZERO_ENDS, Background, BackgroundColumn, SharePosterior
 from interpret_dp.released.copula import ColumnDependence
 from interpret_dp.released.terms import AdditiveFeature
+from tests.released.models import damaged
 
 PROMISE = Guarantee(epsilon=1.0, delta=1e-6, mu=None, mechanism="noise", dataset="made up")
 
@@ -173,32 +172,28 @@ def test_a_file_gives_the_same_background_back(tmp_path):
         load_model(tmp_path / "background.json")
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (["format"], "another"),
-        (["version"], 2),
-        (["n_rows"], 0),
-        (["n_rows"], float("nan")),
-        (["columns"], []),
-        (["columns", 0, "counts"], [1, 2]),
-        (["columns", 0, "noise", 1], -1.0),
-        (["columns", 0, "cuts"], [0.7, 0.5]),
-        (["columns", 0, "name"], "z"),
-        (["dependence", "places"], [0, 1]),
-        (["dependence", "places"], [0, 1, 3]),
-        (["dependence", "products"], [1.0, 2.0]),
-        (["dependence", "noise"], 0.0),
-        (["dependence", "surplus"], 1),
-        (["surplus"], 1),
-    ],
-)
+DAMAGES = [
+    (["format"], "another"),
+    (["version"], 2),
+    (["n_rows"], 0),
+    (["n_rows"], float("nan")),
+    (["columns"], []),
+    (["columns", 0, "counts"], [1, 2]),
+    (["columns", 0, "noise", 1], -1.0),
+    (["columns", 0, "cuts"], [0.7, 0.5]),
+    (["columns", 0, "name"], "z"),
+    (["dependence", "places"], [0, 1]),
+    (["dependence", "places"], [0, 1, 3]),
+    (["dependence", "products"], [1.0, 2.0]),
+    (["dependence", "noise"], 0.0),
+    (["dependence", "surplus"], 1),
+    (["surplus"], 1),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), DAMAGES)
 def test_a_damaged_document_is_refused(path, value):
     own = related([500.0, 0.0, 100.5])
-    document = copy.deepcopy(own.to_dict())
-    inner = document
-    for key in path[:-1]:
-        inner = inner[key]
-    inner[path[-1]] = value
+    document = damaged(own.to_dict(), path, value)
     with pytest.raises(ValueError, match=r"background"):
         Background.from_dict(document)

@@ -41,10 +41,10 @@ def test_tables_alone_give_the_scores(n_scores):
         np.testing.assert_allclose(looked_up(tables, rows, suffix), expected[:, k], rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("n_classes", "link", "classes"),
-    [(0, "identity", [None]), (2, "logit", ["b"]), (3, "mlogit", ["a", "b", "c"])],
-)
+LINKS = [(0, "identity", [None]), (2, "logit", ["b"]), (3, "mlogit", ["a", "b", "c"])]
+
+
+@pytest.mark.parametrize(("n_classes", "link", "classes"), LINKS)
 def test_intercept_says_what_it_speaks_for(n_classes, link, classes):
     table = lookup_tables(build_model(n_classes=n_classes))["intercept"]
     assert set(table["link"]) == {link}

@@ -5,11 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from interpret_dp import DPExplainableBoostingClassifier
+from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Integer, Schema
 from interpret_dp.datasets import make_cohort
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.released.sentences import term_sentence
-from interpret_dp.schema import Categorical, Continuous, Integer, Schema
 from tests.editor.models import build_model
 
 AGE = AdditiveFeature("age", Continuous(18, 95), np.array([30.0, 41.25, 50.0, 62.0]))
@@ -30,24 +29,24 @@ def sentence(feature, scores, deviation=0.01, *, n_classes=2, missing=0.0):
     return term_sentence(model, term)
 
 
-@pytest.mark.parametrize(
-    ("feature", "scores", "says"),
-    [
-        (AGE, [-1, -1, 0, 1, 1], "higher for 'age' from 50 on, and lower below 41.2; "),
-        (AGE, [1, 1, 1, 1, 1], "The log-odds of 'b' are higher for 'age' of any value."),
-        (AGE, [-1, 1, 1, 1, -1], ", and lower below 30 and from 62 on."),
-        (YEARS, [-1, 1, 1, 1, -1], "higher for 'age' from 30 to below 62, and lower below 30"),
-        # A bin within its band joins its neighbours, unless the curve crosses zero there.
-        (AGE, [1, 1, 0.001, 1, -1], "higher for 'age' below 62, and lower from 62 on."),
-        (AGE, [1, 1, -0.001, 1, -1], "higher for 'age' below 41.2 and from 50 to below 62, and"),
-        (VISITS, [1, 1, 1, 1, -1], "higher for 'visits' below 9, and lower from 9 on."),
-        (VISITS, [-1, 1, 1, 1, 1], "higher for 'visits' above 0, and lower at 0."),
-        (VISITS, [-1, 1, 1, 1, -1], "above 0 and below 9, and lower at 0 and from 9 on."),
-        (CITY, [1, 1, 0, -1, 0], "higher for 'city' 'Bern' and 'Bonn', and lower for 'Graz'"),
-        (CITY, [1, 1, 1, 1, 1], "higher for 'city' in 5 levels."),
-        (CITY, [0, 0, 0, 0, 0], "'city' was released as zero: no effect was learned."),
-    ],
-)
+EFFECTS = [
+    (AGE, [-1, -1, 0, 1, 1], "higher for 'age' from 50 on, and lower below 41.2; "),
+    (AGE, [1, 1, 1, 1, 1], "The log-odds of 'b' are higher for 'age' of any value."),
+    (AGE, [-1, 1, 1, 1, -1], ", and lower below 30 and from 62 on."),
+    (YEARS, [-1, 1, 1, 1, -1], "higher for 'age' from 30 to below 62, and lower below 30"),
+    # A bin within its band joins its neighbours, unless the curve crosses zero there.
+    (AGE, [1, 1, 0.001, 1, -1], "higher for 'age' below 62, and lower from 62 on."),
+    (AGE, [1, 1, -0.001, 1, -1], "higher for 'age' below 41.2 and from 50 to below 62, and"),
+    (VISITS, [1, 1, 1, 1, -1], "higher for 'visits' below 9, and lower from 9 on."),
+    (VISITS, [-1, 1, 1, 1, 1], "higher for 'visits' above 0, and lower at 0."),
+    (VISITS, [-1, 1, 1, 1, -1], "above 0 and below 9, and lower at 0 and from 9 on."),
+    (CITY, [1, 1, 0, -1, 0], "higher for 'city' 'Bern' and 'Bonn', and lower for 'Graz'"),
+    (CITY, [1, 1, 1, 1, 1], "higher for 'city' in 5 levels."),
+    (CITY, [0, 0, 0, 0, 0], "'city' was released as zero: no effect was learned."),
+]
+
+
+@pytest.mark.parametrize(("feature", "scores", "says"), EFFECTS)
 def test_ranges_and_levels_are_named_where_the_band_leaves_zero(feature, scores, says):
     assert says in sentence(feature, scores)
 

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
+from interpret_dp import DPExplainableBoostingClassifier
 from interpret_dp.released import AdditiveFeature
 from interpret_dp.released.sql import DIALECTS, scoring_sql
 from interpret_dp.schema import Categorical, Continuous
+from tests.ebm.tasks import machine
 from tests.released.models import assemble, build_model, odd_rows, score_rows
 
 SQLGLOT_NAMES = {"ansi": "", "mssql": "tsql", "postgresql": "postgres"}
@@ -86,8 +87,7 @@ def check(result, model, rows):
 def test_sqlite_predicts_as_the_estimator_does(task, request):
     is_regression = task == "regression"
     data = request.getfixturevalue("cost_cohort" if is_regression else "cohort")
-    kind = DPExplainableBoostingRegressor if is_regression else DPExplainableBoostingClassifier
-    model = kind(epsilon=4.0, delta=1e-6, schema=data.schema).fit(data.X, data.y)
+    model = machine(data.schema, epsilon=4.0, delta=1e-6).fit(data.X, data.y)
     rows = data.X.head(600).astype(object)
     rows.iloc[::7, 0] = None
     rows.iloc[1::7, 0] = 1e12
@@ -242,21 +242,21 @@ def test_every_dialect_is_read_back_as_one_select_with_the_same_texts(
 # ------------------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"dialect": "sql"}, ValueError, "dialect is 'sql'.*'sqlite'"),
-        ({"table": ""}, ValueError, "a part of table is ''"),
-        ({"table": ("a", "b", "c", "d")}, ValueError, "up to three"),
-        ({"table": ()}, ValueError, "up to three"),
-        ({"table": (1,)}, TypeError, "must be a string"),
-        ({"columns": {"agee": "x"}}, ValueError, r"\['agee'\].*'age', 'job'"),
-        ({"columns": {"age": "a\0"}}, ValueError, "column of 'age'"),
-        ({"keep": "id"}, TypeError, "sequence of names"),
-        ({"keep": ["score"]}, ValueError, "'prediction', 'probability', 'score'"),
-        ({"keep": ["id", "id"]}, ValueError, "differ from one another"),
-    ],
-)
+BAD_ARGUMENTS = [
+    ({"dialect": "sql"}, ValueError, "dialect is 'sql'.*'sqlite'"),
+    ({"table": ""}, ValueError, "a part of table is ''"),
+    ({"table": ("a", "b", "c", "d")}, ValueError, "up to three"),
+    ({"table": ()}, ValueError, "up to three"),
+    ({"table": (1,)}, TypeError, "must be a string"),
+    ({"columns": {"agee": "x"}}, ValueError, r"\['agee'\].*'age', 'job'"),
+    ({"columns": {"age": "a\0"}}, ValueError, "column of 'age'"),
+    ({"keep": "id"}, TypeError, "sequence of names"),
+    ({"keep": ["score"]}, ValueError, "'prediction', 'probability', 'score'"),
+    ({"keep": ["id", "id"]}, ValueError, "differ from one another"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), BAD_ARGUMENTS)
 def test_bad_arguments_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         scoring_sql(build_model(n_classes=2), **arguments)

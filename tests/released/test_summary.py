@@ -12,14 +12,13 @@ from interpret_dp import (
     Categorical,
     Continuous,
     DeclarationWarning,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
     PrivacyUnit,
     PrivacyWarning,
     Schema,
     load_model,
 )
 from interpret_dp.schema.declarations import NO_LEVEL
+from tests.ebm.tasks import machine
 
 WARDS = [f"ward {number}" for number in range(100)]
 
@@ -53,11 +52,9 @@ LABELS = Categorical(["no", "yes"])
 
 def fitted(X, y, specs=None, target=LABELS, unit=None, fit=None, **parameters):
     """Return a fitted model and the warnings that it gave."""
-    is_regression = isinstance(target, Continuous)
-    kind = DPExplainableBoostingRegressor if is_regression else DPExplainableBoostingClassifier
     schema = Schema(SPECS | (specs or {}), target=target, unit=unit)
     settings = {"epsilon": 2.0, "delta": 1e-6, "max_rounds": 1}
-    model = kind(schema=schema, **(settings | parameters))
+    model = machine(schema, **(settings | parameters))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, y, **(fit or {}))
@@ -70,7 +67,7 @@ def _codes(X):
     return X.assign(sex=codes, ward=X["ward"].str.upper().astype(object))
 
 
-def _as_they_are(X, y):
+def _same(X, y):
     return X, y
 
 
@@ -85,16 +82,8 @@ CASES = {
         {},
         r"Nearly all rows are missing in 'age' \(Continuous\(0, 100\)\)\.",
     ),
-    "wide": (
-        _as_they_are,
-        {"specs": {"cost": Continuous(0, 1e13)}},
-        "All rows are in one bin in 'co",
-    ),
-    "no level": (
-        _as_they_are,
-        {"specs": {"sex": Categorical([NO_LEVEL])}},
-        "No level was frequent enough to be released in 'sex'",
-    ),
+    "wide": (_same, {"specs": {"cost": Continuous(0, 1e13)}}, "All rows are in one bin in 'co"),
+    "no level": (_same, {"specs": {"sex": Categorical([NO_LEVEL])}}, "No level .* in 'sex'"),
     "no label": (
         lambda X, y: (X, [f"{label} {row}" for row, label in enumerate(y)]),
         {"target": None},
@@ -110,11 +99,7 @@ CASES = {
         {"target": Continuous(0, 1)},
         r"target that fits Continuous\(0, 1\) is \d+, which is no more than noise",
     ),
-    "delta": (
-        _as_they_are,
-        {"delta": 1e-3},
-        r"delta is 0\.001, above one over .* rows, \d,\d{3}\. ",
-    ),
+    "delta": (_same, {"delta": 1e-3}, r"delta is 0\.001, above one over .* rows, \d,\d{3}\. "),
 }
 
 

@@ -1,11 +1,7 @@
 """polars, Arrow and other libraries' tables: the same codes as in pandas, and what is refused."""
 
-from __future__ import annotations
-
 import datetime
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,17 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import DataConversionWarning
 
-from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema import (
-    Categorical,
-    Continuous,
-    FeatureSpec,
-    Schema,
-    canonical_frame,
-    encode_column,
-    open_table,
-    open_target,
-)
+from interpret_dp import Categorical, Continuous, Schema, SchemaError
+from interpret_dp.schema import canonical_frame, encode_column, open_table, open_target
 from interpret_dp.schema.kinds import kind_of
 from tests.schema.tables import encode_table
 from tests.schema.test_independence import N_BINS, check_codes
@@ -34,26 +21,26 @@ from tests.schema.test_independence import N_BINS, check_codes
 SEVEN_LEVELS = ["1", "b", "True", "", "nan", "ä", "1.0"]
 
 
-def of_polars(dtype: Any) -> Callable[[Sequence[Any]], Any]:
+def of_polars(dtype):
     return lambda cells: pl.DataFrame({"a": pl.Series(cells, dtype=dtype)})
 
 
-def of_arrow(dtype: Any) -> Callable[[Sequence[Any]], Any]:
+def of_arrow(dtype):
     return lambda cells: pa.table({"a": pa.array(cells, type=dtype)})
 
 
-def of_dictionary(dtype: Any) -> Callable[[Sequence[Any]], Any]:
+def of_dictionary(dtype):
     return lambda cells: pa.table({"a": pa.array(cells, type=dtype).dictionary_encode()})
 
 
-def in_two_chunks(cells: Sequence[Any]) -> Any:
+def in_two_chunks(cells):
     """Return a dictionary column whose chunks have dictionaries of their own."""
     halves = (cells[: len(cells) // 2], cells[len(cells) // 2 :])
     chunks = [pa.array(half, type=pa.string()).dictionary_encode() for half in halves]
     return pa.table({"a": pa.chunked_array(chunks)})
 
 
-def with_nulls_and_repeats(cells: Sequence[Any]) -> Any:
+def with_nulls_and_repeats(cells):
     """Return dictionary columns whose values hold a null, and each text twice."""
     texts = list(dict.fromkeys(cell for cell in cells if cell is not None))
     values = pa.array([None, *texts, *texts], type=pa.string())
@@ -66,7 +53,7 @@ def with_nulls_and_repeats(cells: Sequence[Any]) -> Any:
     return pa.table({"a": pa.chunked_array([chunk[:1], chunk[1:]] if len(cells) > 2 else [chunk])})
 
 
-def on_arrow_in_pandas(container: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
+def on_arrow_in_pandas(container):
     return lambda cells: container(cells).to_pandas(types_mapper=pd.ArrowDtype)
 
 
@@ -84,7 +71,7 @@ decimals = st.lists(
 )
 nothing = st.lists(st.none(), min_size=1)
 
-COLUMNS: dict[str, tuple[Callable[[Sequence[Any]], Any], st.SearchStrategy[list[Any]]]] = {
+COLUMNS = {
     "polars Int64": (of_polars(pl.Int64), integers),
     "polars Int8": (of_polars(pl.Int8), small),
     "polars UInt64": (of_polars(pl.UInt64), unsigned),
@@ -120,7 +107,7 @@ COLUMNS: dict[str, tuple[Callable[[Sequence[Any]], Any], st.SearchStrategy[list[
 @pytest.mark.parametrize("kind", COLUMNS)
 @settings(max_examples=40)
 @given(data=st.data())
-def test_codes_are_a_function_of_the_cell(kind: str, data: st.DataObject) -> None:
+def test_codes_are_a_function_of_the_cell(kind, data):
     """Each code is that of the slow rule, which sees the cell alone: as those of pandas are."""
     container, cells = COLUMNS[kind]
     drawn = data.draw(cells, label="cells")
@@ -135,7 +122,7 @@ TEXT_TYPES = ((pa.binary(), pa.string()), (pa.large_binary(), pa.large_string())
 
 
 @pytest.mark.parametrize("types", [*TEXT_TYPES, (pa.binary_view(), pa.string_view())], ids=str)
-def test_bytes_that_are_no_text_are_an_undeclared_level(types: tuple[Any, Any]) -> None:
+def test_bytes_that_are_no_text_are_an_undeclared_level(types):
     """Arrow does not check them. An error would quote the cell, and stop everybody's fit."""
     cells = pa.array([b"b", b"secret \xff", None, b"\xfe", b"b"], types[0]).view(types[1])
     forms = [pa.table({"a": cells}), pd.DataFrame({"a": pd.arrays.ArrowExtensionArray(cells)})]
@@ -146,7 +133,7 @@ def test_bytes_that_are_no_text_are_an_undeclared_level(types: tuple[Any, Any]) 
         assert encode_column(column, Categorical(["a", "b"]), N_BINS).tolist() == [2, 3, 0, 3, 2]
 
 
-FEATURES: dict[str, FeatureSpec] = {
+FEATURES = {
     "age": Continuous(17, 90),
     "job": Categorical(["a", "b"]),
     "flag": Categorical([False, True]),
@@ -159,7 +146,7 @@ MIXED = {
     "job": ["a", None, "new", "b"],
     "age": [30.0, None, math.inf, -5.0],
 }
-TABLES: dict[str, Callable[[Any], Any]] = {
+TABLES = {
     "polars": pl.DataFrame,
     "arrow": pa.table,
     "record batch": pa.RecordBatch.from_pydict,
@@ -168,7 +155,7 @@ TABLES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
-def test_tables_are_those_of_pandas(make: Callable[[Any], Any]) -> None:
+def test_tables_are_those_of_pandas(make):
     """Columns are found by their names, whatever their order."""
     schema, names = Schema(FEATURES, target=Categorical(["no", "yes"])), list(FEATURES)
     frame = pd.DataFrame(MIXED, dtype=object)
@@ -184,12 +171,12 @@ def test_tables_are_those_of_pandas(make: Callable[[Any], Any]) -> None:
 
 
 @pytest.mark.parametrize("y", [pl.DataFrame({"y": [1, 2]}), pa.table({"y": [1, 2]})])
-def test_a_column_vector_is_read_with_a_warning(y: Any) -> None:
+def test_a_column_vector_is_read_with_a_warning(y):
     with pytest.warns(DataConversionWarning, match="column-vector y"):
         assert open_target(y).tolist() == [1, 2]
 
 
-def test_coded_columns_can_be_read_by_numpy() -> None:
+def test_coded_columns_can_be_read_by_numpy():
     column = open_target(pa.array(["a", None, "b"]).dictionary_encode())
     assert list(np.asarray(column)) == ["a", None, "b"]
     assert list(np.asarray(column[1:])) == [None, "b"]
@@ -200,13 +187,13 @@ def test_coded_columns_can_be_read_by_numpy() -> None:
 
 
 @pytest.mark.parametrize("rows", [0, 1])
-def test_empty_columns_are_read(rows: int) -> None:
+def test_empty_columns_are_read(rows):
     chunked = pa.chunked_array([], type=pa.dictionary(pa.int8(), pa.string()))
     assert len(open_target(chunked)) == 0
     numbers = pa.chunked_array([], type=pa.dictionary(pa.int8(), pa.int64()))
     assert kind_of(open_target(numbers)).cells == "integers"
     frame = pl.DataFrame({"a": ["x"], "b": [True], "c": [1]}).head(rows)
-    specs: list[FeatureSpec] = [Categorical(["x"]), Categorical([True]), Continuous(0, 1)]
+    specs = [Categorical(["x"]), Categorical([True]), Continuous(0, 1)]
     assert [len(codes) for codes in encode_table(open_table(frame), specs, 4)] == [rows] * 3
 
 
@@ -227,7 +214,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_types_without_a_rule_are_refused(kind: str) -> None:
+def test_types_without_a_rule_are_refused(kind):
     column, said = REFUSED[kind]
     table = pa.table({"a": column, "b": [1]})
     tables = [table, table.to_pandas(types_mapper=pd.ArrowDtype)]
@@ -241,7 +228,7 @@ def test_types_without_a_rule_are_refused(kind: str) -> None:
         open_target(column)
 
 
-def test_numbers_without_nulls_are_not_copied() -> None:
+def test_numbers_without_nulls_are_not_copied():
     numbers = np.arange(1000.0)
     for table in (pa.table({"a": numbers}), pl.DataFrame({"a": numbers}, nan_to_null=False)):
         first, second = open_table(table).column(0), open_table(table).column(0)

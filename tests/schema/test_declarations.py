@@ -1,9 +1,5 @@
 """Continuous, Categorical and Schema: what is equal, and how they are shown."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -21,7 +17,7 @@ from interpret_dp import (
 from interpret_dp.schema import Integer
 
 
-def small_schema() -> Schema:
+def small_schema():
     return Schema(
         {
             "age": Continuous(17, 90),
@@ -34,7 +30,7 @@ def small_schema() -> Schema:
     )
 
 
-def test_equality_and_hash_do_not_mind_the_order_of_columns() -> None:
+def test_equality_and_hash_do_not_mind_the_order_of_columns():
     schema = small_schema()
     turned = Schema(dict(reversed(schema.features.items())), target=schema.target)
     assert schema == turned
@@ -42,14 +38,14 @@ def test_equality_and_hash_do_not_mind_the_order_of_columns() -> None:
     assert schema != Schema(schema.features)
 
 
-def test_representation_can_be_typed_in_again() -> None:
+def test_representation_can_be_typed_in_again():
     schema = small_schema()
     assert eval(repr(schema)) == schema
     assert repr(Schema()) == "Schema({})"
     assert "... 28 more" in repr(Categorical(list(range(40))))
 
 
-def test_a_schema_is_a_table_of_its_declarations() -> None:
+def test_a_schema_is_a_table_of_its_declarations():
     schema = Schema(
         {"age": Continuous(18, 95), "<b>sex": Categorical(["f", "<i>m"])},
         target=Continuous(0, 1),
@@ -67,7 +63,7 @@ def test_a_schema_is_a_table_of_its_declarations() -> None:
     assert "all rows of one &#x27;person&#x27;" in page
 
 
-def test_an_empty_schema_has_no_table() -> None:
+def test_an_empty_schema_has_no_table():
     page = Schema({})._repr_html_()
     assert "<table>" not in page
     assert "Protected: one row" in page
@@ -81,7 +77,7 @@ LABELS, PERSON = Categorical([0, 1]), PrivacyUnit("person")
 SCHEMA = Schema({"age": AGE, "sex": SEX, "x1": AGE}, target=LABELS, unit=PERSON)
 
 
-def test_a_schema_is_changed_into_new_ones() -> None:
+def test_a_schema_is_changed_into_new_ones():
     frame = pd.DataFrame({"sex": ["f"], "person": [1], "age": [2]})
     chosen = SCHEMA.select(frame.columns)
     assert chosen == SCHEMA.drop(["x1"]) == Schema({"sex": SEX, "age": AGE}, LABELS, None, PERSON)
@@ -93,7 +89,7 @@ def test_a_schema_is_changed_into_new_ones() -> None:
     assert SCHEMA.replace(default=AGE).replace(default=None) == SCHEMA
 
 
-def test_a_fit_uses_the_declared_columns_that_the_table_has() -> None:
+def test_a_fit_uses_the_declared_columns_that_the_table_has():
     X = pd.DataFrame({"sex": ["f", "m"] * 40, "x2": 1.0, "person": range(80)})
     model = DPExplainableBoostingClassifier(schema=SCHEMA, max_rounds=1, exclude=["x2"])
     # "x2" is not taken for a misspelled "x1".
@@ -120,16 +116,15 @@ COLUMNS = {
 FRAME = pd.DataFrame(COLUMNS)
 
 
-@pytest.mark.parametrize(
-    "dtypes",
-    [
-        FRAME.dtypes,
-        {**FRAME.dtypes, "both": np.dtype([("a", int)])},
-        pa.Table.from_pandas(FRAME).schema,
-    ],
-    ids=["pandas", "mapping", "arrow"],
-)
-def test_a_skeleton_has_a_blank_for_each_column_and_no_cell(dtypes: Any) -> None:
+FORMS_OF_DTYPES = [
+    FRAME.dtypes,
+    {**FRAME.dtypes, "both": np.dtype([("a", int)])},
+    pa.Table.from_pandas(FRAME).schema,
+]
+
+
+@pytest.mark.parametrize("dtypes", FORMS_OF_DTYPES, ids=["pandas", "mapping", "arrow"])
+def test_a_skeleton_has_a_blank_for_each_column_and_no_cell(dtypes):
     text = Schema.skeleton(dtypes)
     lines = [line.strip() for line in text.splitlines()]
     assert lines[4:11] == [
@@ -148,6 +143,6 @@ def test_a_skeleton_has_a_blank_for_each_column_and_no_cell(dtypes: Any) -> None
 
 
 @pytest.mark.parametrize("name", interpret_dp.schema.__all__)
-def test_public_names_are_there(name: str) -> None:
+def test_public_names_are_there(name):
     assert name in dir(interpret_dp.schema)
     assert getattr(interpret_dp.schema, name) is not None

@@ -1,15 +1,11 @@
 """Schemas as files: round trips, and documents that are refused."""
 
-from __future__ import annotations
-
 import io
-from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema, level_labels
-from interpret_dp.schema.declarations import FeatureSpec
 
 finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-8e307, max_value=8e307)
 level = st.one_of(
@@ -21,26 +17,26 @@ level = st.one_of(
 
 
 @st.composite
-def continuous(draw: st.DrawFn) -> Continuous:
+def continuous(draw):
     lower, upper = sorted((draw(finite), draw(finite)))
     return Continuous(lower, upper, draw(st.sampled_from(["linear", "log"])))
 
 
 @st.composite
-def integer(draw: st.DrawFn) -> Integer:
+def integer(draw):
     whole = st.integers(-(2**53) + 1, 2**53 - 1)
     lower, upper = sorted((draw(whole), draw(whole)))
     return Integer(lower, upper, draw(st.sampled_from(["linear", "symlog"])))
 
 
-def _label(value: object) -> str:
+def _label(value):
     return level_labels(Categorical([value]))[0]
 
 
 categorical = st.builds(
     Categorical, st.lists(level, min_size=1, unique_by=_label), ordered=st.booleans()
 )
-spec: st.SearchStrategy[FeatureSpec] = st.one_of(continuous(), integer(), categorical)
+spec = st.one_of(continuous(), integer(), categorical)
 units = st.builds(
     PrivacyUnit, st.text("xyz", min_size=4, max_size=6), max_rows=st.integers(1, 10**6)
 )
@@ -55,7 +51,7 @@ schemas = st.builds(
 
 
 @given(schemas)
-def test_round_trips_keep_levels_types_and_order(schema: Schema) -> None:
+def test_round_trips_keep_levels_types_and_order(schema):
     twins = [
         Schema.from_dict(schema.to_dict()),
         Schema.from_json(io.StringIO(schema.to_json())),
@@ -68,7 +64,7 @@ def test_round_trips_keep_levels_types_and_order(schema: Schema) -> None:
         assert list(twin.features) == list(schema.features)
 
 
-def test_file_objects_may_be_text_or_binary(tmp_path: Path) -> None:
+def test_file_objects_may_be_text_or_binary(tmp_path):
     schema = Schema({"age": Continuous(17, 90), "job": Categorical(["a", "b"], ordered=True)})
     with (tmp_path / "a").open("w", encoding="utf-8") as text:
         schema.to_toml(text)

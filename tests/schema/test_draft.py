@@ -1,76 +1,69 @@
 """Schema.draft: what it reads off a public table, and its warning."""
 
-from __future__ import annotations
-
 import datetime
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from interpret_dp.exceptions import PrivacyWarning, SchemaError
-from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Integer, PrivacyUnit, Schema
+from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
 
 
-def draft(frame: Any, *arguments: Any, **keywords: Any) -> Schema:
+def draft(frame, *arguments, **keywords):
     with pytest.warns(PrivacyWarning, match="counts as public"):
         return Schema.draft(frame, *arguments, **keywords)
 
 
-def draft_column(column: Any) -> FeatureSpec:
+def draft_column(column):
     return draft(pd.DataFrame({"a": column})).features["a"]
 
 
-@pytest.mark.parametrize(
-    ("column", "spec"),
-    [
-        ([3, 1, 2], Integer(1, 3)),
-        # A missing cell has made floats of integers.
-        ([3, np.nan, 1, np.inf], Integer(1, 3)),
-        ([0, 2**60], Continuous(0, 2**60)),
-        ([3.5, np.nan, -np.inf, 1], Continuous(1, 3.5)),
-        (pd.array([3, None, 1], dtype="Int64"), Integer(1, 3)),
-        (np.array([3, None, 1.5], dtype=object), Continuous(1.5, 3)),
-        (["b", None, "a", "b"], Categorical(["a", "b"])),
-        (pd.array(["b", None, "a"], dtype="string[pyarrow]"), Categorical(["a", "b"])),
-        (np.array(["2", "10"]), Categorical(["10", "2"])),
-        ([True, True], Categorical([False, True])),
-        (pd.array([None, True], dtype="boolean"), Categorical([False, True])),
-        (np.array(["b", 2, 1.5, None, True], dtype=object), Categorical([True, 1.5, 2, "b"])),
-        (
-            pd.Categorical(["low", "high"], ["low", "high", "top"]),
-            Categorical(["high", "low", "top"]),
-        ),
-        (
-            pd.Categorical(["low", None], ["low", "high"], ordered=True),
-            Categorical(["low", "high"], ordered=True),
-        ),
-    ],
-    ids=repr,
-)
-def test_columns_are_declared_by_what_they_hold(column: Any, spec: FeatureSpec) -> None:
+COLUMNS = [
+    ([3, 1, 2], Integer(1, 3)),
+    # A missing cell has made floats of integers.
+    ([3, np.nan, 1, np.inf], Integer(1, 3)),
+    ([0, 2**60], Continuous(0, 2**60)),
+    ([3.5, np.nan, -np.inf, 1], Continuous(1, 3.5)),
+    (pd.array([3, None, 1], dtype="Int64"), Integer(1, 3)),
+    (np.array([3, None, 1.5], dtype=object), Continuous(1.5, 3)),
+    (["b", None, "a", "b"], Categorical(["a", "b"])),
+    (pd.array(["b", None, "a"], dtype="string[pyarrow]"), Categorical(["a", "b"])),
+    (np.array(["2", "10"]), Categorical(["10", "2"])),
+    ([True, True], Categorical([False, True])),
+    (pd.array([None, True], dtype="boolean"), Categorical([False, True])),
+    (np.array(["b", 2, 1.5, None, True], dtype=object), Categorical([True, 1.5, 2, "b"])),
+    (pd.Categorical(["low", "high"], ["low", "high", "top"]), Categorical(["high", "low", "top"])),
+    (
+        pd.Categorical(["low", None], ["low", "high"], ordered=True),
+        Categorical(["low", "high"], ordered=True),
+    ),
+]
+
+
+@pytest.mark.parametrize(("column", "spec"), COLUMNS, ids=repr)
+def test_columns_are_declared_by_what_they_hold(column, spec):
     assert draft_column(column) == spec
 
 
-@pytest.mark.parametrize(
-    ("y", "task", "target"),
-    [
-        (["no", "yes"] * 3, "auto", Categorical(["no", "yes"])),
-        ([0, 1] * 3, "auto", Categorical([0, 1])),
-        ([0.0, 1.0, np.nan] * 2, "auto", Categorical([0.0, 1.0])),
-        ([True, False] * 3, "auto", Categorical([False, True])),
-        ([3, 5, 4] * 2, "auto", Continuous(3, 5)),
-        ([3, 5, 4] * 2, "classification", Categorical([3, 4, 5])),
-        ([0, 1] * 3, "regression", Continuous(0, 1)),
-    ],
-)
-def test_targets_are_classes_or_numbers(y: list[Any], task: str, target: FeatureSpec) -> None:
+TARGETS = [
+    (["no", "yes"] * 3, "auto", Categorical(["no", "yes"])),
+    ([0, 1] * 3, "auto", Categorical([0, 1])),
+    ([0.0, 1.0, np.nan] * 2, "auto", Categorical([0.0, 1.0])),
+    ([True, False] * 3, "auto", Categorical([False, True])),
+    ([3, 5, 4] * 2, "auto", Continuous(3, 5)),
+    ([3, 5, 4] * 2, "classification", Categorical([3, 4, 5])),
+    ([0, 1] * 3, "regression", Continuous(0, 1)),
+]
+
+
+@pytest.mark.parametrize(("y", "task", "target"), TARGETS)
+def test_targets_are_classes_or_numbers(y, task, target):
     schema = draft(pd.DataFrame({"y": y, "a": range(6)}), "y", task=task)
     assert schema == Schema({"a": Integer(0, 5)}, target=target)
 
 
-def test_columns_without_a_draft_are_named_together() -> None:
+def test_columns_without_a_draft_are_named_together():
     frame = pd.DataFrame(
         {
             "code": [str(k) for k in range(70)],
@@ -91,12 +84,12 @@ def test_columns_without_a_draft_are_named_together() -> None:
     assert len(draft(frame[["code"]], max_levels=70).features) == 1
 
 
-def test_the_target_of_a_regression_must_be_numeric() -> None:
+def test_the_target_of_a_regression_must_be_numeric():
     with pytest.raises(SchemaError, match="'a' is not numeric"):
         draft(pd.DataFrame({"a": ["x", "y"]}), "a", task="regression")
 
 
-def test_a_draft_reads_its_own_table_cleanly() -> None:
+def test_a_draft_reads_its_own_table_cleanly():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -110,7 +103,7 @@ def test_a_draft_reads_its_own_table_cleanly() -> None:
     assert schema.check(frame.drop(columns="y"), frame["y"]).is_clean
 
 
-def test_the_units_column_is_no_feature() -> None:
+def test_the_units_column_is_no_feature():
     frame = pd.DataFrame({"who": ["p1", "p2"], "age": [20, 30], "y": ["a", "b"]})
     unit = PrivacyUnit("who", 2)
     drafted = draft(frame, "y", unit=unit)
@@ -124,4 +117,4 @@ def test_the_units_column_is_no_feature() -> None:
         with pytest.raises(SchemaError, match=said):
             Schema.draft(alone, target, unit=PrivacyUnit("who"))
     with pytest.raises(TypeError, match="unit is 'who'"):
-        Schema.draft(frame, "y", unit="who")  # type: ignore[arg-type]
+        Schema.draft(frame, "y", unit="who")

@@ -1,9 +1,6 @@
 """Agreement with interpret's own binning and prediction."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,12 +10,8 @@ from hypothesis import strategies as st
 from interpret.glassbox import ExplainableBoostingRegressor
 from interpret.utils import EBMPreprocessor
 
+from interpret_dp import Categorical, Continuous, Integer, Schema
 from interpret_dp.schema import (
-    Categorical,
-    Continuous,
-    FeatureSpec,
-    Integer,
-    Schema,
     canonical_frame,
     fine_bin_count,
     fine_edges,
@@ -42,19 +35,19 @@ SCHEMA = Schema(
 NAMES = list(SCHEMA.features)
 
 
-def bins_of(spec: FeatureSpec) -> Any:
+def bins_of(spec):
     if isinstance(spec, Continuous):
         return fine_edges(spec, N_BINS)
     return {label: code for code, label in enumerate(level_labels(spec), start=1)}
 
 
-def type_of(spec: FeatureSpec) -> str:
+def type_of(spec):
     if isinstance(spec, Continuous):
         return "continuous"
     return "ordinal" if spec.ordered else "nominal"
 
 
-def model_of_codes(feature: int) -> Any:
+def model_of_codes(feature):
     """Return a model of the host whose prediction is the bin of one feature."""
     specs = list(SCHEMA.features.values())
     model = ExplainableBoostingRegressor(interactions=0)
@@ -84,7 +77,7 @@ tables = st.lists(st.tuples(*[cells] * len(NAMES)), min_size=1, max_size=8)
 @pytest.mark.filterwarnings("ignore::interpret_dp.exceptions.DeclarationWarning")
 @settings(max_examples=40)
 @given(tables)
-def test_the_host_predicts_from_our_codes(rows: list[tuple[Any, ...]]) -> None:
+def test_the_host_predicts_from_our_codes(rows):
     frame = pd.DataFrame(rows, columns=NAMES)
     # Another order of columns, and one that the model does not know.
     shuffled = frame[NAMES[::-1]].assign(other=0)
@@ -98,22 +91,18 @@ def test_the_host_predicts_from_our_codes(rows: list[tuple[Any, ...]]) -> None:
             assert model.predict(canonical).tolist() == column.tolist()
 
 
-def test_canonical_frames_are_plain() -> None:
+def test_canonical_frames_are_plain():
     frame = pd.DataFrame({"b": [True, None, "?"], "a": ["7", "inf", None]}, index=[5, 6, 7])
     schema = Schema({"a": Continuous(0, 1), "b": Categorical([0, 1])})
     canonical = canonical_frame(frame, schema, ["a", "b"])
     assert list(canonical) == ["a", "b"]
     assert canonical["a"].dtype == np.float64
     np.testing.assert_array_equal(canonical["a"], [7, np.inf, np.nan])
-    assert list(canonical["b"].astype(object).fillna("missing")) == [
-        "1",
-        "missing",
-        "(undeclared)",
-    ]
+    assert list(canonical["b"].astype(object).fillna("missing")) == ["1", "missing", "(undeclared)"]
 
 
 @given(st.lists(st.floats(allow_nan=True) | st.integers(0, 10), min_size=1))
-def test_cuts_belong_to_the_bin_above_as_in_the_host(values: list[float]) -> None:
+def test_cuts_belong_to_the_bin_above_as_in_the_host(values):
     spec = Continuous(0, 10)
     edges = fine_edges(spec, N_BINS)
     column = np.array([*values, *edges, *np.nextafter(edges, -np.inf)], dtype=np.float64)

@@ -5,39 +5,24 @@ must be that of a slow rule written here, which sees the cell alone; so no other
 container and no dtype can matter. A control shows that the check catches the common mistake.
 """
 
-from __future__ import annotations
-
 import bisect
 import datetime
 import decimal
 import fractions
 import math
-from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpret_dp.schema import (
-    Categorical,
-    Continuous,
-    FeatureSpec,
-    Integer,
-    encode_classes,
-    encode_column,
-    encode_target,
-    fine_edges,
-    open_table,
-)
+from interpret_dp import Categorical, Continuous, Integer
+from interpret_dp.schema import encode_classes, encode_column, encode_target, fine_edges, open_table
 from tests.schema.tables import object_column
 
-Cells: TypeAlias = Sequence[Any]
-
 N_BINS = 7
-SPECS: list[FeatureSpec] = [
+SPECS = [
     Continuous(-2, 3),
     Continuous(-2, 1000, scale="log"),
     Continuous(0, 0),
@@ -54,27 +39,11 @@ floats = st.floats(-3, 4) | st.sampled_from([1.0, 2.5, -0.0, math.inf, -math.inf
 strings = st.sampled_from(["a", "b", "1", "1.0", " 2 ", "", "nan", "inf", "True", "1e3", "ä"])
 strange = st.sampled_from(
     [
-        [1],
-        {"a": 1},
-        b"a",
-        2**63,
-        10**30,
-        10**400,
-        1 + 0j,
-        2j,
-        decimal.Decimal("2.5"),
-        decimal.Decimal("sNaN"),
-        fractions.Fraction(5, 2),
-        np.float32(0.1),
-        np.float32(2.5),
-        np.float64(1),
-        np.int8(1),
-        np.bool_(True),
-        np.str_("a"),
-        np.timedelta64(1, "ns"),
-        datetime.date(2020, 1, 1),
-        pd.Timestamp("2020-01-01"),
-        pd.NaT,
+        *([1], {"a": 1}, b"a", 2**63, 10**30, 10**400, 1 + 0j, 2j),
+        *(decimal.Decimal("2.5"), decimal.Decimal("sNaN"), fractions.Fraction(5, 2)),
+        *(np.float32(0.1), np.float32(2.5), np.float64(1), np.int8(1), np.bool_(True)),
+        *(np.str_("a"), np.timedelta64(1, "ns"), datetime.date(2020, 1, 1)),
+        *(pd.Timestamp("2020-01-01"), pd.NaT),
     ]
 )
 # Lists of cells as one column holds them, from all alike to all unlike.
@@ -95,11 +64,11 @@ any_columns = plain_columns | st.lists(
 
 
 @cache
-def edges_of(spec: Continuous) -> list[float]:
+def edges_of(spec):
     return fine_edges(spec, N_BINS).tolist()
 
 
-def cell_code(cell: Any, spec: FeatureSpec) -> int:
+def cell_code(cell, spec):
     """Return the code of one cell by the rule as docs/proofs/encoding.md states it."""
     is_text = isinstance(cell, str)
     if isinstance(cell, complex) and cell.imag == 0:
@@ -131,19 +100,19 @@ def cell_code(cell: Any, spec: FeatureSpec) -> int:
     return len(spec.levels) + 1
 
 
-def nullable(cells: Cells, backend: Any = "numpy_nullable") -> Any:
+def nullable(cells, backend="numpy_nullable"):
     # Older versions of pandas try infinities as integers.
     with np.errstate(invalid="ignore"):
         return pd.Series(object_column(cells)).convert_dtypes(dtype_backend=backend)
 
 
-ANY_CONTAINERS: list[Callable[[Cells], Any]] = [
+ANY_CONTAINERS = [
     lambda cells: [[cell] for cell in cells],
     lambda cells: object_column(cells).reshape(-1, 1),
     lambda cells: pd.DataFrame({"a": pd.Series(object_column(cells), dtype=object)}),
 ]
 # These choose a dtype by the cells, so that other rows change the type in which a cell comes.
-INFERRING_CONTAINERS: list[Callable[[Cells], Any]] = [
+INFERRING_CONTAINERS = [
     lambda cells: pd.DataFrame({"a": list(cells)}),
     lambda cells: pd.DataFrame({"a": nullable(cells)}),
     lambda cells: pd.DataFrame({"a": pd.Categorical(object_column(cells))}),
@@ -151,13 +120,13 @@ INFERRING_CONTAINERS: list[Callable[[Cells], Any]] = [
 ]
 
 
-def codes_of(container: Any) -> list[list[int]]:
+def codes_of(container):
     """Return the codes of a column for each declaration."""
     column = open_table(container).column(0)
     return [encode_column(column, spec, N_BINS).tolist() for spec in SPECS]
 
 
-def check_codes(cells: Cells, *containers: Any) -> None:
+def check_codes(cells, *containers):
     """Compare the codes of cells in containers with those of the slow rule."""
     expected = [[cell_code(cell, spec) for cell in cells] for spec in SPECS]
     for container in containers:
@@ -166,32 +135,32 @@ def check_codes(cells: Cells, *containers: Any) -> None:
 
 @settings(max_examples=200)
 @given(cells=any_columns)
-def test_codes_are_a_function_of_the_cell(cells: Cells) -> None:
+def test_codes_are_a_function_of_the_cell(cells):
     check_codes(cells, *(container(cells) for container in ANY_CONTAINERS))
 
 
 @settings(max_examples=200)
 @given(cells=plain_columns)
-def test_dtypes_that_depend_on_other_rows_do_not_matter(cells: Cells) -> None:
+def test_dtypes_that_depend_on_other_rows_do_not_matter(cells):
     check_codes(cells, *(container(cells) for container in INFERRING_CONTAINERS))
 
 
 @settings(max_examples=200)
 @given(cells=st.one_of([PLAIN_COLUMNS[0], PLAIN_COLUMNS[3], PLAIN_COLUMNS[4], PLAIN_COLUMNS[6]]))
-def test_arrow_columns_agree(cells: Cells) -> None:
+def test_arrow_columns_agree(cells):
     check_codes(cells, pd.DataFrame({"a": nullable(cells, "pyarrow")}))
 
 
 @settings(max_examples=200)
 @given(cells=st.lists(floats, min_size=1), dtype=st.sampled_from(["f2", "f4", "f8", "g"]))
-def test_narrow_floats_are_their_own_values(cells: Cells, dtype: str) -> None:
+def test_narrow_floats_are_their_own_values(cells, dtype):
     with np.errstate(over="ignore"):
         array = np.array(cells).astype(dtype)
     check_codes([float(cell) for cell in array], array.reshape(-1, 1), pd.DataFrame({"a": array}))
 
 
 @given(data=st.data(), cells=any_columns, others=any_columns)
-def test_neighbours_leave_a_row_alone(data: st.DataObject, cells: Cells, others: Cells) -> None:
+def test_neighbours_leave_a_row_alone(data, cells, others):
     """Remove, add and change rows: the kept rows keep their codes, in every column at once."""
     kept = data.draw(st.lists(st.integers(0, len(cells) - 1), unique=True), label="kept")
     neighbour = [*others, *(cells[row] for row in kept)]
@@ -202,7 +171,7 @@ def test_neighbours_leave_a_row_alone(data: st.DataObject, cells: Cells, others:
 
 
 @given(cells=any_columns, others=any_columns)
-def test_targets_are_functions_of_the_cell(cells: Cells, others: Cells) -> None:
+def test_targets_are_functions_of_the_cell(cells, others):
     bounds, labels = Continuous(-2, 3), Categorical([1, "a", 0])
     # In a list, a row of one cell means that cell; whether all others are rows does not matter.
     unpacked = [c[0] if isinstance(c, list | tuple) and len(c) == 1 else c for c in cells]
@@ -217,10 +186,10 @@ def test_targets_are_functions_of_the_cell(cells: Cells, others: Cells) -> None:
         assert encode_classes(neighbour, labels).tolist()[: len(y)] == classes
 
 
-def test_the_check_catches_promoted_dtypes() -> None:
+def test_the_check_catches_promoted_dtypes():
     """Control: the common way of matching levels, by text, fails this module's check."""
 
-    def by_text(cells: Cells) -> list[int]:
+    def by_text(cells):
         labels = {"1": 1, "0": 2}
         return [labels.get(text, 3) for text in pd.Series(list(cells)).astype(str)]
 
@@ -230,7 +199,7 @@ def test_the_check_catches_promoted_dtypes() -> None:
         assert codes_of(container([1, 0])) == [c[:2] for c in codes_of(container([1, 0, None]))]
 
 
-def test_chunks_do_not_matter() -> None:
+def test_chunks_do_not_matter():
     rng = np.random.default_rng(1)
     values = rng.normal(size=150_000)
     spec = SPECS[0]

@@ -1,11 +1,7 @@
 """Every refusal of the schema gives the value, what is allowed, and the mend."""
 
-from __future__ import annotations
-
 import datetime
 import io
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,22 +29,22 @@ NAMED = Schema({"age": Continuous(0, 1), "sex": Categorical(["f", "m"])})
 FRAME = pd.DataFrame({"a": [1.0], "b": [2.0]})
 
 
-def arguments(*given: Any, **named: Any) -> Callable[[], Any]:
+def arguments(*given, **named):
     return lambda: read_arguments(["a", "b"], *given, **named)
 
 
-def document(**change: Any) -> Callable[[], Any]:
+def document(**change):
     whole = {"format": "interpret_dp.schema", "version": 1, "features": {}}
     return lambda: Schema.from_dict(whole | change)
 
 
-def declared(kind: str, **fields: Any) -> dict[str, Any]:
+def declared(kind, **fields):
     """Return the declaration of a column in a document."""
     return {"type": kind, **fields}
 
 
 # For each refusal: what was given, what is allowed, how to mend it.
-REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
+REFUSALS = [
     # containers
     (lambda: open_table("ab"), "builtins.str", "NumPy array, or a list", "pandas.DataFrame("),
     (lambda: open_table(sparse.eye(2)), "X is sparse", "must be dense", "X.toarray()"),
@@ -97,7 +93,7 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (lambda: open_target(np.zeros((1, 1, 1))), "3 dimensions", "1d array", "Pass y.ravel()"),
     (lambda: open_target([1], 2), "inconsistent", "same number of rows", "exactly the rows of X"),
     # declarations
-    (lambda: Continuous("0", 1), "lower is '0'", "must be a real number", "values can reach"),  # type: ignore[arg-type]
+    (lambda: Continuous("0", 1), "lower is '0'", "must be a real number", "values can reach"),
     (lambda: Continuous(2, 1), "lower is 2", "must not be above upper", "Swap the two"),
     (lambda: Continuous(0, np.inf), "upper is inf", "finite", "bound that values can reach"),
     (lambda: Continuous(0, 10**400), "upper is 1000", "must be a finite number", "can reach"),
@@ -114,24 +110,24 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
     (lambda: Categorical(["a\0"]), "'a\\x00'", "cut off", "Remove it"),
     (lambda: Categorical(["\ud800"]), "'\\ud800'", "UTF-8", "Remove the lone surrogate"),
     (lambda: Categorical(range(2**16)), "65536 levels", "at most 65534", "Group the rare ones"),
-    (lambda: Categorical(["a"], 1), "ordered is 1", "True or False", "Leave it out"),  # type: ignore[arg-type]
+    (lambda: Categorical(["a"], 1), "ordered is 1", "True or False", "Leave it out"),
     (lambda: Integer(0, 0.5), "upper is 0.5", "must be a whole number", "Declare Continuous("),
     (lambda: Integer(-(2**53), 0), "lower is -9007199254740992", "between -2**53 and", "Declare"),
     (lambda: Integer(2, 1), "lower is 2 and upper is 1", "must not be above upper", "Swap the two"),
-    (lambda: PrivacyUnit(3), "column is 3 (int)", "the name of a column", "max_rows="),  # type: ignore[arg-type]
+    (lambda: PrivacyUnit(3), "column is 3 (int)", "the name of a column", "max_rows="),
     (lambda: PrivacyUnit("p", 0), "max_rows is 0", "at least 1", "the most rows of one person"),
-    (lambda: PrivacyUnit("p", 1.5), "max_rows is 1.5 (float)", "an integer at least 1", "the most"),  # type: ignore[arg-type]
+    (lambda: PrivacyUnit("p", 1.5), "max_rows is 1.5 (float)", "an integer at least 1", "the most"),
     # schemas
-    (lambda: Schema(unit="p"), "unit is 'p' (str)", "must be PrivacyUnit(", "max_rows="),  # type: ignore[arg-type]
+    (lambda: Schema(unit="p"), "unit is 'p' (str)", "must be PrivacyUnit(", "max_rows="),
     (
         lambda: Schema({"p": Continuous(0, 1)}, unit=PrivacyUnit("p")),
         "'p' is declared as a feature and as the unit",
         "may not depend on it",
         "Remove it",
     ),
-    (lambda: Schema([]), "type list", "a mapping", '{"age": Integer(17, 90)}'),  # type: ignore[arg-type]
-    (lambda: Schema({3: Continuous(0, 1)}), "name 3", "a string", "Write '3'"),  # type: ignore[dict-item]
-    (lambda: Schema({"a": 3}), "features['a'] is 3", "Continuous(lower", "Categorical(levels)"),  # type: ignore[dict-item]
+    (lambda: Schema([]), "type list", "a mapping", '{"age": Integer(17, 90)}'),
+    (lambda: Schema({3: Continuous(0, 1)}), "name 3", "a string", "Write '3'"),
+    (lambda: Schema({"a": 3}), "features['a'] is 3", "Continuous(lower", "Categorical(levels)"),
     (lambda: BOUNDED.resolve(["b"]), "not declare column 'b'", "Declare each as", "or drop it"),
     (lambda: BOUNDED.resolve(["c"]), "has column 'c'", "schema declares column 'a'", "rename them"),
     (lambda: NAMED.resolve(["age", "Sex "]), "list column 'Sex '", "mean 'sex'", "drop(['sex'])"),
@@ -234,9 +230,7 @@ REFUSALS: list[tuple[Callable[[], Any], str, str, str]] = [
 @pytest.mark.parametrize(
     ("act", "given", "allowed", "mend"), REFUSALS, ids=[f"{r[1]} {r[3]}" for r in REFUSALS]
 )
-def test_refusals_say_what_to_do(
-    act: Callable[[], Any], given: str, allowed: str, mend: str
-) -> None:
+def test_refusals_say_what_to_do(act, given, allowed, mend):
     with pytest.raises((TypeError, ValueError)) as caught:
         act()
     message = str(caught.value)
@@ -262,14 +256,14 @@ PLANTED = "planted-7919"
         ),
         lambda: open_table(pl.DataFrame({"a": pl.Series([PLANTED.encode()] * 7919)})),
         # A column of the table where an argument should be.
-        lambda: Continuous(pd.Series([7919]), 1),  # type: ignore[arg-type]
-        lambda: PrivacyUnit(pl.Series([PLANTED])),  # type: ignore[arg-type]
-        lambda: Schema({"a": np.array([PLANTED])}),  # type: ignore[dict-item]
+        lambda: Continuous(pd.Series([7919]), 1),
+        lambda: PrivacyUnit(pl.Series([PLANTED])),
+        lambda: Schema({"a": np.array([PLANTED])}),
         lambda: Schema(unit=pa.array([PLANTED])),
         lambda: arguments(pd.Series([PLANTED] * 3))(),
     ],
 )
-def test_refusals_hold_no_row_and_no_count(act: Callable[[], Any]) -> None:
+def test_refusals_hold_no_row_and_no_count(act):
     with pytest.raises((TypeError, ValueError)) as caught:
         act()
     assert "791" not in str(caught.value)

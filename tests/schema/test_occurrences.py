@@ -1,9 +1,6 @@
 """Counting what occurs: each row counts once at most, by a rule that sees its cell alone."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,7 +28,7 @@ cells = st.one_of(
 
 
 @given(values=st.lists(cells, max_size=20), added=cells)
-def test_one_row_changes_one_count_by_one_at_most(values: list[Any], added: Any) -> None:
+def test_one_row_changes_one_count_by_one_at_most(values, added):
     before = count_occurring(object_column(values))
     after = count_occurring(object_column([*values, added]))
     changed = {key: after.get(key, 0) - before.get(key, 0) for key in {*before, *after}}
@@ -40,7 +37,7 @@ def test_one_row_changes_one_count_by_one_at_most(values: list[Any], added: Any)
 
 
 @given(values=st.lists(cells, max_size=20))
-def test_every_counted_value_can_be_declared(values: list[Any]) -> None:
+def test_every_counted_value_can_be_declared(values):
     counts = count_occurring(object_column(values))
     levels = levels_of_keys(sorted(counts, key=lambda key: (isinstance(key, str), key)), None)
     if levels:
@@ -48,41 +45,39 @@ def test_every_counted_value_can_be_declared(values: list[Any]) -> None:
     assert sum(counts.values()) <= len(values)
 
 
-@pytest.mark.parametrize(
-    ("column", "expected"),
-    [
-        (np.array([1, 1, 2], dtype=np.int8), {1.0: 2, 2.0: 1}),
-        (np.array([0.0, -0.0, math.nan, math.inf]), {0.0: 2}),
-        (np.array([True, False, True]), {1.0: 2, 0.0: 1}),
-        (np.array(["a", "b", "a"]), {"a": 2, "b": 1}),
-        (pd.array(["a", None, "a"], dtype="string"), {"a": 2}),
-        (pd.Series(["a", None, "a"]).array, {"a": 2}),
-        (pd.array([1, None, 1], dtype="Int64"), {1.0: 2}),
-        # A category without a row does not occur.
-        (pd.Categorical(["a", None, "a"], categories=["a", "hidden"]), {"a": 2}),
-        (pd.Categorical([1, 2, 1]), {1.0: 2, 2.0: 1}),
-        (object_column(["a", 1, 1.0, True, "1", None]), {"a": 1, 1.0: 3, "1": 1}),
-        (np.array([], dtype=object), {}),
-    ],
-    ids=repr,
-)
-def test_columns_of_every_kind(column: Any, expected: dict[Any, int]) -> None:
+COLUMNS = [
+    (np.array([1, 1, 2], dtype=np.int8), {1.0: 2, 2.0: 1}),
+    (np.array([0.0, -0.0, math.nan, math.inf]), {0.0: 2}),
+    (np.array([True, False, True]), {1.0: 2, 0.0: 1}),
+    (np.array(["a", "b", "a"]), {"a": 2, "b": 1}),
+    (pd.array(["a", None, "a"], dtype="string"), {"a": 2}),
+    (pd.Series(["a", None, "a"]).array, {"a": 2}),
+    (pd.array([1, None, 1], dtype="Int64"), {1.0: 2}),
+    # A category without a row does not occur.
+    (pd.Categorical(["a", None, "a"], categories=["a", "hidden"]), {"a": 2}),
+    (pd.Categorical([1, 2, 1]), {1.0: 2, 2.0: 1}),
+    (object_column(["a", 1, 1.0, True, "1", None]), {"a": 1, 1.0: 3, "1": 1}),
+    (np.array([], dtype=object), {}),
+]
+
+
+@pytest.mark.parametrize(("column", "expected"), COLUMNS, ids=repr)
+def test_columns_of_every_kind(column, expected):
     assert count_occurring(column) == expected
 
 
-@pytest.mark.parametrize(
-    ("column", "keys", "levels"),
-    [
-        (np.array([1], dtype=np.uint8), [0.0, 1.0], [0, 1]),
-        (np.array([1.5]), [0.0, 1.5], [0.0, 1.5]),
-        (np.array([True]), [0.0, 1.0], [False, True]),
-        (object_column([]), [0.0, 1.5, "a"], [0, 1.5, "a"]),
-        (pd.Categorical([1]), [1.0], [1]),
-        (object_column([]), [1.0, "1", "a"], [1, "a"]),
-    ],
-    ids=repr,
-)
-def test_levels_are_written_in_the_column_s_type(column: Any, keys: Any, levels: Any) -> None:
+WRITTEN_LEVELS = [
+    (np.array([1], dtype=np.uint8), [0.0, 1.0], [0, 1]),
+    (np.array([1.5]), [0.0, 1.5], [0.0, 1.5]),
+    (np.array([True]), [0.0, 1.0], [False, True]),
+    (object_column([]), [0.0, 1.5, "a"], [0, 1.5, "a"]),
+    (pd.Categorical([1]), [1.0], [1]),
+    (object_column([]), [1.0, "1", "a"], [1, "a"]),
+]
+
+
+@pytest.mark.parametrize(("column", "keys", "levels"), WRITTEN_LEVELS, ids=repr)
+def test_levels_are_written_in_the_column_s_type(column, keys, levels):
     written = levels_of_keys(keys, number_kind(column))
     assert written == levels
     assert list(map(type, written)) == list(map(type, levels))
@@ -94,14 +89,14 @@ GRIDS = [MagnitudeGrid(1), MagnitudeGrid(4)]
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 
-def place(grid: MagnitudeGrid, number: float) -> int:
+def place(grid, number):
     (at,) = np.flatnonzero(grid.counts(np.array([number])))
     return int(at)
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=repr)
 @given(number=numbers)
-def test_a_number_lies_in_its_bin(grid: MagnitudeGrid, number: float) -> None:
+def test_a_number_lies_in_its_bin(grid, number):
     at = place(grid, number)
     lower, upper = grid.bounds(at, at)
     if abs(number) < 2.0**-64:
@@ -116,9 +111,7 @@ def test_a_number_lies_in_its_bin(grid: MagnitudeGrid, number: float) -> None:
 
 
 @given(values=st.lists(st.floats(), max_size=30), added=st.floats())
-def test_one_row_changes_one_count_of_the_grid_by_one_at_most(
-    values: list[float], added: float
-) -> None:
+def test_one_row_changes_one_count_of_the_grid_by_one_at_most(values, added):
     grid = MagnitudeGrid(4)
     before = grid.counts(np.array(values, dtype=np.float64))
     change = grid.counts(np.array([*values, added], dtype=np.float64)) - before

@@ -1,7 +1,5 @@
 """The curator's report: exact counts, and that it says it is private."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd
@@ -18,7 +16,7 @@ FRAME = pd.DataFrame(
 )
 
 
-def test_counts_are_exact() -> None:
+def test_counts_are_exact():
     report = SCHEMA.check(FRAME, [0, 1, 2, None, 1])
     assert report.n_rows == 5
     assert report.columns == (
@@ -29,7 +27,7 @@ def test_counts_are_exact() -> None:
     assert not report.is_clean
 
 
-def test_report_prints_and_turns_into_a_frame() -> None:
+def test_report_prints_and_turns_into_a_frame():
     report = SCHEMA.check(FRAME)
     lines = str(report).splitlines()
     assert "private" in lines[0]
@@ -43,7 +41,7 @@ def test_report_prints_and_turns_into_a_frame() -> None:
     assert list(frame.index) == ["job", "age"]
 
 
-def test_undeclared_and_absent_columns_are_listed() -> None:
+def test_undeclared_and_absent_columns_are_listed():
     report = SCHEMA.check(FRAME[["age"]].assign(zip=["1", None, "", "2", 3], smoker=True))
     assert report.columns[1:] == (
         ColumnReport("zip", "undeclared", missing=1, clipped=0, unseen=0),
@@ -54,7 +52,7 @@ def test_undeclared_and_absent_columns_are_listed() -> None:
     assert not Schema({"a": Continuous(0, 1)}).check(pd.DataFrame({"a": [0], "b": [0]})).is_clean
 
 
-def test_a_report_needs_what_it_reports_on() -> None:
+def test_a_report_needs_what_it_reports_on():
     with pytest.raises(SchemaError, match="none of the columns that the schema declares"):
         SCHEMA.check(FRAME[["age"]].set_axis(["years"], axis=1))
     with pytest.raises(SchemaError, match="column 'Job'; did you mean 'job'"):
@@ -65,7 +63,7 @@ def test_a_report_needs_what_it_reports_on() -> None:
         SCHEMA.check(FRAME, [0])
 
 
-def test_the_column_of_identifiers_is_left_out() -> None:
+def test_the_column_of_identifiers_is_left_out():
     schema = Schema(SCHEMA.features, target=SCHEMA.target, unit=PrivacyUnit("patient"))
     report = schema.check(FRAME.assign(patient=1), [0, 1, 2, None, 1])
     assert [column.name for column in report.columns] == ["job", "age", "(target)"]

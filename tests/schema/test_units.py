@@ -1,11 +1,8 @@
 """Which rows of a person are used: a rule that sees that person's rows alone."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,14 +18,12 @@ from tests.schema.tables import object_column
 identifiers = st.sampled_from(["a", "b", 1, 2, 1.0, True, "1", None, np.nan, (1,), 2.0**60, 0.5])
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one, other):
     return isinstance(one, str) == isinstance(other, str) and one == other
 
 
 @given(st.lists(identifiers, max_size=20), st.integers(1, 4), st.integers(0, 2**64 - 1), st.data())
-def test_removing_a_person_changes_nobody_elses_rows(
-    cells: list[Any], max_rows: int, key: int, data: st.DataObject
-) -> None:
+def test_removing_a_person_changes_nobody_elses_rows(cells, max_rows, key, data):
     """The whole privacy argument of max_rows: a row's fate hangs on its own person alone."""
     leaver = data.draw(st.sampled_from(["a", "b", 1, "1", 2, 0.5]))
     kept = kept_rows(object_column(cells), max_rows, key)
@@ -40,9 +35,7 @@ def test_removing_a_person_changes_nobody_elses_rows(
 
 
 @given(st.lists(identifiers, max_size=30), st.integers(1, 4), st.integers(0, 2**64 - 1))
-def test_at_most_max_rows_of_a_person_are_kept_and_as_many_as_there_are(
-    cells: list[Any], max_rows: int, key: int
-) -> None:
+def test_at_most_max_rows_of_a_person_are_kept_and_as_many_as_there_are(cells, max_rows, key):
     kept = kept_rows(object_column(cells), max_rows, key)
     people = [cell for cell in cells if cell in ("a", "b", 1, "1", 2, 0.5)]
     used = [cell for cell, keep in zip(cells, kept, strict=True) if keep]
@@ -56,14 +49,14 @@ def test_at_most_max_rows_of_a_person_are_kept_and_as_many_as_there_are(
     assert not any(c == (1,) or c == 2.0**60 for c in used)
 
 
-def test_equal_numbers_are_one_person_and_texts_are_others() -> None:
+def test_equal_numbers_are_one_person_and_texts_are_others():
     cells = [1, 1.0, True, np.int8(1), np.float32(1), Decimal("1.00"), "1", "1.0"]
     kept = kept_rows(object_column(cells), 1, 5)
     assert kept[:6].sum() == 1
     assert kept[6:].all()
 
 
-def test_large_integers_are_told_apart_and_large_floats_are_left_out() -> None:
+def test_large_integers_are_told_apart_and_large_floats_are_left_out():
     close = [2**60, 2**60 + 1]
     assert kept_rows(np.array(close), 1, 0).all()
     assert kept_rows(np.array(close, dtype=np.uint64), 1, 0).all()
@@ -75,51 +68,53 @@ def test_large_integers_are_told_apart_and_large_floats_are_left_out() -> None:
 class Hostile(int):
     """A number that cannot be read."""
 
-    def __int__(self) -> int:
+    def __int__(self):
         raise RuntimeError("no")
 
-    def __index__(self) -> int:
+    def __index__(self):
         raise RuntimeError("no")
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [
-        *(uuid.UUID(int=7), b"a", [1], 1j, np.inf, np.timedelta64(1, "s"), Decimal("1e999")),
-        *(object(), Hostile(3)),
-    ],
-    # A name with an address in it would differ between the workers of a run.
-    ids=lambda cell: type(cell).__name__,
-)
-def test_a_cell_of_another_kind_leaves_its_row_out(cell: Any) -> None:
+OTHER_CELLS = [
+    *(uuid.UUID(int=7), b"a", [1], 1j, np.inf, np.timedelta64(1, "s"), Decimal("1e999")),
+    *(object(), Hostile(3)),
+]
+
+
+# A name with an address in it would differ between the workers of a run.
+@pytest.mark.parametrize("cell", OTHER_CELLS, ids=lambda cell: type(cell).__name__)
+def test_a_cell_of_another_kind_leaves_its_row_out(cell):
     assert kept_rows(object_column([cell, "a"]), 1, 0).tolist() == [False, True]
+
+
+MAKERS = [
+    lambda cells: np.array(cells),
+    lambda cells: np.array(cells, dtype=np.float64),
+    object_column,
+    lambda cells: pd.array(cells, dtype="Int64"),
+    lambda cells: pd.Categorical(cells),
+    lambda cells: column(pa.table({"p": pa.array(cells)})),
+    lambda cells: column(pa.table({"p": pa.array(cells).dictionary_encode()})),
+    lambda cells: column(pd.DataFrame({"p": pd.Series(cells, dtype="int64[pyarrow]")})),
+]
 
 
 @pytest.mark.parametrize(
     "make",
-    [
-        lambda cells: np.array(cells),
-        lambda cells: np.array(cells, dtype=np.float64),
-        object_column,
-        lambda cells: pd.array(cells, dtype="Int64"),
-        lambda cells: pd.Categorical(cells),
-        lambda cells: column(pa.table({"p": pa.array(cells)})),
-        lambda cells: column(pa.table({"p": pa.array(cells).dictionary_encode()})),
-        lambda cells: column(pd.DataFrame({"p": pd.Series(cells, dtype="int64[pyarrow]")})),
-    ],
+    MAKERS,
     ids=["int", "float", "object", "Int64", "category", "arrow", "dictionary", "int[pyarrow]"],
 )
-def test_the_same_people_in_any_container_keep_the_same_rows(make: Any) -> None:
+def test_the_same_people_in_any_container_keep_the_same_rows(make):
     cells = np.random.default_rng(0).integers(0, 40, 300).tolist()
     assert kept_rows(make(cells), 3, 17).tolist() == kept_rows(object_column(cells), 3, 17).tolist()
 
 
-def column(frame: Any) -> Any:
+def column(frame):
     return open_table(frame).column(0)
 
 
 @pytest.mark.statistical
-def test_each_row_of_a_person_is_equally_likely_to_be_drawn() -> None:
+def test_each_row_of_a_person_is_equally_likely_to_be_drawn():
     """20,000 people of five rows, two of which are drawn.
 
     Each place among the five must be drawn with probability 0.4. Level 1e-6 for the five places

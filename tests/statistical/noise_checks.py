@@ -4,17 +4,10 @@ They are tests themselves, so tests/statistical/test_noise_checks.py tests them:
 true distribution as often as they say and reject every wrong one that the other tests rely on.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binom, chi2, norm
-
-Integers = NDArray[np.int64]
 
 LEVEL = 1e-9
 """Level of each check of draws from the system, which are others in every run.
@@ -27,7 +20,7 @@ rejected, are at least eight standard deviations beyond the level, or draw from 
 """
 
 
-def variance_p(draws: Integers, sigma: float) -> float:
+def variance_p(draws, sigma):
     """Two-sided p-value of 'the variance is sigma^2', for draws that are nearly normal.
 
     sum z^2 / sigma^2 is chi-square with n degrees of freedom. With n = 20,000 draws a relative
@@ -39,12 +32,12 @@ def variance_p(draws: Integers, sigma: float) -> float:
     return min(1.0, 2 * float(tail))
 
 
-def mean_p(draws: Integers, sigma: float) -> float:
+def mean_p(draws, sigma):
     """Two-sided p-value of 'the mean is 0'."""
     return float(2 * norm.sf(abs(float(np.mean(draws / sigma))) * math.sqrt(len(draws))))
 
 
-def shape_p(draws: Integers, sigma: float, n_cells: int = 40) -> float:
+def shape_p(draws, sigma, n_cells=40):
     """Chi-square p-value of 'these are discrete Gaussian draws of scale sigma'.
 
     Cells are about equally likely; their probabilities are exact sums for small scales, and for
@@ -59,7 +52,7 @@ def shape_p(draws: Integers, sigma: float, n_cells: int = 40) -> float:
     return float(chi2.sf(statistic, len(edges)))
 
 
-def residue_p(draws: Integers, modulus: int = 16) -> float:
+def residue_p(draws, modulus=16):
     """Chi-square p-value of 'the lowest digits are uniform', for a scale well above ``modulus``.
 
     Draws that come from floating point with too few digits fail it.
@@ -69,14 +62,14 @@ def residue_p(draws: Integers, modulus: int = 16) -> float:
     return float(chi2.sf(np.sum((counts - expected) ** 2) / expected, modulus - 1))
 
 
-def dependence_p(draws: Integers, sigma: float, lag: int = 1) -> float:
+def dependence_p(draws, sigma, lag=1):
     """Two-sided p-value of 'draws that far apart are uncorrelated'."""
     z = draws / sigma
     statistic = float(np.sum(z[:-lag] * z[lag:])) / math.sqrt(len(z) - lag)
     return float(2 * norm.sf(abs(statistic)))
 
 
-def all_p(draws: Integers, sigma: float) -> dict[str, float]:
+def all_p(draws, sigma):
     """Return every p-value by name."""
     return {
         "variance": variance_p(draws, sigma),
@@ -88,7 +81,7 @@ def all_p(draws: Integers, sigma: float) -> dict[str, float]:
     }
 
 
-def check_scale(noise: Callable[[float], tuple[Integers, float]], *without: str) -> None:
+def check_scale(noise, *without):
     """Accept noise, and reject two thirds and three halves of it.
 
     Parameters
@@ -106,13 +99,13 @@ def check_scale(noise: Callable[[float], tuple[Integers, float]], *without: str)
         assert values["shape"] < LEVEL
 
 
-def binomial_p(successes: int, trials: int, probability: float) -> float:
+def binomial_p(successes, trials, probability):
     """Two-sided p-value of 'the probability of a success is this one'."""
     law = binom(trials, probability)
     return float(min(1.0, 2 * min(law.cdf(successes), law.sf(successes - 1))))
 
 
-def _cumulative(edges: Any, sigma: float) -> Any:
+def _cumulative(edges, sigma):
     if sigma >= 2**10:
         return norm.cdf(edges / sigma)
     reach = math.ceil(40 * sigma)

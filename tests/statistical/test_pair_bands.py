@@ -11,9 +11,9 @@ leave fewer than half of the cells within it, and must fail.
 import numpy as np
 import pytest
 
-from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 from interpret_dp.mechanisms import SeededRandomness
 from tests.ebm.pairs.pair_problems import COSTS, LABELS, problem
+from tests.ebm.tasks import machine
 from tests.statistical.test_noise_bands import claimed_over_observed, honest
 
 pytestmark = pytest.mark.statistical
@@ -45,11 +45,9 @@ class FixedHistograms(SeededRandomness):
 def test_bands_of_pairs_are_honest(task):
     data = problem(8_000)
     is_labels = task == "classification"
-    kind = DPExplainableBoostingClassifier if is_labels else DPExplainableBoostingRegressor
     schema, target = (LABELS, data.labels) if is_labels else (COSTS, data.costs)
-    model = kind(
-        epsilon=1.0, delta=1e-6, schema=schema, interactions=PAIRS, max_rounds=12, n_jobs=1
-    )
+    settings = {"epsilon": 1.0, "delta": 1e-6, "max_rounds": 12, "n_jobs": 1}
+    model = machine(schema, interactions=PAIRS, **settings)
     names = [" & ".join(pair) for pair in PAIRS]
     ratio = claimed_over_observed(lambda: model.fit(data.X, target), names, FixedHistograms, FITS)
     assert len(ratio) > 20

@@ -23,13 +23,7 @@ pytestmark = pytest.mark.statistical
 
 EPSILON, DELTA = 1.0, 1e-5
 N_OTHERS = 400
-SETTINGS = {
-    "epsilon": EPSILON,
-    "delta": DELTA,
-    "max_rounds": 1,
-    "learning_rate": 1.0,
-    "n_jobs": 1,
-}
+SETTINGS = {"epsilon": EPSILON, "delta": DELTA, "max_rounds": 1, "learning_rate": 1.0, "n_jobs": 1}
 # An audit of mu is sharp, so that a true claim needs this much room to stand on every run.
 STRICT = 1 - 1e-4
 

@@ -1,7 +1,5 @@
 """The editor's buttons, its plot and the places on it, without a page."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

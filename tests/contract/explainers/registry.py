@@ -1,7 +1,5 @@
 """All explainers as functions of a table and parameters, and what must hold whatever happened."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Callable
@@ -29,7 +27,6 @@ from interpret_dp import (
     PrivacyLedger,
     PrivateBackground,
     PrivateSurrogate,
-    Schema,
     private_metrics,
 )
 from interpret_dp._documents import digest_of
@@ -70,12 +67,12 @@ class Explainer:
     parameters: dict[str, Any]
     max_rows: int = 2
 
-    def fit(self, X: Any, y: Any, **given: Any) -> Any:
+    def fit(self, X, y, **given):
         """Make the request that is charged, and return what it gives."""
         of_rows = {name: given.pop(name) for name in OF_ROWS if name in given}
         return self.kind(**self.parameters | given).fit(X, y, **of_rows)
 
-    def use(self, result: Any, X: Any, y: Any) -> None:
+    def use(self, result, X, y):
         """Predict, explain, draw, save and copy, as far as a result can."""
         result.predict(X)
         result.explain_global().visualize(0)
@@ -87,21 +84,21 @@ class Explainer:
         assert np.array_equal(again.predict(X), result.predict(X))
         assert repr(result)
 
-    def published(self, result: Any) -> Any:
+    def published(self, result):
         """Return all that was released, but for the ledger's head; equal if bit for bit equal."""
         document = result.to_released().to_dict()
         del document["guarantee"]["ledger_head"]
         return digest_of({name: document[name] for name in document.keys() - {"parameters"}})
 
-    def predicted(self, result: Any, X: Any) -> Any:
+    def predicted(self, result, X):
         """Return numbers that follow for rows, free of charge."""
         return getattr(result, "predict_proba", result.predict)(X)
 
-    def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
+    def explanations(self, result, X, y=None):
         """Return the explanation of the whole and that of rows, free of charge."""
         return [result.explain_global(), result.explain_local(X, y)]
 
-    def promise(self, result: Any) -> Any:
+    def promise(self, result):
         return result.guarantee_
 
 
@@ -111,7 +108,7 @@ class Maps(Explainer):
 
     max_rows: int = 1
 
-    def use(self, result: Any, X: Any, y: Any) -> None:
+    def use(self, result, X, y):
         result.predict(X)
         result.explain_global()
         if _has_rows(X):
@@ -125,7 +122,7 @@ class ByPlace:
 
     classes_ = np.array([0, 1])
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X):
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         high = 0.25 + 0.5 * (np.arange(n_rows) % 2)
         return np.column_stack([1 - high, high])
@@ -135,25 +132,25 @@ class ByPlace:
 class Lime(Explainer):
     """Explanations that are paid row by row; what is fitted is an explainer that was asked once."""
 
-    def fit(self, X: Any, y: Any, **given: Any) -> Any:
+    def fit(self, X, y, **given):
         model = given.pop("model", None) or ByPlace()
         result = self.kind(model, X, **self.parameters | given)
         result.asked = result.explain_local(_first(X, 2))
         return result
 
-    def use(self, result: Any, X: Any, y: Any) -> None:
+    def use(self, result, X, y):
         result.asked.visualize(0)
         assert json.dumps(result.asked.data(0), default=repr)
         assert repr(result)
 
-    def published(self, result: Any) -> Any:
+    def published(self, result):
         rows = [result.asked.data(row) for row in range(2)]
         return [[row["scores"], row["predicted"]] for row in rows]
 
-    def predicted(self, result: Any, X: Any) -> Any:
+    def predicted(self, result, X):
         return _scores(self.explanations(result, X)[0])
 
-    def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
+    def explanations(self, result, X, y=None):
         return [result.explain_local(X, method="non_interactive")]
 
 
@@ -161,10 +158,10 @@ class Lime(Explainer):
 class BackgroundData(Explainer):
     """A background, which has no use for a target, and the explanations computed from it."""
 
-    def fit(self, X: Any, y: Any, **given: Any) -> Any:
+    def fit(self, X, y, **given):
         return super().fit(X, None, **given)
 
-    def use(self, result: Any, X: Any, y: Any) -> None:
+    def use(self, result, X, y):
         result.explain_data().visualize(0)
         assert len(result.sample(3)) == 3
         if _has_rows(X):
@@ -174,10 +171,10 @@ class BackgroundData(Explainer):
         assert again.sample(5, 0).equals(result.sample(5, 0))
         assert repr(result)
 
-    def predicted(self, result: Any, X: Any) -> Any:
+    def predicted(self, result, X):
         return _scores(result.explain_local(ByPlace(), X))
 
-    def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
+    def explanations(self, result, X, y=None):
         model = ByPlace()
         return [
             result.explain_data(),
@@ -192,37 +189,37 @@ class FreeLime(Explainer):
 
     most_asked: int = 100
 
-    def fit(self, X: Any, y: Any, **given: Any) -> Any:
+    def fit(self, X, y, **given):
         return self.kind(given.pop("model", None) or ByPlace(), X, **self.parameters | given)
 
-    def use(self, result: Any, X: Any, y: Any) -> None:
+    def use(self, result, X, y):
         if _has_rows(X):
             result.explain_local(_first(X, self.most_asked)).visualize(0)
         assert pickle.loads(pickle.dumps(result)).guarantee_ == result.guarantee_
         assert repr(result)
 
-    def published(self, result: Any) -> Any:
+    def published(self, result):
         return EXPLAINERS["background"].published(result.background)
 
-    def predicted(self, result: Any, X: Any) -> Any:
+    def predicted(self, result, X):
         return _scores(result.explain_local(_first(X, self.most_asked)))
 
-    def explanations(self, result: Any, X: Any, y: Any = None) -> list[Any]:
+    def explanations(self, result, X, y=None):
         n = self.most_asked
         return [result.explain_local(_first(X, n), None if y is None else y[:n])]
 
 
-def _scores(explanation: Any) -> Any:
+def _scores(explanation):
     """Return the scores of each row that is explained."""
     n_rows = len(explanation.selector)
     return np.array([explanation.data(row)["scores"] for row in range(n_rows)])
 
 
-def _has_rows(X: Any) -> bool:
+def _has_rows(X):
     return (X.num_rows if hasattr(X, "num_rows") else len(X)) > 0
 
 
-def _first(X: Any, n_rows: int) -> Any:
+def _first(X, n_rows):
     return X.slice(0, n_rows) if hasattr(X, "slice") else X[:n_rows]
 
 
@@ -230,7 +227,7 @@ def _first(X: Any, n_rows: int) -> Any:
 class SurrogateModel(Explainer):
     """An additive model of a black box, which holds the black box itself."""
 
-    def use(self, result: Any, X: Any, y: Any) -> None:
+    def use(self, result, X, y):
         result.explain_global().visualize(0)
         if _has_rows(X):
             result.explain_local(X).visualize(0)
@@ -238,11 +235,11 @@ class SurrogateModel(Explainer):
         assert repr(result)
         assert result.summary()
 
-    def published(self, result: Any) -> Any:
+    def published(self, result):
         models = [super(SurrogateModel, self).published(one) for one in result.surrogate_.models]
         return models, result.fidelity_.table.to_numpy().tobytes()
 
-    def predicted(self, result: Any, X: Any) -> Any:
+    def predicted(self, result, X):
         return _scores(result.explain_local(X))
 
 
@@ -250,7 +247,7 @@ class SurrogateModel(Explainer):
 class Metrics(Explainer):
     """Metrics of a model of public rows."""
 
-    def fit(self, X: Any, y: Any, **given: Any) -> Any:
+    def fit(self, X, y, **given):
         schema = given.pop("schema")
         given.pop("feature_names", None)
         models = given.pop("models", None)
@@ -258,20 +255,20 @@ class Metrics(Explainer):
             models = {"m": public_model(schema)}
         return self.kind(models, X, y, **self.parameters | given)
 
-    def use(self, result: Any, X: Any, y: Any) -> None:
+    def use(self, result, X, y):
         assert repr(result)
         assert result._repr_html_()
 
-    def published(self, result: Any) -> Any:
+    def published(self, result):
         figures = (result.table, result.standard_errors)
         return [figure.to_numpy().tobytes() for figure in figures], result.n_rows
 
-    def promise(self, result: Any) -> Any:
+    def promise(self, result):
         return result.guarantee
 
 
 @cache
-def public_model(schema: Schema) -> Any:
+def public_model(schema):
     """Return a model of two kinds of public rows, which it tells apart."""
     kinds = schema.features
     ends = {
@@ -282,12 +279,7 @@ def public_model(schema: Schema) -> Any:
     }
     public = pd.DataFrame({name: pd.Series(pair * 50, dtype=object) for name, pair in ends.items()})
     model = DPExplainableBoostingClassifier(
-        schema=schema,
-        feature_names=list(kinds),
-        max_rounds=4,
-        max_bins=4,
-        n_jobs=1,
-        epsilon=100.0,
+        schema=schema, feature_names=list(kinds), max_rounds=4, max_bins=4, n_jobs=1, epsilon=100.0
     )
     with use_randomness(SeededRandomness(0)):
         return model.fit(public, [0, 1] * 50, unit=np.arange(100) if schema.unit else None)
@@ -297,37 +289,31 @@ LABELS = Categorical([0, 1])
 ASKED = {"epsilon": 1.0, "delta": 1e-6}
 BOOSTING = {"max_rounds": 1, "max_bins": 4, "n_jobs": 1} | ASKED
 MAPS = {"epochs": 2, "sampling_rate": 1.0, "n_maps": 2} | ASKED
+COUNTS = BOOSTING | {"objective": "poisson_deviance"}
+UNRELATED = ASKED | {"trained_on_same_people": False}
 LIME = {"trained_on_same_people": False, "steps": 12, "per_query": 0.25, "n_rows": 24} | ASKED
-EXPLAINERS: dict[str, Explainer] = {
+EXPLAINERS = {
     "binary": Explainer(DPExplainableBoostingClassifier, LABELS, BOOSTING),
     "multiclass": Explainer(DPExplainableBoostingClassifier, Categorical([0, 1, 2]), BOOSTING),
     "regression": Explainer(DPExplainableBoostingRegressor, Continuous(-5, 5), BOOSTING),
-    "counts": Explainer(
-        DPExplainableBoostingRegressor,
-        Continuous(0, 5),
-        BOOSTING | {"objective": "poisson_deviance"},
-    ),
+    "counts": Explainer(DPExplainableBoostingRegressor, Continuous(0, 5), COUNTS),
     "maps": Maps(DPLocallyLinearClassifier, LABELS, MAPS),
     **{
         method: Lime(PaperLimeTabular, LABELS, LIME | {"method": method})
         for method in ("interactive", "adaptive")
     },
-    "lime": FreeLime(DPLimeTabular, LABELS, ASKED | {"trained_on_same_people": False}),
+    "lime": FreeLime(DPLimeTabular, LABELS, UNRELATED),
     # SHAP values of more rows would take long.
-    "shap": FreeLime(
-        DPShapTabular, LABELS, ASKED | {"trained_on_same_people": False}, most_asked=2
-    ),
+    "shap": FreeLime(DPShapTabular, LABELS, UNRELATED, most_asked=2),
     "surrogate": SurrogateModel(
-        PrivateSurrogate,
-        LABELS,
-        {"model": ByPlace(), "trained_on_same_people": False, "n_jobs": 1} | ASKED,
+        PrivateSurrogate, LABELS, UNRELATED | {"model": ByPlace(), "n_jobs": 1}
     ),
     "background": BackgroundData(PrivateBackground, LABELS, ASKED),
     "metrics": Metrics(private_metrics, LABELS, ASKED),
 }
 
 
-def names(*left_out: str, only: tuple[str, ...] = tuple(EXPLAINERS)) -> list[Any]:
+def names(*left_out, only=tuple(EXPLAINERS)):
     """Return parameters for tests of explainers; "shap" is skipped where its library is missing."""
     missing = pytest.mark.skipif(find_spec("shap") is None, reason="shap is not installed")
     return [
@@ -341,7 +327,7 @@ ONE_EACH = ("binary", "regression", "interactive", "background", "surrogate", "m
 """One explainer of each sort, for tests of forms that they all read alike."""
 
 
-def new_ledger(budget: tuple[float, float] = BUDGET) -> PrivacyLedger:
+def new_ledger(budget=BUDGET):
     """Return a ledger with a budget that any explainer's deltas fit into."""
     ledger = PrivacyLedger.in_memory()
     epsilon, delta = budget
@@ -349,7 +335,7 @@ def new_ledger(budget: tuple[float, float] = BUDGET) -> PrivacyLedger:
     return ledger
 
 
-def attempt(name: str, X: Any, y: Any, ledger: PrivacyLedger, **parameters: Any) -> Any:
+def attempt(name, X, y, ledger, **parameters):
     """Make a request; return its result, or its error if that is one of ours.
 
     Whatever happens, the ledger must follow: an error leaves it as it was, a result is covered
@@ -377,7 +363,7 @@ def attempt(name: str, X: Any, y: Any, ledger: PrivacyLedger, **parameters: Any)
     return result
 
 
-def check_error(error: BaseException) -> None:
+def check_error(error):
     """Check that an error is ours, and that its message says more than that something is wrong."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -398,7 +384,7 @@ MENDS = (
 )
 
 
-def check_covered(guarantee: Any, ledger: PrivacyLedger) -> None:
+def check_covered(guarantee, ledger):
     """Check that a promise is not better than what the ledger charged for it.
 
     The entries compose to a pair, which at the promise's delta must stay within its epsilon; and

@@ -1,42 +1,32 @@
 """A small table of numbers and texts, in every container, with missing cells of every kind."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from interpret_dp import Categorical, Continuous, PrivacyLedger, PrivacyUnit, Schema
+from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.contract.explainers.registry import DATASET, EXPLAINERS, Lime
 
 N_ROWS = 24
-FEATURES: dict[str, Continuous | Categorical] = {
-    "a": Continuous(0, 1),
-    "b": Categorical(["x", "y"]),
-}
-COLUMNS: dict[str, list[Any]] = {
-    "a": [place / (N_ROWS - 1) for place in range(N_ROWS)],
-    "b": ["x", "y"] * (N_ROWS // 2),
-}
+FEATURES = {"a": Continuous(0, 1), "b": Categorical(["x", "y"])}
+COLUMNS = {"a": [place / (N_ROWS - 1) for place in range(N_ROWS)], "b": ["x", "y"] * (N_ROWS // 2)}
 TARGET = [0, 1] * (N_ROWS // 2)
 
 
-def schema_of(name: str, unit: PrivacyUnit | None = None) -> Schema:
+def schema_of(name, unit=None):
     return Schema(FEATURES, target=EXPLAINERS[name].target, unit=unit)
 
 
-def frame(columns: dict[str, list[Any]] = COLUMNS) -> pd.DataFrame:
+def frame(columns=COLUMNS):
     return pd.DataFrame(columns)
 
 
-def fitted(name: str, X: Any, y: Any = TARGET, *, seed: int | None = 1, **given: Any) -> Any:
+def fitted(name, X, y=TARGET, *, seed=1, **given):
     """Make a request of frozen noise that is small, so that each cell shows in what is published.
 
     Without a seed the noise is the system's.
@@ -51,56 +41,52 @@ def fitted(name: str, X: Any, y: Any = TARGET, *, seed: int | None = 1, **given:
         return explainer.fit(X, y, **settings | given)
 
 
-def requested(
-    name: str, account: PrivacyLedger | str | None, /, *, seed: int | None = None, **given: Any
-) -> Any:
+def requested(name, account, /, *, seed=None, **given):
     """Make a request of the registry's small budget, which an account is charged for."""
     charges = {"ledger": account, "dataset": DATASET} if account is not None else {}
     settings = EXPLAINERS[name].parameters | charges | given
     return fitted(name, settings.pop("X", frame()), seed=seed, **settings)
 
 
-def published(name: str, *arguments: Any, **given: Any) -> Any:
+def published(name, *arguments, **given):
     return EXPLAINERS[name].published(fitted(name, *arguments, **given))
 
 
 # ------------------------------------------------------------------------------- missing cells
 
-Columns = dict[str, list[Any]]
 
-
-def _put(columns: Columns, missing: Any) -> Columns:
+def _put(columns, missing):
     return {
         name: [missing if cell is None else cell for cell in column]
         for name, column in columns.items()
     }
 
 
-def _objects(columns: Columns) -> Any:
+def _objects(columns):
     cells = np.empty((len(columns["a"]), len(columns)), dtype=object)
     for at, column in enumerate(columns.values()):
         cells[:, at] = column
     return cells
 
 
-def _frame_of(missing: Any, numbers: Any = object, texts: Any = object) -> Callable[[Columns], Any]:
-    def make(columns: Columns) -> pd.DataFrame:
+def _frame_of(missing, numbers=object, texts=object):
+    def make(columns):
         return pd.DataFrame(_put(columns, missing), dtype=object).astype({"a": numbers, "b": texts})
 
     return make
 
 
-def _masked(columns: Columns) -> Any:
+def _masked(columns):
     cells = _objects(_put(columns, 0.75))
     return np.ma.masked_array(cells, mask=_objects(columns) == None)  # noqa: E711
 
 
-def _dictionary(columns: Columns) -> Any:
+def _dictionary(columns):
     table = pa.table(columns)
     return table.set_column(1, "b", table.column("b").dictionary_encode())
 
 
-TABLES: dict[str, Callable[[Columns], Any]] = {
+TABLES = {
     "frame of None": _frame_of(None),
     "frame of NaN": _frame_of(math.nan, float),
     "frame of pd.NA": _frame_of(pd.NA),
@@ -119,7 +105,7 @@ TABLES: dict[str, Callable[[Columns], Any]] = {
     "arrow dictionary": _dictionary,
 }
 
-TARGETS: dict[str, Callable[[list[Any]], Any]] = {
+TARGETS = {
     "list": list,
     "tuple": tuple,
     "index": lambda y: pd.Index(y, dtype=object),

@@ -1,11 +1,7 @@
 """Pickles and clones of results and of explanations: the same numbers, the same promise."""
 
-from __future__ import annotations
-
 import copy
 import pickle
-from pathlib import Path
-from typing import Any
 
 import interpret
 import numpy as np
@@ -37,18 +33,18 @@ BLACK_BOXES = ("interactive", "adaptive", "lime", "shap")
 
 
 @pytest.fixture(scope="module")
-def account(tmp_path_factory: pytest.TempPathFactory) -> PrivacyLedger:
+def account(tmp_path_factory):
     ledger = PrivacyLedger(f"sqlite:///{tmp_path_factory.mktemp('copies') / 'privacy.db'}")
     ledger.create_budget(DATASET, 1000.0, 1e-4, delta_x=5e-5)
     return ledger
 
 
 @pytest.fixture(scope="module")
-def results(account: PrivacyLedger) -> Any:
+def results(account):
     """Return a function of an explainer's name that gives its result; fitted once."""
-    found: dict[str, Any] = {}
+    found = {}
 
-    def result(name: str) -> Any:
+    def result(name):
         if name not in found:
             found[name] = requested(name, account)
         return found[name]
@@ -58,9 +54,7 @@ def results(account: PrivacyLedger) -> Any:
 
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("protocol", [2, pickle.HIGHEST_PROTOCOL])
-def test_a_pickle_predicts_and_keeps_its_promise(
-    name: str, protocol: int, results: Any, account: PrivacyLedger
-) -> None:
+def test_a_pickle_predicts_and_keeps_its_promise(name, protocol, results, account):
     """And is charged to the same ledger; a copy of an explainer could spend its budget again."""
     explainer, result = EXPLAINERS[name], results(name)
     if isinstance(explainer, Lime):
@@ -88,7 +82,7 @@ def test_a_pickle_predicts_and_keeps_its_promise(
 
 
 @pytest.mark.parametrize("name", names(*BLACK_BOXES, "metrics"))
-def test_a_clone_has_the_same_parameters(name: str, results: Any) -> None:
+def test_a_clone_has_the_same_parameters(name, results):
     """Nothing of a fit is cloned; what was never fitted is pickled and fitted as well."""
     result = results(name)
     again = clone(result)
@@ -126,7 +120,7 @@ MADE_UP = {
 }
 
 
-def shown(name: str, results: Any) -> list[Any]:
+def shown(name, results):
     """Return the explanations of a result, or a made-up one of texts or of images."""
     if name in MADE_UP:
         return [MADE_UP[name]()]
@@ -135,9 +129,7 @@ def shown(name: str, results: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", [*names("metrics", "regression", "adaptive", "shap"), *MADE_UP])
-def test_explanations_survive_a_pickle_and_are_preserved_in_a_file(
-    name: str, results: Any, tmp_path: Path
-) -> None:
+def test_explanations_survive_a_pickle_and_are_preserved_in_a_file(name, results, tmp_path):
     """Regressions draw what counts do; both methods of the paper, and SHAP and LIME, the same."""
     file = tmp_path / "view.html"
     for explanation in shown(name, results):

@@ -5,13 +5,9 @@ its request was begun, and returned only if none was. A user who stops a trainin
 the steps begun. Nothing stays open, and the log's chain is whole.
 """
 
-from __future__ import annotations
-
 import math
 import traceback
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 from unittest import mock
 
 import pytest
@@ -37,19 +33,19 @@ class StoppedError(Exception):
 class Stopping:
     """Stops the process at a release: before it begins, within it, or after it."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch):
         self.calls = 0
-        self.at: int | None = None
+        self.at = None
         self.when = "before"
-        self.error: type[BaseException] = StoppedError
+        self.error = StoppedError
         # (mu, delta, charges_used) of each request, and whether it released anything.
-        self.requests: list[dict[str, Any]] = []
+        self.requests = []
         for name in RELEASES:
             monkeypatch.setattr(ReleaseSession, name, self._watched(getattr(ReleaseSession, name)))
         monkeypatch.setattr(ReleaseSession, "__enter__", self._entering(ReleaseSession.__enter__))
 
-    def _entering(self, enter: Callable[[Any], Any]) -> Any:
-        def entered(session: Any) -> Any:
+    def _entering(self, enter):
+        def entered(session):
             cost = session.request.plan.cost
             self.requests.append(
                 {"mu": cost.mu, "delta": cost.delta, "used": session._charges_used, "begun": 0}
@@ -58,8 +54,8 @@ class Stopping:
 
         return entered
 
-    def _watched(self, release: Callable[..., Any]) -> Any:
-        def stopped(session: Any, *arguments: Any, **keywords: Any) -> Any:
+    def _watched(self, release):
+        def stopped(session, *arguments, **keywords):
             is_here = self.calls == self.at
             self.calls += 1
             if is_here and self.when == "before":
@@ -76,10 +72,10 @@ class Stopping:
         return stopped
 
 
-def broken(error: type[BaseException]) -> SeededRandomness:
+def broken(error):
     """Return noise that fails while it is drawn."""
 
-    def fail(*_: Any) -> Any:
+    def fail(*_):
         raise error(SECRET)
 
     return type("Broken", (SeededRandomness,), {"noise": fail, "below": fail})(0)
@@ -87,7 +83,7 @@ def broken(error: type[BaseException]) -> SeededRandomness:
 
 # Counts are released as numbers are, and a background for SHAP values as one for LIME. A training
 # of maps that is stopped is charged by a rule of its own, below.
-REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
+REQUESTS = {
     **{name.values[0]: (name.values[0], {}) for name in names("counts", "shap", "maps")},
     # With private selections of levels and labels, and private bounds.
     "undeclared": ("binary", {"schema": None}),
@@ -102,14 +98,12 @@ LIKE_OTHERS = {"multiclass", "regression", "lime", "adaptive", "enhanced"}
 
 
 @pytest.fixture(autouse=True)
-def _few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def _few_rounds(monkeypatch):
     """Boost a surrogate for two rounds in place of forty, whose releases are all alike."""
     monkeypatch.setattr(config, "TUNING", replace(config.TUNING, rounds=2))
 
 
-def attempt(
-    stopping: Stopping, at: int | None, name: str, **given: Any
-) -> tuple[PrivacyLedger, BaseException | None]:
+def attempt(stopping, at, name, **given):
     ledger = PrivacyLedger.in_memory()
     stopping.calls, stopping.at, stopping.requests = 0, at, []
     try:
@@ -119,7 +113,7 @@ def attempt(
     return ledger, None
 
 
-def check_the_rule(ledger: PrivacyLedger, stopping: Stopping, error: BaseException | None) -> None:
+def check_the_rule(ledger, stopping, error):
     """Compare the ledger with what was planned and begun, request by request."""
     begun = any(request["begun"] for request in stopping.requests)
     if error is not None:
@@ -147,19 +141,17 @@ def check_the_rule(ledger: PrivacyLedger, stopping: Stopping, error: BaseExcepti
     ledger.verify()
 
 
+STOPS = [
+    (request, error)
+    for request in REQUESTS
+    for error in (StoppedError, KeyboardInterrupt)
+    if error is StoppedError or request not in LIKE_OTHERS
+]
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("request_of", "error"),
-    [
-        (request, error)
-        for request in REQUESTS
-        for error in (StoppedError, KeyboardInterrupt)
-        if error is StoppedError or request not in LIKE_OTHERS
-    ],
-)
-def test_stopped_at_every_release(
-    request_of: str, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("request_of", "error"), STOPS)
+def test_stopped_at_every_release(request_of, error, monkeypatch):
     name, given = REQUESTS[request_of]
     # What is public, as the model of the metrics, is made before any release is counted.
     requested(name, PrivacyLedger.in_memory(), **given)
@@ -186,9 +178,7 @@ def test_stopped_at_every_release(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("when", ["before", "within", "after"])
-def test_a_training_that_is_stopped_pays_for_the_steps_begun(
-    when: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_training_that_is_stopped_pays_for_the_steps_begun(when, monkeypatch):
     """An error charges the whole; the user's own stop the count, the centre and the steps begun."""
     given = {"sampling_rate": 0.3}
     stopping = Stopping(monkeypatch)
@@ -215,13 +205,11 @@ def test_a_training_that_is_stopped_pays_for_the_steps_begun(
     assert by_user[3] < by_user[-1]
 
 
-def test_control_a_session_that_returns_what_was_used_is_noticed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_control_a_session_that_returns_what_was_used_is_noticed(monkeypatch):
     """A ledger that forgets a request after a failure must fail the check."""
     original = ReleaseSession.__exit__
 
-    def forgiving(session: Any, kind: Any, error: Any, trace: Any) -> Any:
+    def forgiving(session, kind, error, trace):
         session._anything_released = False
         return original(session, kind, error, trace)
 

@@ -1,9 +1,6 @@
 """A missing cell, row or target of any kind is one and the same; labels have any dtype."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,7 +29,7 @@ ROWS = {"a": [None, None, 0.5], "b": [None, "x", None]}
 
 
 @pytest.mark.parametrize("name", names(only=ONE_EACH))
-def test_missing_cells_of_every_kind_are_alike(name: str) -> None:
+def test_missing_cells_of_every_kind_are_alike(name):
     """Released bit for bit alike; with a value in place of each, something else."""
     expected = published(name, TABLES["array of None"](WITH_MISSING))
     for kind, make in TABLES.items():
@@ -41,7 +38,7 @@ def test_missing_cells_of_every_kind_are_alike(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", names("metrics", only=ONE_EACH))
-def test_missing_rows_predict_and_explain(name: str) -> None:
+def test_missing_rows_predict_and_explain(name):
     """A black box is asked in the container of its rows; one model answers for all others."""
     explainer = EXPLAINERS[name]
     result, expected = fitted(name, TABLES["array of None"](COLUMNS)), None
@@ -59,7 +56,7 @@ def test_missing_rows_predict_and_explain(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", names(only=("binary", "regression", "counts", "maps", "metrics")))
-def test_missing_targets_are_left_out(name: str) -> None:
+def test_missing_targets_are_left_out(name):
     """Whatever else is in their rows; all but maps are as if these rows were not there."""
     # The centre that maps release is that of all rows.
     given = {"centring": 0} if name == "maps" else {}
@@ -79,7 +76,7 @@ def test_missing_targets_are_left_out(name: str) -> None:
     "labels", [(0, 1), (0.0, 1.0), (0.5, 1.5), (False, True), ("x", "y"), (0, "y"), (0.5, "y")]
 )
 @pytest.mark.parametrize("name", names(only=("binary", "maps")))
-def test_labels_of_every_dtype_are_known_in_explained_rows(name: str, labels: Any) -> None:
+def test_labels_of_every_dtype_are_known_in_explained_rows(name, labels):
     y = pd.Series([labels[code] for code in TARGET])
     result = fitted(name, frame(), y, schema=Schema(FEATURES, Categorical(labels)))
     assert list(result.classes_) == list(labels)

@@ -1,11 +1,8 @@
 """Explainers that protect people: the column of identifiers, the rows of one, and the promise."""
 
-from __future__ import annotations
-
 import decimal
 import pickle
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,11 +37,11 @@ IDS = [f"person-{row // 2}" for row in range(N_ROWS)]
 WITH_IDS = {"person": IDS, **COLUMNS}
 
 
-def declared(name: str, max_rows: int | None = None) -> Any:
+def declared(name, max_rows=None):
     return schema_of(name, PrivacyUnit("person", max_rows or EXPLAINERS[name].max_rows))
 
 
-CONTAINERS: dict[str, Any] = {
+CONTAINERS = {
     "pandas": pd.DataFrame,
     "arrow": pa.table,
     "polars": pl.DataFrame,
@@ -54,7 +51,7 @@ CONTAINERS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", names(only=(*ONE_EACH, "lime")))
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_a_unit_column_is_no_feature(name: str, container: str) -> None:
+def test_a_unit_column_is_no_feature(name, container):
     """The same is released as from identifiers beside the table, and nobody is named."""
     make = CONTAINERS[container]
     explainer, given = EXPLAINERS[name], {"schema": declared(name)}
@@ -81,7 +78,7 @@ def test_a_unit_column_is_no_feature(name: str, container: str) -> None:
         assert "person-" not in str(released.to_dict())
 
 
-UNCLEAR: dict[str, tuple[Any, Any, str]] = {
+UNCLEAR = {
     "none": (lambda X: X, None, "lacks column 'person'"),
     "two": (lambda X: X.assign(person=IDS), IDS, "unit was given, and X has column"),
     "short": (lambda X: X, IDS[1:], "X and unit must have the same number of rows"),
@@ -99,7 +96,7 @@ UNCLEAR: dict[str, tuple[Any, Any, str]] = {
 
 @pytest.mark.parametrize("name", names(only=ONE_EACH))
 @pytest.mark.parametrize("kind", UNCLEAR)
-def test_unclear_units_are_refused_before_anything_is_spent(name: str, kind: str) -> None:
+def test_unclear_units_are_refused_before_anything_is_spent(name, kind):
     make, unit, message = UNCLEAR[kind]
     if name == "metrics" and message.startswith("unit was given"):
         pytest.skip("metrics read the model's features by their names, and need no other column")
@@ -112,7 +109,7 @@ def test_unclear_units_are_refused_before_anything_is_spent(name: str, kind: str
 
 
 @pytest.mark.parametrize("name", names())
-def test_rows_are_protected_beside_identifiers_only_if_somebody_says_so(name: str) -> None:
+def test_rows_are_protected_beside_identifiers_only_if_somebody_says_so(name):
     schema = schema_of(name).replace({"patient_id": Integer(0, N_ROWS)})
     X = frame({"patient_id": [*range(N_ROWS)], **COLUMNS})
     ledger = new_ledger((1000.0, 1e-5))
@@ -145,8 +142,8 @@ def test_rows_are_protected_beside_identifiers_only_if_somebody_says_so(name: st
     ],
 )
 def test_names_dtypes_and_declarations_decide_what_looks_like_an_identifier(
-    column: str, cells: Any, spec: Any, is_refused: bool
-) -> None:
+    column, cells, spec, is_refused
+):
     schema = None if spec is None else Schema({column: spec})
     expected = pytest.raises(SchemaError, match=column) if is_refused else nullcontext()
     with expected:
@@ -154,7 +151,7 @@ def test_names_dtypes_and_declarations_decide_what_looks_like_an_identifier(
 
 
 @pytest.mark.parametrize("name", names())
-def test_what_a_ledger_could_not_tell_apart_is_refused(name: str) -> None:
+def test_what_a_ledger_could_not_tell_apart_is_refused(name):
     """Identifiers without a name, and rows beside people; numbers of rows of the same people."""
     ledger = new_ledger()
     account = {"ledger": ledger, "dataset": DATASET, "seed": None, "epsilon": 0.5}
@@ -174,14 +171,14 @@ def test_what_a_ledger_could_not_tell_apart_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_unit_of_many_rows_counts_as_declared(name: str) -> None:
+def test_a_unit_of_many_rows_counts_as_declared(name):
     """Persons of five equal rows each are as those of ``max_rows``, and not as those of fewer."""
     max_rows = EXPLAINERS[name].max_rows
     given = {"schema": declared(name)}
     if isinstance(EXPLAINERS[name], Lime | SurrogateModel):
         given["model"] = lambda X: X["a"].to_numpy()
 
-    def released(n_rows: int) -> Any:
+    def released(n_rows):
         X = frame().loc[np.repeat(np.arange(N_ROWS), n_rows)]
         return published(
             name, X, np.repeat(TARGET, n_rows), unit=np.repeat(np.arange(N_ROWS), n_rows), **given
@@ -195,7 +192,7 @@ def test_a_unit_of_many_rows_counts_as_declared(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_the_promise_names_the_unit(name: str) -> None:
+def test_the_promise_names_the_unit(name):
     explainer = EXPLAINERS[name]
     most = {1: "one of them is used", 2: "at most 2"}
     for max_rows in range(1, explainer.max_rows + 1):
@@ -212,7 +209,7 @@ def test_the_promise_names_the_unit(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_more_noise_than_fits_is_refused_before_anything_is_spent(name: str) -> None:
+def test_more_noise_than_fits_is_refused_before_anything_is_spent(name):
     message = "max_rows=1" if name == "maps" else r"needs more noise|Ask for a larger epsilon"
     ledger = new_ledger((1000.0, 1e-5))
     given = {"schema": declared(name, 10**12), "ledger": ledger, "dataset": DATASET}

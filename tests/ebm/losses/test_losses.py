@@ -1,7 +1,5 @@
 """Losses: the registry, and moments of residuals that follow from the residual alone."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -74,7 +72,7 @@ def test_no_loss_is_registered_whose_residual_has_no_bound():
         register_loss(type("Mixed", (SquaredErrorOfGaps,), {"name": "x", "link": "log"}))
     with pytest.raises(ValueError, match="Nameless needs a class attribute name"):
         register_loss(type("Nameless", (RegressionLoss,), {}))
-    instance: Any = SquaredError(0.0, 1.0, clip=1.0, spread=1.0)
+    instance = SquaredError(0.0, 1.0, clip=1.0, spread=1.0)
     with pytest.raises(TypeError, match="the class itself and not an instance"):
         register_loss(instance)
     # A cell that runs again registers the same loss.

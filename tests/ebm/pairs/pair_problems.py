@@ -8,7 +8,7 @@ import pandas as pd
 
 from interpret_dp import Categorical, Continuous, Schema
 
-FEATURES: dict[str, Continuous | Categorical] = {
+FEATURES = {
     "age": Continuous(0, 100),
     "bmi": Continuous(10, 50),
     "dose": Continuous(0, 1),
@@ -29,7 +29,7 @@ class Problem:
     scores: np.ndarray[Any, Any]
 
 
-def problem(n_rows: int, seed: int = 0) -> Problem:
+def problem(n_rows, seed=0):
     """Return rows in which age and bmi interact, and dose with site."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
@@ -48,6 +48,6 @@ def problem(n_rows: int, seed: int = 0) -> Problem:
     return Problem(X, labels, scores + rng.normal(0, 0.5, n_rows), scores)
 
 
-def interaction(age: Any, bmi: Any) -> Any:
+def interaction(age, bmi):
     """Return the true effect of age and bmi together, without a main effect of either."""
     return 8.0 * (age / 100 - 0.5) * ((bmi - 10) / 40 - 0.5)

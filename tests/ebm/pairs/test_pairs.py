@@ -26,6 +26,7 @@ from interpret_dp.ebm.pairs.interactions import NO_PAIRS, pair_task
 from interpret_dp.ebm.pairs.training import _coarse_bins
 from interpret_dp.ebm.trainer.binning import Bins
 from tests.ebm.pairs.pair_problems import COSTS, FEATURES, LABELS, interaction, problem
+from tests.ebm.tasks import machine
 
 NAMED = [("age", "bmi"), (3, "dose")]
 
@@ -37,9 +38,7 @@ def data():
 
 @pytest.fixture(scope="module", params=[LABELS, COSTS])
 def model(request, data):
-    is_numeric = isinstance(request.param.target, Continuous)
-    kind = DPExplainableBoostingRegressor if is_numeric else DPExplainableBoostingClassifier
-    model = kind(schema=request.param, epsilon=2.0, delta=1e-6, interactions=NAMED)
+    model = machine(request.param, epsilon=2.0, delta=1e-6, interactions=NAMED)
     return model.fit(data.X, target_of(model, data))
 
 
@@ -53,16 +52,8 @@ def target_of(model, data):
 def _asked(interactions, n_features=5, excluded=frozenset(), specs=None, undeclared=()):
     specs = list(FEATURES.values())[:n_features] if specs is None else specs
     names = list(FEATURES)[:n_features]
-    return pair_task(
-        interactions,
-        names,
-        tuple(range(n_features)),
-        specs,
-        LABELS.target,
-        undeclared=undeclared,
-        target_is_declared=True,
-        excluded=excluded,
-    )
+    known = {"undeclared": undeclared, "target_is_declared": True, "excluded": excluded}
+    return pair_task(interactions, names, tuple(range(n_features)), specs, LABELS.target, **known)
 
 
 @pytest.mark.parametrize("nothing", [None, 0, 0.0, [], (), "0x"])
@@ -169,18 +160,18 @@ HOUR, WEEKDAY, FLAG, RATE = range(4)
 VALUES = [24, 7, 2, 24]
 
 
-@pytest.mark.parametrize(
-    ("cells", "chosen", "kept"),
-    [
-        (48, [(HOUR, FLAG)], {HOUR: 24, FLAG: 2}),
-        # 16,000 rows are 100 for each of 160 cells, whatever the noise.
-        (1000, [(HOUR, WEEKDAY)], {HOUR: 5, WEEKDAY: 7}),
-        (47, [(HOUR, FLAG)], {HOUR: 5, FLAG: 2}),
-        # One pair that can have so many cells is enough.
-        (48, [(HOUR, WEEKDAY), (FLAG, HOUR)], {HOUR: 24, WEEKDAY: 7, FLAG: 2}),
-        (1000, [(RATE, FLAG)], {RATE: 5, FLAG: 2}),
-    ],
-)
+KEPT_VALUES = [
+    (48, [(HOUR, FLAG)], {HOUR: 24, FLAG: 2}),
+    # 16,000 rows are 100 for each of 160 cells, whatever the noise.
+    (1000, [(HOUR, WEEKDAY)], {HOUR: 5, WEEKDAY: 7}),
+    (47, [(HOUR, FLAG)], {HOUR: 5, FLAG: 2}),
+    # One pair that can have so many cells is enough.
+    (48, [(HOUR, WEEKDAY), (FLAG, HOUR)], {HOUR: 24, WEEKDAY: 7, FLAG: 2}),
+    (1000, [(RATE, FLAG)], {RATE: 5, FLAG: 2}),
+]
+
+
+@pytest.mark.parametrize(("cells", "chosen", "kept"), KEPT_VALUES)
 def test_integers_keep_their_values_in_pairs_where_noise_allows(cells, chosen, kept):
     bins = [
         Bins(np.arange(n + 2), np.array([0.0, *[16_000 / n] * n, 0.0]), np.arange(n - 1) + 0.5)

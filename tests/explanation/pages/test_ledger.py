@@ -1,7 +1,5 @@
 """The officer's page says what the document says, and takes nobody's words for markup."""
 
-from __future__ import annotations
-
 import html
 
 import pytest
@@ -73,14 +71,14 @@ def test_of_a_long_log_the_latest_rows_are_shown(ledger, monkeypatch):
     assert list(timeline_figure(account).data[0].y) == [0.0, *drawn, drawn[-1]]
 
 
-@pytest.mark.parametrize(
-    ("protected", "tile"),
-    [
-        ({}, "decided by the first request"),
-        ({"unit": "id"}, "all rows of one 'id': presence"),
-        ({"neighboring": "replace_one"}, "one row: content, not"),
-    ],
-)
+PROTECTED = [
+    ({}, "decided by the first request"),
+    ({"unit": "id"}, "all rows of one 'id': presence"),
+    ({"neighboring": "replace_one"}, "one row: content, not"),
+]
+
+
+@pytest.mark.parametrize(("protected", "tile"), PROTECTED)
 def test_nobody_is_said_to_be_protected_whom_the_budget_leaves_out(protected, tile):
     ledger = PrivacyLedger.in_memory()
     ledger.create_budget("ward", 3.0, 1e-6, **({"unit": None} | protected))

@@ -1,7 +1,5 @@
 """The page of a model: complete, without a network, and proof against markup in names."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
@@ -13,11 +11,10 @@ import pandas as pd
 from plotly.graph_objects import Figure
 from plotly.offline import get_plotlyjs
 
-from interpret_dp import PrivacySpend
+from interpret_dp import Categorical, PrivacySpend
 from interpret_dp.explanation import pages
 from interpret_dp.explanation.pages.model import render_html
 from interpret_dp.released import AdditiveFeature, EditRecord
-from interpret_dp.schema import Categorical
 from tests.editor.models import build_model
 from tests.explanation.influences import budget_state
 

@@ -1,9 +1,6 @@
 """Small explanation sets of awkward rows, a black box that is row-wise, and requests on them."""
 
-from __future__ import annotations
-
 import functools
-from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -13,9 +10,9 @@ from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.lime.black_box import black_box
 from interpret_dp.lime.paper.coordinates import Coordinates
 from interpret_dp.lime.paper.interactive import ExplanationData, Queries
-from interpret_dp.lime.paper.weighting import WeightTable, stable_weight, weight_table
+from interpret_dp.lime.paper.weighting import stable_weight, weight_table
 from interpret_dp.mechanisms import SeededRandomness, active_randomness
-from interpret_dp.release import ReleasePlan, ReleaseRequest, ReleaseSession
+from interpret_dp.release import ReleasePlan, ReleaseRequest
 from interpret_dp.schema import open_table
 from tests.audit.fits import cells_of
 
@@ -30,8 +27,7 @@ SCHEMA = Schema(
 FEATURES = Coordinates.of_schema(SCHEMA, tuple(SCHEMA.features))
 RELATIONS = ["add_or_remove_one", "replace_one"]
 
-Record = tuple[Any, Any, Any, Any]
-EXTREMES: list[Record] = [
+EXTREMES = [
     (100, 1e6, "rare", 5),
     (0, 0.0, "b", 5),
     (None, None, None, None),
@@ -41,7 +37,7 @@ EXTREMES: list[Record] = [
 ]
 
 
-def records(n_rows: int = 30, seed: int = 0) -> list[Record]:
+def records(n_rows=30, seed=0):
     rng = np.random.default_rng(seed)
     return [
         (int(rng.integers(0, 100)), float(rng.uniform(0, 1e6)), str(rng.choice(["a", "b"])), 5)
@@ -49,37 +45,37 @@ def records(n_rows: int = 30, seed: int = 0) -> list[Record]:
     ]
 
 
-def neighbours(relation: str, extreme: Record) -> tuple[list[Record], list[Record]]:
+def neighbours(relation, extreme):
     """Return rows with an extreme one among them, and a neighbouring set."""
     rows = records()
     other = rows if relation == "add_or_remove_one" else [*rows[:7], EXTREMES[1], *rows[7:]]
     return [*rows[:7], extreme, *rows[7:]], other
 
 
-def cells(rows: list[Record]) -> Any:
+def cells(rows):
     return cells_of(rows, 4)
 
 
-def model(rows: Any) -> Any:
+def model(rows):
     """Return a probability of each row, by Python's own arithmetic on its cells."""
 
-    def one(row: Any) -> float:
+    def one(row):
         age = row[0] if isinstance(row[0], int | float) else 50.0
         return min(max(age / 100, 0.0), 1.0) * (0.2 if row[2] == "b" else 0.9)
 
     return np.array([one(row) for row in rows], dtype=np.float64)
 
 
-def points(rows: Any, features: Coordinates = FEATURES) -> Any:
+def points(rows, features=FEATURES):
     return features.points(open_table(cells(rows), features.names))
 
 
-def explanation_data(rows: list[Record], features: Coordinates = FEATURES) -> ExplanationData:
+def explanation_data(rows, features=FEATURES):
     labels = black_box(model).labels(cells(rows), len(rows), 1)
     return ExplanationData(points(rows, features), labels)
 
 
-def queries(rows: list[Record], features: Coordinates = FEATURES) -> Queries:
+def queries(rows, features=FEATURES):
     return Queries(points(rows, features), (0,) * len(rows))
 
 
@@ -89,7 +85,7 @@ NUMBERS = st.sampled_from([-(2**15), -128, -1, 0, 1, 77, 128, 256, 2**15 - 1]) |
 """Coordinates and labels of 16 bits, also such as no encoder makes."""
 
 
-def extreme_data(data: Any, n_rows: int, n_coordinates: int) -> ExplanationData:
+def extreme_data(data, n_rows, n_coordinates):
     """Draw rows of extreme integers by Hypothesis."""
     row = st.lists(NUMBERS, min_size=n_coordinates, max_size=n_coordinates)
     points = np.array([data.draw(row) for _ in range(n_rows)], np.int16)
@@ -97,7 +93,7 @@ def extreme_data(data: Any, n_rows: int, n_coordinates: int) -> ExplanationData:
     return ExplanationData(points.reshape(n_rows, n_coordinates), labels.reshape(n_rows, 1))
 
 
-def extreme_pair(data: Any, relation: str, n: int) -> tuple[ExplanationData, ExplanationData]:
+def extreme_pair(data, relation, n):
     n_others = 1 if relation == "replace_one" else 0
     return extreme_data(data, 1, n), extreme_data(data, n_others, n)
 
@@ -106,16 +102,11 @@ ASKED = [(30, 2e5, "a", 5), (99, 0, "rare", 5), (None, 5e5, None, 5)]
 
 
 @functools.cache
-def weights(c: float = 0.5) -> WeightTable:
+def weights(c=0.5):
     return weight_table(stable_weight, c, FEATURES.largest_square, FEATURES.stretch)
 
 
-def session_of(
-    *planned: Any,
-    neighbourhood: Neighbourhood | None = None,
-    ledger: PrivacyLedger | None = None,
-    charges_used: bool = False,
-) -> ReleaseSession:
+def session_of(*planned, neighbourhood=None, ledger=None, charges_used=False):
     request = ReleaseRequest(
         epsilon=1.0,
         delta=1e-6,
@@ -128,5 +119,5 @@ def session_of(
     return request.opened("test", charges_used=charges_used)
 
 
-def published(phis: Any) -> dict[str, Any]:
+def published(phis):
     return {str(at): phi for at, phi in enumerate(phis)}

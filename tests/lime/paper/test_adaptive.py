@@ -1,11 +1,7 @@
 """Adaptive methods: private by replay, never above a query's mu, fewer steps from a good start."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,15 +11,10 @@ from hypothesis.extra.numpy import arrays
 
 from interpret_dp import PrivacyLedger
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.audit import ReplayReport, replay
+from interpret_dp.audit import replay
 from interpret_dp.lime.black_box import LABEL_UNITS
 from interpret_dp.lime.paper import adaptive, interactive
-from interpret_dp.lime.paper.adaptive import (
-    AdaptiveAnswer,
-    AdaptiveConfig,
-    adaptive_plan,
-    explain_adaptively,
-)
+from interpret_dp.lime.paper.adaptive import AdaptiveConfig, adaptive_plan, explain_adaptively
 from interpret_dp.lime.paper.coordinates import UNITS
 from interpret_dp.lime.paper.history import Explained, minimum_on_ball
 from interpret_dp.lime.paper.interactive import ExplanationData, Queries
@@ -34,7 +25,6 @@ from tests.lime.paper.explanation_sets import (
     ASKED,
     EXTREMES,
     RELATIONS,
-    Record,
     explanation_data,
     extreme_data,
     extreme_pair,
@@ -48,31 +38,23 @@ from tests.lime.paper.explanation_sets import (
 BATCH = [*ASKED, (31, 2.1e5, "a", 5), (70, 9e5, "b", 5)]
 
 
-def labels_of(rows: list[Record]) -> list[int]:
+def labels_of(rows):
     return [int(label) for label in explanation_data(rows).labels[:, 0]]
 
 
-def anchored(rows: list[Record]) -> Queries:
+def anchored(rows):
     asked = queries(rows)
     return Queries(asked.points, asked.outputs, tuple(labels_of(rows)))
 
 
-def config(**changes: Any) -> AdaptiveConfig:
+def config(**changes):
     chosen = AdaptiveConfig(steps=12, mu=1.0, enhanced=False, reuse_distance=0.0, n_rows=None)
     return dataclasses.replace(chosen, **changes)
 
 
 def explain(
-    data: ExplanationData,
-    asked: Queries,
-    labels: list[int],
-    chosen: AdaptiveConfig,
-    *,
-    history: tuple[Explained, ...] = (),
-    neighbourhood: Neighbourhood | None = None,
-    ledger: PrivacyLedger | None = None,
-    table: Any = None,
-) -> tuple[AdaptiveAnswer, ReleaseSession]:
+    data, asked, labels, chosen, *, history=(), neighbourhood=None, ledger=None, table=None
+):
     """Answer a batch, as an explainer would, and return the session with what it charged."""
     table = table or weights()
     neighbourhood = neighbourhood or Neighbourhood()
@@ -88,17 +70,15 @@ def explain(
 # --------------------------------------------------------------------------------------- privacy
 
 
-def published(found: tuple[AdaptiveAnswer, ReleaseSession]) -> dict[str, Any]:
+def published(found):
     answer, session = found
-    parts: dict[str, Any] = {"rows": answer.n_rows, "charged": session.charged.mu}
+    parts = {"rows": answer.n_rows, "charged": session.charged.mu}
     for at, one in enumerate(answer.explained):
         parts |= {f"{at}.phi": one.coefficients, f"{at}.mu": one.mu, f"{at}.origin": one.origin}
     return parts
 
 
-def fit_of(
-    asked: Queries | None = None, neighbourhood: Neighbourhood | None = None, **changes: Any
-) -> Callable[[list[Record]], Any]:
+def fit_of(asked=None, neighbourhood=None, **changes):
     """Return what answers the batch from explanation data."""
     return lambda rows: explain(
         explanation_data(rows),
@@ -113,8 +93,8 @@ def fit_of(
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("enhanced", [False, True])
 def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
-    enhanced: bool, relation: str, extreme: Record
-) -> None:
+    enhanced, relation, extreme
+):
     """Plain rows in one order, anchored ones in the other."""
     first, second = neighbours(relation, extreme)
     neighbourhood = Neighbourhood(relation=relation)
@@ -127,7 +107,7 @@ def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_all_rows_of_a_person_may_change(relation: str) -> None:
+def test_all_rows_of_a_person_may_change(relation):
     more, others = [*records(), *EXTREMES[:3]], records()
     if relation == "replace_one":
         others = [*others, *[EXTREMES[0]] * 3]
@@ -140,7 +120,7 @@ def test_all_rows_of_a_person_may_change(relation: str) -> None:
 
 @settings(max_examples=15)
 @given(st.data())
-def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data: Any) -> None:
+def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data):
     """Any coordinates, labels and starts in the history; both relations."""
     n = data.draw(st.integers(1, 3))
     phis = data.draw(arrays(np.float64, (4, n), elements=st.floats(-1, 1)))
@@ -160,14 +140,14 @@ def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data: Any) -> None:
     assert report.ok, report
 
 
-def test_the_sensitivity_of_the_choice_is_reached() -> None:
+def test_the_sensitivity_of_the_choice_is_reached():
     """One row at the worst distance, against a start on the sphere that points away from it."""
     table = weight_table(stable_weight, 0.5, UNITS**2, 1)
     start = Explained(np.zeros(1, np.int16), 0, 0, np.array([1.0]), "x", "released")
     asked = Queries(np.zeros((1, 1), np.int16), (0,))
     given = {"history": (start,), "table": table}
 
-    def ratio(place: int) -> float:
+    def ratio(place):
         report = replay(
             lambda rows: explain(ExplanationData(*rows), asked, [0], config(n_rows=10.0), **given),
             (np.array([[place]], np.int16), np.array([[-LABEL_UNITS]], np.int16)),
@@ -184,11 +164,11 @@ def test_the_sensitivity_of_the_choice_is_reached() -> None:
 # What would break the promise, and must be found.
 
 
-def report_of_a_control() -> ReplayReport:
+def report_of_a_control():
     return replay(fit_of(), [*records(200), EXTREMES[0]], records(200), published=published)
 
 
-def test_a_norm_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_norm_that_is_too_small_is_found(monkeypatch):
     right = interactive.row_norm(weights())
     for module in (adaptive, interactive):
         monkeypatch.setattr(module, "row_norm", lambda table: right // 20)
@@ -197,25 +177,21 @@ def test_a_norm_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert found == {"gradients", "start"}
 
 
-def test_scores_on_another_scale_than_their_sensitivity_are_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_scores_on_another_scale_than_their_sensitivity_are_found(monkeypatch):
     choose = ReleaseSession.choose
 
-    def scaled(session: Any, name: str, scores: Any, **given: Any) -> Any:
+    def scaled(session, name, scores, **given):
         return choose(session, name, [20 * score for score in scores], **given)
 
     monkeypatch.setattr(ReleaseSession, "choose", scaled)
     assert "sensitivity" in kinds(report_of_a_control())
 
 
-def test_a_number_of_steps_from_the_exact_gradient_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_number_of_steps_from_the_exact_gradient_is_found(monkeypatch):
     """Line 7 of Algorithm 2 as printed."""
 
     class Printed(adaptive._AdaptiveDescents):
-        def _descent(self, moments: Any, start: Any, n_rows: Any) -> Any:
+        def _descent(self, moments, start, n_rows):
             steps = 2 + int(np.linalg.norm(moments.first)) % 7
             monkeypatch.setattr(AdaptiveConfig, "further_steps", lambda *_: steps)
             return super()._descent(moments, start, n_rows)
@@ -224,7 +200,7 @@ def test_a_number_of_steps_from_the_exact_gradient_is_found(
     assert kinds(report_of_a_control()) & {"sequence", "published"}
 
 
-def test_an_exact_number_of_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exact_number_of_rows_is_found(monkeypatch):
     monkeypatch.setattr(
         adaptive._AdaptiveDescents, "_released_rows", lambda self: float(len(self._data.points))
     )
@@ -237,7 +213,7 @@ def test_an_exact_number_of_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("enhanced", [False, True])
 @pytest.mark.parametrize("n_rows", [None, 3000.0])
 @pytest.mark.parametrize("mu", [0.05, 200.0])
-def test_no_query_costs_more_than_its_mu(enhanced: bool, n_rows: float | None, mu: float) -> None:
+def test_no_query_costs_more_than_its_mu(enhanced, n_rows, mu):
     asked, ledger = records(12, seed=5), PrivacyLedger.in_memory()
     chosen = config(enhanced=enhanced, n_rows=n_rows, mu=mu, steps=40)
     data = explanation_data(records(3000))
@@ -256,26 +232,27 @@ def test_no_query_costs_more_than_its_mu(enhanced: bool, n_rows: float | None, m
 # ----------------------------------------------------------------------------------------- reuse
 
 
-def made(row: Record, origin: str = "released", output: int = 0) -> Explained:
+def made(row, origin="released", output=0):
     (point,), (label,) = queries([row]).points, labels_of([row])
     return Explained(point, output, label, np.full(6, 0.1), "interactive", origin, 0.2)
 
 
-NEAR: list[Record] = [(30, 2e5, "a", 5), (31, 2e5, "a", 5)]
+NEAR = [(30, 2e5, "a", 5), (31, 2e5, "a", 5)]
+
+
+NOT_TAKEN_OVER = [
+    (),
+    (made(NEAR[0], origin="reused"),),
+    (made(NEAR[0], origin="post-processed"),),
+    (made(NEAR[0], output=1),),
+    (made((90, 2e5, "b", 5)),),
+]
 
 
 @pytest.mark.parametrize(
-    "history",
-    [
-        (),
-        (made(NEAR[0], origin="reused"),),
-        (made(NEAR[0], origin="post-processed"),),
-        (made(NEAR[0], output=1),),
-        (made((90, 2e5, "b", 5)),),
-    ],
-    ids=["empty", "reused", "post-processed", "other output", "far"],
+    "history", NOT_TAKEN_OVER, ids=["empty", "reused", "post-processed", "other output", "far"]
 )
-def test_nothing_else_is_taken_over(history: tuple[Explained, ...]) -> None:
+def test_nothing_else_is_taken_over(history):
     answer, session = explain(
         explanation_data(records(50)),
         queries(NEAR[1:]),
@@ -290,7 +267,7 @@ def test_nothing_else_is_taken_over(history: tuple[Explained, ...]) -> None:
 # ----------------------------------------------------------------------------------------- checks
 
 
-def test_a_budget_too_small_for_64_bits_is_refused_before_anything_is_spent() -> None:
+def test_a_budget_too_small_for_64_bits_is_refused_before_anything_is_spent():
     with pytest.raises(ValueError, match="Ask for a larger epsilon"):
         adaptive_plan(weights(), Neighbourhood(), config(mu=1e-7), 1, ())
     with pytest.raises(ValueError, match="n_queries is 0"):
@@ -301,7 +278,7 @@ ENTRIES = st.floats(-1e3, 1e3).map(lambda value: 0.0 if abs(value) < 1e-3 else v
 
 
 @given(arrays(np.float64, (4, 3), elements=ENTRIES), arrays(np.float64, 4, elements=ENTRIES))
-def test_no_point_of_the_ball_is_better(design: Any, target: Any) -> None:
+def test_no_point_of_the_ball_is_better(design, target):
     phi = minimum_on_ball(design, target)
     assert np.linalg.norm(phi) <= 1 + 1e-9
     # The loss is convex: it is least where no step towards another point of the ball lowers it.

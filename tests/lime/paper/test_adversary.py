@@ -1,11 +1,6 @@
 """Attacks on explanations that are paid row by row; each found something once, or nearly did."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,10 +20,10 @@ ODD = np.array([[1e200, 1.0, 1.0]])
 class _Halving:
     """Row-wise, but writes into what it is given, and fails on a row."""
 
-    def __init__(self, failure: BaseException) -> None:
+    def __init__(self, failure):
         self._failure = failure
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X):
         for row in X:
             row[0] *= 0.5
         ages = np.array([row[0] for row in X])
@@ -39,12 +34,10 @@ class _Halving:
 
 @pytest.mark.parametrize("make", [np.array, np.ndarray.tolist])
 @pytest.mark.parametrize("method", ["interactive", "adaptive"])
-def test_a_model_that_writes_into_its_rows_does_not_let_one_change_others(
-    method: str, make: Callable[[Any], Any]
-) -> None:
+def test_a_model_that_writes_into_its_rows_does_not_let_one_change_others(method, make):
     """Rows are halved and asked again where one fails: what was written must not come back."""
 
-    def explain(rows: Any) -> Any:
+    def explain(rows):
         model, given = _Halving(ValueError("too large")), {"schema": NUMBERS, "method": method}
         return [explainer(model, make(rows), **given).explain_local(make(ROWS[:2]))]
 
@@ -53,7 +46,7 @@ def test_a_model_that_writes_into_its_rows_does_not_let_one_change_others(
 
 
 @pytest.mark.parametrize("kind", [SystemExit, BaseException, GeneratorExit])
-def test_a_model_that_exits_at_a_row_does_not_show_that_the_row_is_there(kind: Any) -> None:
+def test_a_model_that_exits_at_a_row_does_not_show_that_the_row_is_there(kind):
     rows, queries = np.vstack([ROWS, ODD]), ROWS[:2].copy()
     own = explainer(_Halving(kind("row 60")), rows, schema=NUMBERS)
     assert len(own.explain_local(queries).privacy.rows) == 2
@@ -67,7 +60,7 @@ class _Interrupted(Risk):
 
     _is_first = True
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X):
         if len(X) > 10 and self._is_first:
             self._is_first = False
             raise KeyboardInterrupt
@@ -75,13 +68,11 @@ class _Interrupted(Risk):
 
 
 @pytest.mark.parametrize("method", ["interactive", "adaptive"])
-def test_an_interruption_is_charged_alike_to_both_accounts(
-    method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_is_charged_alike_to_both_accounts(method, monkeypatch):
     """By nothing if it comes before any release, as while the model is asked."""
     release = ReleaseSession.gaussian
 
-    def interrupted(session: ReleaseSession, *arguments: Any, **named: Any) -> Any:
+    def interrupted(session, *arguments, **named):
         release(session, *arguments, **named)
         raise KeyboardInterrupt
 
@@ -102,7 +93,7 @@ def test_an_interruption_is_charged_alike_to_both_accounts(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-def test_a_forked_copy_cannot_spend_the_explainer_s_budget_again(tmp_path: Path) -> None:
+def test_a_forked_copy_cannot_spend_the_explainer_s_budget_again(tmp_path):
     ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
     ledger.create_budget("people", 10.0, 1e-6)
     own = explainer(per_query=1.0, ledger=ledger, dataset="people")
@@ -118,7 +109,7 @@ def test_a_forked_copy_cannot_spend_the_explainer_s_budget_again(tmp_path: Path)
 
 
 @pytest.mark.parametrize("kind", ["numpy array", "list"])
-def test_rows_that_the_model_might_not_read_are_refused_before_they_are_paid_for(kind: str) -> None:
+def test_rows_that_the_model_might_not_read_are_refused_before_they_are_paid_for(kind):
     """The model would fail on all private rows, in silence, and be paid for."""
     cells = table(20).to_numpy(dtype=object)
     data = cells if kind == "numpy array" else cells.tolist()

@@ -1,9 +1,6 @@
 """The paper's explainer: what it returns, what it costs, what it refuses."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,17 +11,17 @@ from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from tests.lime.tables import SCHEMA, Risk, Three, account, table
 
 
-def explainer(model: Any = None, data: Any = None, **given: Any) -> PaperLimeTabular:
+def explainer(model=None, data=None, **given):
     arguments = {"schema": SCHEMA, "trained_on_same_people": False, "steps": 16} | given
     return PaperLimeTabular(
         Risk() if model is None else model, table() if data is None else data, **arguments
     )
 
 
-PRECISE: dict[str, Any] = {"epsilon": 100.0, "per_query": 50.0, "steps": 300}
+PRECISE = {"epsilon": 100.0, "per_query": 50.0, "steps": 300}
 
 
-def test_a_class_can_be_chosen() -> None:
+def test_a_class_can_be_chosen():
     own = explainer(Three())
     query = pd.DataFrame({"age": [10.0, 99.0], "site": ["b", "a"], "noise": [0.0, 0.0]})
     first = own.explain_local(query)
@@ -34,9 +31,9 @@ def test_a_class_can_be_chosen() -> None:
 
 
 @pytest.mark.parametrize("method", ["interactive", "adaptive", "enhanced"])
-def test_a_regression_needs_bounds_and_explains_its_value(method: str) -> None:
+def test_a_regression_needs_bounds_and_explains_its_value(method):
     class Model:
-        def predict(self, X: pd.DataFrame) -> Any:
+        def predict(self, X):
             return 1000.0 + 5.0 * X["age"].to_numpy(dtype=float)
 
     with pytest.raises(TypeError, match="output_bounds"):
@@ -50,7 +47,7 @@ def test_a_regression_needs_bounds_and_explains_its_value(method: str) -> None:
         own.explain_local(table(1), explained_class=1)
 
 
-def test_small_effects_are_not_rounded_away() -> None:
+def test_small_effects_are_not_rounded_away():
     cells = np.random.default_rng(0).uniform(0, 1, (5000, 2))
     across = Schema(default=Continuous(0, 1))
     own = explainer(lambda X: 0.004 * X[:, 0], cells, **PRECISE | {"schema": across})
@@ -59,7 +56,7 @@ def test_small_effects_are_not_rounded_away() -> None:
     assert abs(nothing) < 0.001
 
 
-def test_a_budget_lasts_for_a_hundred_rows_and_no_more() -> None:
+def test_a_budget_lasts_for_a_hundred_rows_and_no_more():
     ledger = account(1.0)
     own = explainer(ledger=ledger, dataset="people", epsilon=1.0)
     with pytest.raises(ValueError, match="nothing to explain it from"):
@@ -79,7 +76,7 @@ def test_a_budget_lasts_for_a_hundred_rows_and_no_more() -> None:
     assert set(free.privacy.per_row["origin"]) == {"post-processed"}
 
 
-def test_near_rows_are_taken_over() -> None:
+def test_near_rows_are_taken_over():
     own = explainer(epsilon=1.0, per_query=0.5, method="enhanced", n_rows=300)
     near = pd.DataFrame({"age": [50.0, 50.1], "site": ["a", "a"], "noise": [0.0, 0.001]})
     both = own.explain_local(near)
@@ -87,11 +84,11 @@ def test_near_rows_are_taken_over() -> None:
     assert both.data(0)["scores"] == both.data(1)["scores"]
 
 
-def test_threads_do_not_overspend() -> None:
+def test_threads_do_not_overspend():
     ledger = account(1.0)
     own = explainer(ledger=ledger, dataset="people", epsilon=0.5, per_query=0.2)
 
-    def is_refused(seed: int) -> bool:
+    def is_refused(seed):
         try:
             own.explain_local(table(1, seed=seed))
         except BudgetExceededError:
@@ -103,11 +100,11 @@ def test_threads_do_not_overspend() -> None:
     assert ledger.spent("people").epsilon <= 0.5 * (1 + 1e-9)
 
 
-def test_the_model_sees_private_rows_once() -> None:
-    asked: list[int] = []
+def test_the_model_sees_private_rows_once():
+    asked = []
 
     class Model(Risk):
-        def predict_proba(self, X: pd.DataFrame) -> Any:
+        def predict_proba(self, X):
             asked.append(len(X))
             return super().predict_proba(X)
 
@@ -117,15 +114,15 @@ def test_the_model_sees_private_rows_once() -> None:
     assert sorted(asked) == [2, 2, 2, 300]
 
 
-@pytest.mark.parametrize(
-    ("query", "error", "says"),
-    [
-        (table(1).drop(columns="site"), SchemaError, "site"),
-        (table(0), ValueError, "0 rows"),
-        (3, TypeError, "X is"),
-    ],
-)
-def test_bad_queries_cost_nothing(query: Any, error: type[Exception], says: str) -> None:
+BAD_QUERIES = [
+    (table(1).drop(columns="site"), SchemaError, "site"),
+    (table(0), ValueError, "0 rows"),
+    (3, TypeError, "X is"),
+]
+
+
+@pytest.mark.parametrize(("query", "error", "says"), BAD_QUERIES)
+def test_bad_queries_cost_nothing(query, error, says):
     own = explainer()
     with pytest.raises(error, match=says):
         own.explain_local(query)

@@ -1,10 +1,5 @@
 """Algorithm 1: replays on neighbouring explanation sets, and controls that must fail."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,14 +17,13 @@ from interpret_dp.lime.paper.interactive import (
     exact_moments,
     gradients_release,
 )
-from interpret_dp.lime.paper.weighting import WeightTable, stable_weight, weight_table
+from interpret_dp.lime.paper.weighting import stable_weight, weight_table
 from interpret_dp.release import ReleaseSession
 from tests.audit.fits import check_both_ways, kinds
 from tests.lime.paper.explanation_sets import (
     ASKED,
     EXTREMES,
     RELATIONS,
-    Record,
     explanation_data,
     extreme_data,
     extreme_pair,
@@ -44,17 +38,13 @@ from tests.lime.paper.explanation_sets import (
 STEPS = 3
 
 
-def fit_of(
-    relation: str = "add_or_remove_one",
-    table: WeightTable | None = None,
-    asked: Queries | None = None,
-) -> Callable[[Any], Any]:
+def fit_of(relation="add_or_remove_one", table=None, asked=None):
     """Return what explains queries by Algorithm 1 at a mu of 1, from rows or explanation data."""
     own_table, own_asked = table or weights(), asked or queries(ASKED)
     neighbourhood = Neighbourhood(relation=relation)
     planned = gradients_release(own_table, neighbourhood, 1.0, len(own_asked), STEPS)
 
-    def fit(rows: Any) -> Any:
+    def fit(rows):
         data = rows if isinstance(rows, ExplanationData) else explanation_data(rows)
         with session_of(planned, neighbourhood=neighbourhood) as session:
             return descend(session, data, own_asked, own_table, STEPS)
@@ -64,15 +54,13 @@ def fit_of(
 
 @pytest.mark.parametrize("extreme", EXTREMES, ids=range(len(EXTREMES)))
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
-    relation: str, extreme: Record
-) -> None:
+def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(relation, extreme):
     pair = neighbours(relation, extreme)
     for report in check_both_ways(fit_of(relation), *pair, published=published):
         assert report.mu == pytest.approx(1.0, rel=1e-6)
 
 
-def line(place: int, label: int) -> ExplanationData:
+def line(place, label):
     """Return one row on a line, ``place`` units from the middle."""
     return ExplanationData(np.array([[place]], dtype=np.int16), np.array([[label]], dtype=np.int16))
 
@@ -82,7 +70,7 @@ MIDDLE = Queries(np.zeros((1, 1), dtype=np.int16), (0,))
 ONE_COLUMN = weight_table(stable_weight, 0.5, UNITS**2, 1)
 
 
-def test_the_sensitivity_of_the_gradient_is_reached() -> None:
+def test_the_sensitivity_of_the_gradient_is_reached():
     """At an explanation on the sphere that points away from the label."""
     rows = [line(at, -LABEL_UNITS) for at in range(1, UNITS + 1)]
     moments = [exact_moments(row, MIDDLE, ONE_COLUMN)[0] for row in rows]
@@ -92,7 +80,7 @@ def test_the_sensitivity_of_the_gradient_is_reached() -> None:
 
 @settings(max_examples=15)
 @given(st.data())
-def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data: Any) -> None:
+def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data):
     """Any coordinates, labels, weight constants and queries; both relations."""
     n = data.draw(st.integers(1, 3))
     c, stretch = data.draw(st.sampled_from([0.01, 0.5, 8])), data.draw(st.integers(1, 3))
@@ -107,7 +95,7 @@ def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data: Any) -> None:
 # What would break the promise, and must be found.
 
 
-def test_a_norm_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_norm_that_is_too_small_is_found(monkeypatch):
     right = interactive.row_norm(ONE_COLUMN)
     monkeypatch.setattr(interactive, "row_norm", lambda weights: right * 8 // 10)
     # At phi = 0 the gradient is b alone, so that the worst label and distance are those of b.
@@ -118,12 +106,10 @@ def test_a_norm_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert any(v.kind == "sensitivity" for report in reports for v in report.violations)
 
 
-def test_a_session_that_forgets_the_factor_of_replacing_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_session_that_forgets_the_factor_of_replacing_is_found(monkeypatch):
     release = ReleaseSession.gaussian
 
-    def forgetful(session: Any, name: str, exact: Any, *, row_norm: int, aligned: bool) -> Any:
+    def forgetful(session, name, exact, *, row_norm, aligned):
         return release(session, name, exact, row_norm=row_norm // 2, aligned=False)
 
     monkeypatch.setattr(ReleaseSession, "gaussian", forgetful)
@@ -132,7 +118,7 @@ def test_a_session_that_forgets_the_factor_of_replacing_is_found(
     assert "sensitivity" in kinds(report)
 
 
-def test_an_exact_number_among_what_is_published_is_found() -> None:
+def test_an_exact_number_among_what_is_published_is_found():
     fit = fit_of()
     report = replay(
         lambda rows: fit(rows)[:1] * 0 + len(rows), records(30), records(29), published=published
@@ -140,7 +126,7 @@ def test_an_exact_number_among_what_is_published_is_found() -> None:
     assert [v.kind for v in report.violations] == ["published"]
 
 
-def test_what_cannot_be_released_is_refused_before_anything_is_spent() -> None:
+def test_what_cannot_be_released_is_refused_before_anything_is_spent():
     with pytest.raises(ValueError, match="Ask for a larger epsilon"):
         gradients_release(weights(), Neighbourhood(), 1e-5, 10, 300)
     with pytest.raises(ValueError, match="n_queries is 0"):

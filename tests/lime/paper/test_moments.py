@@ -1,9 +1,5 @@
 """Exact sums: equal to big integers', whatever the order, the threads and the other rows."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,18 +9,8 @@ from threadpoolctl import threadpool_limits
 from interpret_dp.lime.black_box import LABEL_UNITS
 from interpret_dp.lime.paper import interactive as moments_module
 from interpret_dp.lime.paper.coordinates import UNITS, differences
-from interpret_dp.lime.paper.interactive import (
-    PHI_UNITS,
-    ExplanationData,
-    Queries,
-    exact_moments,
-)
-from interpret_dp.lime.paper.weighting import (
-    WeightTable,
-    exponential_weight,
-    stable_weight,
-    weight_table,
-)
+from interpret_dp.lime.paper.interactive import PHI_UNITS, ExplanationData, Queries, exact_moments
+from interpret_dp.lime.paper.weighting import exponential_weight, stable_weight, weight_table
 from tests.lime.paper.explanation_sets import (
     ASKED,
     explanation_data,
@@ -35,7 +21,7 @@ from tests.lime.paper.explanation_sets import (
 )
 
 
-def by_big_integers(data: ExplanationData, point: Any, output: int, table: WeightTable) -> Any:
+def by_big_integers(data, point, output, table):
     """Sum w t t' and w f t row by row in Python's integers."""
     rows = differences(data.points, point).astype(object)
     squares = (rows * rows).sum(axis=1).astype(np.int64)
@@ -45,11 +31,11 @@ def by_big_integers(data: ExplanationData, point: Any, output: int, table: Weigh
     return (weighted.T @ rows).tolist(), first.tolist()
 
 
-def sums(data: ExplanationData, asked: Queries, table: WeightTable) -> Any:
+def sums(data, asked, table):
     return [(one.second.tolist(), one.first.tolist()) for one in exact_moments(data, asked, table)]
 
 
-def check_against_big_integers(data: ExplanationData, asked: Queries, table: WeightTable) -> None:
+def check_against_big_integers(data, asked, table):
     expected = [
         by_big_integers(data, point, output, table)
         for point, output in zip(asked.points, asked.outputs, strict=True)
@@ -59,12 +45,12 @@ def check_against_big_integers(data: ExplanationData, asked: Queries, table: Wei
 
 @pytest.mark.parametrize("c", [2.0**-10, 0.5, 2.0**10])
 @pytest.mark.parametrize("weight", [stable_weight, exponential_weight(0.5)])
-def test_sums_are_those_of_big_integers(c: float, weight: Any) -> None:
+def test_sums_are_those_of_big_integers(c, weight):
     table = weight_table(weight, c, 5 * UNITS**2, 3)
     check_against_big_integers(explanation_data(records(50)), queries(ASKED), table)
 
 
-def drawn(n_rows: int, kind: str) -> ExplanationData:
+def drawn(n_rows, kind):
     """Return rows that are near each other or far apart."""
     rng = np.random.default_rng(2)
     points = rng.integers(-UNITS // 2, UNITS + 1, size=(n_rows, 30)).astype(np.int16)
@@ -79,18 +65,18 @@ WIDE = weight_table(stable_weight, 0.5, 80 * UNITS**2, 9)
 
 
 @pytest.fixture(scope="module")
-def many() -> ExplanationData:
+def many():
     return drawn(20_000, "dense")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sums_of_many_coordinates_are_those_of_big_integers(kind: str) -> None:
+def test_sums_of_many_coordinates_are_those_of_big_integers(kind):
     data = drawn(300, kind)
     check_against_big_integers(data, Queries(data.points[:3], (0, 1, 1)), WIDE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_order_threads_and_blocks_change_no_bit(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_order_threads_and_blocks_change_no_bit(kind, monkeypatch):
     data = drawn(20_000, kind)
     asked = Queries(data.points[:2], (0, 1))
     expected = sums(data, asked, WIDE)
@@ -106,7 +92,7 @@ def test_order_threads_and_blocks_change_no_bit(kind: str, monkeypatch: pytest.M
             assert sums(data, asked, WIDE) == expected
 
 
-def test_rows_whose_weight_is_zero_are_passed_over(many: ExplanationData) -> None:
+def test_rows_whose_weight_is_zero_are_passed_over(many):
     near = weight_table(lambda d: 1.0 * (d < 0.2), 0.5, 80 * UNITS**2, 9)
     asked = Queries(many.points[:1], (0,))
     squares = np.sum(differences(many.points, many.points[0]).astype(np.int64) ** 2, axis=1)
@@ -115,7 +101,7 @@ def test_rows_whose_weight_is_zero_are_passed_over(many: ExplanationData) -> Non
     assert sums(many, asked, near) == sums(counted, asked, near)
 
 
-def test_removing_a_row_removes_what_it_added_and_nothing_else(many: ExplanationData) -> None:
+def test_removing_a_row_removes_what_it_added_and_nothing_else(many):
     asked, table = Queries(many.points[:1], (1,)), WIDE
     (whole,) = exact_moments(many, asked, table)
     for gone in (5, 12_345):
@@ -128,7 +114,7 @@ def test_removing_a_row_removes_what_it_added_and_nothing_else(many: Explanation
 
 @settings(max_examples=50)
 @given(st.data())
-def test_no_row_adds_more_than_the_norms(data: Any) -> None:
+def test_no_row_adds_more_than_the_norms(data):
     """Rows of any 16-bit coordinates and labels, also such as no encoder makes."""
     n = data.draw(st.integers(1, 4))
     asked = Queries(extreme_data(data, 1, n).points, (0,))
@@ -139,7 +125,7 @@ def test_no_row_adds_more_than_the_norms(data: Any) -> None:
     assert squared <= table.moments_norm**2
 
 
-def test_private_sums_and_rows_are_not_shown() -> None:
+def test_private_sums_and_rows_are_not_shown():
     data = explanation_data(records(3))
     (one,) = exact_moments(data, queries(ASKED[:1]), weights())
     assert repr(data) == "ExplanationData()"

@@ -1,15 +1,11 @@
 """Every method of the explainer on neighbouring explanation data, with the noise frozen."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from interpret_dp import PrivacyUnit, Schema
-from interpret_dp.audit import ReplayReport, replay
+from interpret_dp.audit import replay
 from interpret_dp.audit.neighbours import explanation_parts
 from interpret_dp.lime.black_box import BlackBox
 from tests.lime.paper.explanation_sets import RELATIONS
@@ -26,7 +22,7 @@ ODD = pd.DataFrame({"age": [1e300, -np.inf], "site": ["never seen", "c"], "noise
 class Touchy(Risk):
     """Fails on some rows, and says nothing of others."""
 
-    def predict_proba(self, X: pd.DataFrame) -> Any:
+    def predict_proba(self, X):
         if (X["age"] > 1e200).any():
             raise ValueError("too old")
         found = super().predict_proba(X)
@@ -34,20 +30,18 @@ class Touchy(Risk):
         return found
 
 
-def published(explanations: Any) -> dict[str, Any]:
+def published(explanations):
     return {
         f"{at}": (explanation_parts(one), one.privacy.per_row.to_dict("list"))
         for at, one in enumerate(explanations)
     }
 
 
-def replayed(
-    method: str, relation: str, first: pd.DataFrame, second: pd.DataFrame, **given: Any
-) -> ReplayReport:
+def replayed(method, relation, first, second, **given):
     model = given.pop("model", Touchy())
     asked = {"epsilon": 2.0, "per_query": 0.5, "method": method, "neighboring": relation}
 
-    def explain(data: pd.DataFrame) -> Any:
+    def explain(data):
         own = explainer(model, data, steps=24, **asked, **given)
         queries = QUERIES.iloc[:3] if isinstance(model, Touchy) else QUERIES
         return [own.explain_local(queries), own.explain_local(queries.iloc[::-1])]
@@ -58,7 +52,7 @@ def replayed(
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("odd", [0, 1])
-def test_neighbours_differ_only_in_what_was_charged(method: str, relation: str, odd: int) -> None:
+def test_neighbours_differ_only_in_what_was_charged(method, relation, odd):
     rows = table(60)
     with_odd = pd.concat([rows.iloc[:20], ODD.iloc[[odd]], rows.iloc[20:]])
     other = (
@@ -76,7 +70,7 @@ PEOPLE = ROWS.assign(patient=np.repeat(np.arange(20), 3))
 OF_PEOPLE = Schema(SCHEMA.features, unit=PrivacyUnit("patient", max_rows=2))
 
 
-FORMS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+FORMS = {
     "people of several rows": (PEOPLE, PEOPLE[PEOPLE["patient"] != 7], {"schema": OF_PEOPLE}),
     "several classes": (ROWS, ROWS.iloc[1:], {"model": Three()}),
     "no rows at all": (table(1), table(0), {}),
@@ -85,17 +79,17 @@ FORMS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("form", FORMS)
-def test_tables_of_other_forms(method: str, form: str) -> None:
+def test_tables_of_other_forms(method, form):
     first, second, given = FORMS[form]
     report = replayed(method, "add_or_remove_one", first, second, **{"model": Risk()} | given)
     assert report.ok, report
 
 
-def test_labels_that_depend_on_the_other_rows_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_that_depend_on_the_other_rows_are_found(monkeypatch):
     """The control: a model that breaks the listed assumption must fail the replay."""
     labels = BlackBox.labels
 
-    def turned(box: BlackBox, X: Any, n_rows: int, n_outputs: int) -> Any:
+    def turned(box, X, n_rows, n_outputs):
         return labels(box, X, n_rows, n_outputs) * np.int16((-1) ** n_rows)
 
     monkeypatch.setattr(BlackBox, "labels", turned)

@@ -1,23 +1,14 @@
 """Weights obey the paper's bound whatever function is given, and the norms are suprema."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from interpret_dp.lime.paper.coordinates import UNITS
-from interpret_dp.lime.paper.weighting import (
-    WeightTable,
-    exponential_weight,
-    stable_weight,
-    weight_table,
-)
+from interpret_dp.lime.paper.weighting import exponential_weight, stable_weight, weight_table
 
-FUNCTIONS: dict[str, Any] = {
+FUNCTIONS = {
     "stable": stable_weight,
     "exponential": exponential_weight(),
     "wide": exponential_weight(3.0),
@@ -30,7 +21,7 @@ STRETCHES = st.integers(1, 8)
 CONSTANTS = st.floats(2.0**-9, 2.0**9)
 
 
-def possible_table(name: str, c: float, largest: int, stretch: int) -> WeightTable:
+def possible_table(name, c, largest, stretch):
     """Return the table; functions that are next to 0 at every possible distance are refused."""
     try:
         return weight_table(FUNCTIONS[name], c, largest, stretch)
@@ -43,9 +34,7 @@ def possible_table(name: str, c: float, largest: int, stretch: int) -> WeightTab
 @pytest.mark.thorough
 @settings(max_examples=60)
 @given(st.sampled_from(sorted(FUNCTIONS)), CONSTANTS, SQUARES, STRETCHES)
-def test_the_norms_bound_what_a_row_can_add_and_are_nearly_reached(
-    name: str, c: float, largest: int, stretch: int
-) -> None:
+def test_the_norms_bound_what_a_row_can_add_and_are_nearly_reached(name, c, largest, stretch):
     """In exact integers: (w s)^2 + (w unit)^2 s for (A, b), and w (s + unit sqrt(s))."""
     table = possible_table(name, c, largest, stretch)
     cells = np.arange(len(table.weights) - 1)
@@ -63,7 +52,7 @@ def test_the_norms_bound_what_a_row_can_add_and_are_nearly_reached(
     assert table.moments_norm <= table.gradient_norm
 
 
-def test_the_papers_exponential_breaks_the_papers_bound_and_is_cut() -> None:
+def test_the_papers_exponential_breaks_the_papers_bound_and_is_cut():
     """exp(-d^2) is said to be in F(1); the largest value of 2 d (d + 1) exp(-d^2) is 1.527."""
     distances = np.linspace(0, 4, 100_001)
     needed = 2 * distances * (distances + 1) * exponential_weight()(distances)
@@ -75,10 +64,10 @@ def test_the_papers_exponential_breaks_the_papers_bound_and_is_cut() -> None:
     assert whole.of_squares(square)[0] / 2**whole.bits == pytest.approx(np.exp(-0.85), rel=1e-3)
 
 
-def test_the_function_sees_public_distances_only_and_once() -> None:
+def test_the_function_sees_public_distances_only_and_once():
     seen = []
 
-    def weight(distances: Any) -> Any:
+    def weight(distances):
         seen.append(distances.copy())
         distances[:] = 0.0  # its own copy
         return np.ones_like(distances)
@@ -88,21 +77,21 @@ def test_the_function_sees_public_distances_only_and_once() -> None:
     assert seen[0].max() >= 1.0
 
 
-@pytest.mark.parametrize(
-    ("weight", "message"),
-    [
-        (lambda d: np.where(d > 1, np.nan, 1.0), "returned nan at distance 1"),
-        (lambda d: 1.0, "returned shape \\(\\)"),
-        (lambda d: 0 * d, "above 0 at some"),
-    ],
-)
-def test_a_wrong_function_is_refused(weight: Any, message: str) -> None:
+WRONG_WEIGHTS = [
+    (lambda d: np.where(d > 1, np.nan, 1.0), "returned nan at distance 1"),
+    (lambda d: 1.0, "returned shape \\(\\)"),
+    (lambda d: 0 * d, "above 0 at some"),
+]
+
+
+@pytest.mark.parametrize(("weight", "message"), WRONG_WEIGHTS)
+def test_a_wrong_function_is_refused(weight, message):
     with pytest.raises(ValueError, match=message):
         weight_table(weight, 0.5, 4 * UNITS**2, 1)
 
 
-def test_what_is_no_function_or_no_constant_is_refused() -> None:
+def test_what_is_no_function_or_no_constant_is_refused():
     with pytest.raises(TypeError, match="must be a function from distances"):
-        weight_table("stable", 0.5, UNITS**2, 1)  # type: ignore[arg-type]
+        weight_table("stable", 0.5, UNITS**2, 1)
     with pytest.raises(ValueError, match="width is 0"):
         exponential_weight(0)

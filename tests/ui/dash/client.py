@@ -1,11 +1,7 @@
 """Asks an app of Dash what a browser would ask it."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
 
 
 class AppClient:
@@ -17,7 +13,7 @@ class AppClient:
         What the app shows; or the app itself.
     """
 
-    def __init__(self, explanations: Any) -> None:
+    def __init__(self, explanations):
         import dash
         from interpret.visual._udash import generate_app
 
@@ -32,15 +28,15 @@ class AppClient:
             )
         self._client = self.app.server.test_client()
 
-    def layout(self) -> Any:
+    def layout(self):
         """Return the layout as the browser gets it."""
         return self._client.get("/_dash-layout").get_json()
 
-    def page(self) -> str:
+    def page(self):
         """Return the page that loads everything else."""
         return self._client.get("/").get_data(as_text=True)
 
-    def ask(self, output: str, **inputs: Any) -> Any:
+    def ask(self, output, **inputs):
         """Return the new ``children`` of an output; inputs are ``id=value``, "_" for "-".
 
         A pane of the full app is taken as empty.
@@ -61,7 +57,7 @@ class AppClient:
         }
         return self.post(body)[output]["children"]
 
-    def post(self, body: dict[str, Any]) -> Any:
+    def post(self, body):
         """Return the answer of a callback to a request as the browser sends it; None for none."""
         answer = self._client.post("/_dash-update-component", json=body)
         assert answer.status_code in (200, 204), answer.get_data(as_text=True)
@@ -69,16 +65,16 @@ class AppClient:
             return None
         return json.loads(answer.get_data(as_text=True))["response"]
 
-    def part(self, key: int | None = None) -> Any:
+    def part(self, key=None):
         """Small app: return what is shown for a part."""
         return self.ask("viz-container", component_drop=-1 if key is None else key)
 
-    def privacy_tab(self) -> Any:
+    def privacy_tab(self):
         """Full app: return the content of our tab."""
         return self.ask("privacy-tab", tabs="privacy")
 
 
-def components(tree: Any) -> Iterator[dict[str, Any]]:
+def components(tree):
     """Yield every component of a tree, the outer ones first."""
     if isinstance(tree, list):
         for entry in tree:
@@ -88,7 +84,7 @@ def components(tree: Any) -> Iterator[dict[str, Any]]:
         yield from components(tree["props"].get("children"))
 
 
-def text_of(tree: Any) -> str:
+def text_of(tree):
     """Return everything that a tree of components says, without its figures."""
     if isinstance(tree, list):
         return " ".join(filter(None, map(text_of, tree)))
@@ -97,6 +93,6 @@ def text_of(tree: Any) -> str:
     return "" if tree is None else str(tree)
 
 
-def ids(tree: Any) -> list[Any]:
+def ids(tree):
     """Return the ids of all components of a tree."""
     return [c["props"]["id"] for c in components(tree) if "id" in c["props"]]

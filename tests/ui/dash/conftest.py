@@ -1,19 +1,14 @@
 """interpret's own apps, called as a browser calls them, but without a browser."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from interpret_dp.editor import EditSession
 from tests.ui.dash.client import AppClient
 
 
 @pytest.fixture(scope="session")
-def shown(cohort, cost_cohort, tmp_path_factory) -> SimpleNamespace:
+def shown(cohort, cost_cohort, tmp_path_factory):
     """Return explanations of two data sets in one ledger; treat them as read-only."""
     from interpret_dp import (
         DPExplainableBoostingClassifier,
@@ -45,7 +40,7 @@ def shown(cohort, cost_cohort, tmp_path_factory) -> SimpleNamespace:
 
 
 @pytest.fixture
-def session(shown) -> Iterator[EditSession]:
+def session(shown):
     """Return the session of all dashboards of the model; it has no entry before and after."""
     found = shown.total.edit_session
     _empty(found)
@@ -53,7 +48,7 @@ def session(shown) -> Iterator[EditSession]:
     _empty(found)
 
 
-def _empty(session: EditSession) -> None:
+def _empty(session):
     """Take every entry away, which no user can: committed ones stay in a history."""
     session._steps.clear()
     session._undone.clear()
@@ -62,6 +57,6 @@ def _empty(session: EditSession) -> None:
 
 
 @pytest.fixture
-def open_app() -> Callable[[Any], AppClient]:
+def open_app():
     """Return ``open_app(explanations)``: the small app for one, the full one for a list."""
     return AppClient

@@ -1,7 +1,5 @@
 """The notebook editor, driven through its buttons and fields; no browser is needed for that."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import json
@@ -37,18 +35,18 @@ def editor():
     shown.close()
 
 
-def _click(editor: NotebookEditor, label: str) -> None:
+def _click(editor, label):
     next(b for b in editor.controls.tools.values() if b.description == label).click()
 
 
-def _text(widget: ipywidgets.HTML) -> str:
+def _text(widget):
     return html.unescape(re.sub(r"<[^>]+>", " ", widget.value))
 
 
 ORIGINAL, LAST, CURRENT = ["released"], ["before the last edit"], ["edited", "released scores"]
 
 
-def _heights(editor: NotebookEditor, names: list[str]) -> list[float]:
+def _heights(editor, names):
     """Return the scores that a curve shows, one for each drawn bin."""
     drawn = [trace for trace in editor.figure.data if trace.name in names]
     # A step line ends at the right border of its last bin.
@@ -56,16 +54,16 @@ def _heights(editor: NotebookEditor, names: list[str]) -> list[float]:
     return [y for t, line in zip(drawn, is_line, strict=True) for y in t.y[: -1 if line else None]]
 
 
-def _has_band(editor: NotebookEditor) -> bool:
+def _has_band(editor):
     drawn = [trace for trace in editor.figure.data if trace.visible is not False]
     return any((trace.name or "").startswith("95 % noise") for trace in drawn)
 
 
-def _bins(editor: NotebookEditor) -> object:
+def _bins(editor):
     return next(trace for trace in editor.figure.data if trace.meta == BINS)
 
 
-def _brush(editor: NotebookEditor, low: float, high: float) -> None:
+def _brush(editor, low, high):
     """Draw a range as the page reports it."""
     _bins(editor)._dispatch_on_selection(
         Points(), BoxSelector(xrange=[high, low], yrange=[0.0, 1.0])
@@ -75,7 +73,7 @@ def _brush(editor: NotebookEditor, low: float, high: float) -> None:
 # ------------------------------------------------------------------------------- what is drawn
 
 
-def check_shown(editor: NotebookEditor) -> None:
+def check_shown(editor):
     """Check that an editor draws and offers what its session holds."""
     edits, controls = editor.session, editor.controls
     view = edits.view(controls.term.value)
@@ -114,7 +112,7 @@ def check_shown(editor: NotebookEditor) -> None:
     assert (f"edited: {n_edits} change" in privacy) is (n_edits > 0)
 
 
-def _flatten_in_a_thread(editor: NotebookEditor) -> None:
+def _flatten_in_a_thread(editor):
     thread = threading.Thread(target=lambda: editor.session.flatten("dose"))
     thread.start()
     thread.join()
@@ -506,7 +504,7 @@ def test_class_that_is_chosen_is_drawn_and_edited_alone():
 # ------------------------------------------------------------------------------ in a notebook
 
 
-def _pretend_kernel(monkeypatch, kernel: object) -> None:
+def _pretend_kernel(monkeypatch, kernel):
     monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(kernel=kernel))
 
 

@@ -1,7 +1,5 @@
 """Results of `visualize` inside interpret's callbacks, and everywhere else."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 

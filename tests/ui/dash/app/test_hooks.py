@@ -1,18 +1,15 @@
 """Our parts are in interpret's apps, and in no other app of the process."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import logging
-import subprocess
-import sys
 
 import dash
 import pytest
 from dash import Input, Output, dcc, html
 from plotly.utils import PlotlyJSONEncoder
 
+from tests.processes import output_of
 from tests.ui.dash.client import AppClient
 
 ENTRY = "interpret_dp.ui.dash.app.hooks"
@@ -32,7 +29,7 @@ def _installed():
         pytest.skip("the package is on the path but not installed: it has no entry points")
 
 
-def foreign_app() -> dash.Dash:
+def foreign_app():
     """Return somebody else's app, with ids that interpret uses as well."""
     app = dash.Dash("foreign")
     app.layout = html.Div(
@@ -69,19 +66,9 @@ def test_a_process_with_other_apps_alone_pays_little():
         "dash.Dash('foreign')\n"
         "print(json.dumps(sorted(n for n in sys.modules if n.startswith('interpret'))))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, text=True, check=True, timeout=120
-    )
-    loaded = json.loads(done.stdout)
-    assert set(loaded) <= {
-        "interpret_dp",
-        "interpret_dp._version",
-        "interpret_dp.ui",
-        "interpret_dp.ui.dash",
-        "interpret_dp.ui.dash.app",
-        "interpret_dp.ui.dash.app.hooks",
-        "interpret_dp.ui.dash.app.host",
-    }
+    loaded = json.loads(output_of("-c", probe))
+    ours = ("_version", "ui", "ui.dash", "ui.dash.app", "ui.dash.app.hooks", "ui.dash.app.host")
+    assert set(loaded) <= {"interpret_dp", *(f"interpret_dp.{name}" for name in ours)}
     assert ENTRY in loaded
 
 

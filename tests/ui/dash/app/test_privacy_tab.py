@@ -1,7 +1,5 @@
 """The tab "Privacy": what the ledgers say, for all data sets of a dashboard."""
 
-from __future__ import annotations
-
 import pickle
 from types import SimpleNamespace
 
@@ -9,9 +7,8 @@ import pandas as pd
 import pytest
 from interpret.glassbox import ExplainableBoostingClassifier
 
-from interpret_dp import PrivacyLedger
-from interpret_dp.accounting import Guarantee, mu_of_budget
-from interpret_dp.explanation import PrivacySpend
+from interpret_dp import Guarantee, PrivacyLedger, PrivacySpend
+from interpret_dp.accounting import mu_of_budget
 from interpret_dp.ui.dash.app.privacy_tab import collect_accounts, spending_figure
 from tests.ledger.requests import reserve, reserve_epsilon
 from tests.ui.dash.client import AppClient, components, text_of

@@ -1,10 +1,6 @@
 """interpret's server ends with the process, and no other machine or site can use it."""
 
-from __future__ import annotations
-
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +11,7 @@ import requests
 from interpret.data import ClassHistogram
 
 from interpret_dp.cli.serve import serve
+from tests.processes import python
 from tests.ui.dash.client import AppClient
 
 SCRIPT = """
@@ -50,7 +47,7 @@ atexit.unregister(stop_interprets_server)
 
 
 @pytest.fixture(scope="module")
-def model_file(shown, tmp_path_factory) -> Path:
+def model_file(shown, tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "model.json"
     shown.model.save(path)
     return path
@@ -58,13 +55,7 @@ def model_file(shown, tmp_path_factory) -> Path:
 
 def run(path, serve, control=""):
     script = SCRIPT.format(serve=serve, control=control)
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script, str(path)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return python("-W", "ignore", "-c", script, path, timeout=120)
 
 
 @pytest.mark.thorough
@@ -94,7 +85,7 @@ def test_nobody_else_can_reach_the_server(shown):
         assert runner.stop()
 
 
-def _listening_addresses(port: int) -> set[str]:
+def _listening_addresses(port):
     """Return the addresses at which this machine listens on a port, as the kernel lists them."""
     import time
 
@@ -111,24 +102,24 @@ def _listening_addresses(port: int) -> set[str]:
     raise AssertionError(f"nobody listens on port {port}")
 
 
-@pytest.mark.parametrize(
-    ("host", "origin", "status"),
-    [
-        ("localhost:7001", None, 200),
-        ("127.0.0.1:7001", "http://127.0.0.1:7001", 200),
-        ("[::1]:7001", "http://[::1]:7001", 200),
-        ("Ward-PC:7001", "http://ward-pc:7001", 200),
-        ("hub.example.org", "https://hub.example.org", 200),
-        ("localhost:7001", "https://hub.example.org", 200),
-        ("evil.example:7001", None, 403),
-        ("localhost.evil.example", "http://localhost.evil.example", 403),
-        ("[::1", None, 403),
-        ("", None, 403),
-        ("localhost:7001", "http://evil.example", 403),
-        ("localhost:7001", "http://localhost:8888", 403),
-        ("localhost:7001", "null", 403),
-    ],
-)
+ORIGINS = [
+    ("localhost:7001", None, 200),
+    ("127.0.0.1:7001", "http://127.0.0.1:7001", 200),
+    ("[::1]:7001", "http://[::1]:7001", 200),
+    ("Ward-PC:7001", "http://ward-pc:7001", 200),
+    ("hub.example.org", "https://hub.example.org", 200),
+    ("localhost:7001", "https://hub.example.org", 200),
+    ("evil.example:7001", None, 403),
+    ("localhost.evil.example", "http://localhost.evil.example", 403),
+    ("[::1", None, 403),
+    ("", None, 403),
+    ("localhost:7001", "http://evil.example", 403),
+    ("localhost:7001", "http://localhost:8888", 403),
+    ("localhost:7001", "null", 403),
+]
+
+
+@pytest.mark.parametrize(("host", "origin", "status"), ORIGINS)
 def test_pages_of_other_sites_are_refused(shown, monkeypatch, host, origin, status):
     provider = SimpleNamespace(render=None, app_runner=SimpleNamespace(ip="ward-pc"))
     monkeypatch.setattr("interpret.visual._interactive.visualize_provider", provider)

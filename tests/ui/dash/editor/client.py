@@ -1,11 +1,8 @@
 """A client of the editor: keeps the state of its page, and calls the app's callbacks."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
-from tests.ui.dash.client import AppClient, components, text_of
+from tests.ui.dash.client import components, text_of
 
 _ALL = ["ALL"]
 
@@ -19,19 +16,19 @@ class EditorClient:
     term : int
     """
 
-    def __init__(self, client: AppClient, term: int) -> None:
+    def __init__(self, client, term):
         self._client = client
-        self.state: dict[tuple[str, str], Any] = {}
-        self.buttons: set[tuple[str, str]] = set()
+        self.state = {}
+        self.buttons = set()
         """Kind and action: "editor" for the card, "model" for the bar."""
-        self.identities: dict[str, dict[str, Any]] = {}
+        self.identities = {}
         # The card last: its identity is that of the editor.
         self._take(client.layout())
         self._take(client.part(term))
         # Cards that appear call for the bar of their model.
         self.change("idp-editor-seen", "data", self.state["idp-editor-seen", "data"])
 
-    def _take(self, tree: Any) -> None:
+    def _take(self, tree):
         for component in components(tree):
             identity = component["props"].get("id")
             if isinstance(identity, dict):
@@ -41,28 +38,28 @@ class EditorClient:
                     self.state[identity["type"], name] = value
                 self._take_buttons(component, kind)
 
-    def _take_buttons(self, tree: Any, kind: str) -> None:
+    def _take_buttons(self, tree, kind):
         found = (component["props"].get("data-action") for component in components(tree))
         self.buttons |= {(kind, action) for action in found if action}
 
     # ------------------------------------------------------------------------------- gestures
 
-    def press(self, action: str) -> None:
+    def press(self, action):
         """Press a button: that of the card, if the bar has one of the same name."""
         kind = next(kind for kind in ("editor", "model") if (kind, action) in self.buttons)
         assert not self.state.get((f"idp-{kind}-button-{action}", "disabled")), action
         self.report(kind, action)
 
-    def report(self, kind: str, action: str) -> None:
+    def report(self, kind, action):
         """Report the press of a button as the page does."""
         store = "select" if action.startswith("select-") else "act"
         self.change(f"idp-{kind}-{store}", "data", {"action": action, "at": 1})
 
-    def box(self, low: float, high: float) -> None:
+    def box(self, low, high):
         """Draw a selection."""
         self.change("idp-editor-plot", "selectedData", {"range": {"x": [low, high]}, "points": []})
 
-    def change(self, part: str, prop: str, value: Any, by: str = "") -> None:
+    def change(self, part, prop, value, by=""):
         """Change something on the page, with all that follows; no callback calls itself."""
         self.state[part, prop] = value
         if prop == "children":
@@ -74,7 +71,7 @@ class EditorClient:
             if any(_matches(i, part, prop) for i in entry["inputs"]):
                 self._run(key, entry, part, prop)
 
-    def _run(self, key: str, entry: dict[str, Any], part: str, prop: str) -> None:
+    def _run(self, key, entry, part, prop):
         outputs = self._outputs(key)
         body = {
             "output": key,
@@ -94,17 +91,17 @@ class EditorClient:
             for prop_name, value in properties.items():
                 self.change(identity["type"], prop_name, value, by=key)
 
-    def _outputs(self, key: str) -> list[Any]:
+    def _outputs(self, key):
         parts = [output.rpartition(".") for output in key.strip(".").split("...")]
         return [self._entries(text, prop.partition("@")[0]) for text, _, prop in parts]
 
-    def _values(self, wanted: list[dict[str, Any]]) -> list[Any]:
+    def _values(self, wanted):
         return [self._entries(one["id"], one["property"], is_read=True) for one in wanted]
 
-    def _entries(self, text: str, prop: str, *, is_read: bool = False) -> Any:
+    def _entries(self, text, prop, *, is_read=False):
         """Return what a request says of an id that a callback names, or of all of a pattern."""
 
-        def entry(identity: dict[str, Any] | str) -> dict[str, Any]:
+        def entry(identity):
             name = identity if isinstance(identity, str) else identity["type"]
             value = {"value": self.state.get((name, prop))} if is_read else {}
             return {"id": identity, "property": prop, **value}
@@ -118,55 +115,55 @@ class EditorClient:
         # Of a page that shows one card, "all" are one.
         return [concrete] if _ALL in identity.values() else concrete
 
-    def _concrete(self, identity: dict[str, Any]) -> dict[str, Any]:
+    def _concrete(self, identity):
         return identity | self.identities[_kind(identity["type"])]
 
-    def _text(self, part: str) -> str:
+    def _text(self, part):
         if part.startswith("idp-clock"):
             return part
         return _text(self._concrete({"type": part}))
 
     # ----------------------------------------------------------------------- what is on the page
 
-    def text(self, part: str) -> str:
+    def text(self, part):
         """Return the text of a part of the card."""
         return text_of(self.state[f"idp-editor-{part}", "children"])
 
-    def bar(self, part: str) -> str:
+    def bar(self, part):
         """Return the text of a part of the model's bar."""
         return text_of(self.state.get((f"idp-model-{part}", "children")))
 
     @property
-    def panel(self) -> str:
+    def panel(self):
         """The text of the privacy panel."""
         return text_of(self.state["idp-panel", "children"])
 
     @property
-    def figure(self) -> Any:
+    def figure(self):
         """The plot."""
         return self.state["idp-editor-plot", "figure"]
 
     @property
-    def selected(self) -> list[int]:
+    def selected(self):
         """The chosen bins."""
         return self.state["idp-editor-selection", "data"]
 
-    def curve(self) -> list[float]:
+    def curve(self):
         """Return the scores that a drag would move, as they are drawn."""
         traces = self.figure["layout"]["meta"]["traces"]
         return [height for t in traces for height in self.figure["data"][t["trace"]]["y"]]
 
 
-def _matches(wanted: dict[str, Any], part: str, prop: str) -> bool:
+def _matches(wanted, part, prop):
     if wanted["property"] != prop or not wanted["id"].startswith("{"):
         return bool(wanted == {"id": part, "property": prop})
     return bool(json.loads(wanted["id"])["type"] == part)
 
 
-def _kind(name: str) -> str:
+def _kind(name):
     """Return "model" for the bar's types of ids, and "editor" for the card's."""
     return "model" if name.startswith("idp-model-") else "editor"
 
 
-def _text(identity: dict[str, Any]) -> str:
+def _text(identity):
     return json.dumps(identity, sort_keys=True, separators=(",", ":"))

@@ -1,7 +1,5 @@
 """The editor's callbacks, called as its page calls them."""
 
-from __future__ import annotations
-
 import base64
 import json
 import pickle
@@ -9,8 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from interpret_dp import DPExplainableBoostingClassifier
-from interpret_dp.editor import EditSession
+from interpret_dp import DPExplainableBoostingClassifier, EditSession
 from tests.editor.models import Holder, build_model
 from tests.ui.dash.client import AppClient, ids
 from tests.ui.dash.editor.client import EditorClient
@@ -23,7 +20,7 @@ def editor(shown, session):
     return EditorClient(AppClient(shown.total), AGE)
 
 
-def uploaded(document) -> str:
+def uploaded(document):
     content = base64.b64encode(json.dumps(document).encode()).decode()
     return f"data:application/json;base64,{content}"
 

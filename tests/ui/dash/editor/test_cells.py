@@ -1,7 +1,5 @@
 """The editor's card of a pair: its heat map, rectangles that select cells, and its tools."""
 
-from __future__ import annotations
-
 import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier
