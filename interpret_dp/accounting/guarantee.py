@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,7 @@ from interpret_dp._validate import check_choice, check_int, check_name, check_re
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.gaussian import delta_of_mu, detection_power
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.accounting.registry import PREPARATION, registry_record, registry_yaml
-from interpret_dp.accounting.state import DOES_NOT_HOLD, state_of
+from interpret_dp.accounting.registry import registry_record, registry_yaml
 
 DEFAULT_ASSUMPTIONS = (
     "the curator who runs the fit is trusted with the rows",
@@ -40,6 +39,18 @@ UNDECLARED_ASSUMPTIONS = (
 
 FALSE_ALARMS = 0.05
 """Share of absent persons whom the attacker of our plain sentences is ready to accuse."""
+
+MOST_CENTRED_BEFORE = 32_767
+"""Features of a row that 0.1.0 and 0.2.0.dev0 could centre without an overflow."""
+VOID_CENTRE = (
+    f"its maps centred rows of more than {MOST_CENTRED_BEFORE:,} features by a version before "
+    "0.2.0.dev1, in which a sum of squares overflowed and one row could move the release by any "
+    "amount"
+)
+"""Why the promise of such maps does not hold."""
+
+HOLDS, HOLDS_IF, DOES_NOT_HOLD = "holds", "holds if", "does not hold"
+"""States of a guarantee, from the best to the worst."""
 
 _FORMAT = "interpret_dp.guarantee"
 _VERSION = 1
@@ -66,6 +77,13 @@ _SUSPECTS = {
         ("rows with one of two contents", "a row with the other"),
     ),
 }
+
+
+def state_of(conditions: Iterable[str], failures: Iterable[str]) -> str:
+    """Return the state of a guarantee, or of several together: the worst that any clause gives."""
+    if any(True for _ in failures):
+        return DOES_NOT_HOLD
+    return HOLDS_IF if any(True for _ in conditions) else HOLDS
 
 
 def detection_text(probability: str, *, relation: str, of_rows: bool, seen: str = "") -> str:
@@ -236,19 +254,14 @@ class Guarantee:
         return DOES_NOT_HOLD if self.tests_only else state_of(self.conditions, self.failures)
 
     @property
-    def is_void(self) -> bool:
-        """Whether nothing is promised: the state is "does not hold"."""
-        return self.state == DOES_NOT_HOLD
-
-    @property
     def state_sentence(self) -> str:
         """The state in a sentence, with every condition or reason; empty if the promise holds."""
         if self.tests_only:
             return "For tests only: the noise was drawn from a fixed seed, so nothing is promised."
         if self.failures:
-            return f"The privacy promise does not hold: {'; '.join(self.failures)}."
+            return f"The promise does not hold: {'; '.join(self.failures)}."
         if self.conditions:
-            return f"The privacy promise holds only if {'; and if '.join(self.conditions)}."
+            return f"The promise holds only if {'; and if '.join(self.conditions)}."
         return ""
 
     @property
@@ -287,7 +300,7 @@ class Guarantee:
 
         A promise that does not hold is not printed: the sentence says why it does not.
         """
-        if self.is_void:
+        if self.state == DOES_NOT_HOLD:
             return self.state_sentence
         tables = _PAIRS_OF_TABLES[self.neighboring].format(unit=self.unit)
         text = (
@@ -305,40 +318,30 @@ class Guarantee:
         return " ".join(part for part in (self.state_sentence, *parts, self.scope) if part)
 
     @property
-    def strength(self) -> str:
-        """Epsilon and delta in a few words, rounded up, and the state: for a line or a title.
-
-        No text shows the figures without it. Where nothing is promised it has none.
-        """
+    def brief(self) -> str:
+        """Epsilon, delta and data set in a few words, rounded up; with the state."""
         if self.tests_only:
             return "for tests only, nothing promised"
         if self.failures:
-            return "nothing promised, the guarantee does not hold"
+            return "nothing promised: the guarantee does not hold"
         text = f"epsilon {ceil_text(self.epsilon)} at delta {ceil_text(self.delta)}"
-        return f"{text}, if its conditions hold" if self.conditions else text
-
-    @property
-    def brief(self) -> str:
-        """The strength, and the data set."""
-        text = self.strength
+        if self.conditions:
+            text += " on conditions"
         return text if self.dataset is None else f"{text}, data set {self.dataset!r}"
 
     def __str__(self) -> str:
         """Return the sentence and what it assumes."""
-        if self.is_void or not self.assumptions:
+        if self.state == DOES_NOT_HOLD or not self.assumptions:
             return self.sentence
         return f"{self.sentence} This assumes that {'; '.join(self.assumptions)}."
 
     def _repr_html_(self) -> str:
         """Return the sentence, the figures and the assumptions for a notebook, escaped."""
-        figures = {"state": self.state}
-        if not self.is_void:
-            figures |= {
-                "epsilon": ceil_text(self.epsilon, digits=6),
-                "delta": ceil_text(self.delta, digits=6),
-                "mu": "not purely Gaussian" if self.mu is None else ceil_text(self.mu, digits=6),
-            }
-        figures |= {
+        figures = {
+            "state": self.state,
+            "epsilon": ceil_text(self.epsilon, digits=6),
+            "delta": ceil_text(self.delta, digits=6),
+            "mu": "not purely Gaussian" if self.mu is None else ceil_text(self.mu, digits=6),
             "neighbouring tables": self.neighboring.replace("_", " "),
             "unit": self.unit,
             "mechanism": self.mechanism,
@@ -370,31 +373,13 @@ class Guarantee:
                 del document[name]
         return document
 
-    def refuse_if_void(self, even_if_void: bool) -> None:
-        """Raise ValueError where nothing is promised, unless somebody insists.
-
-        Parameters
-        ----------
-        even_if_void : bool
-        """
-        if not isinstance(even_if_void, bool):
-            raise TypeError(f"even_if_void is {even_if_void!r}; it must be True or False.")
-        if self.is_void and not even_if_void:
-            raise ValueError(
-                f"{self.state_sentence} So there is nothing to publish as private. Fit again "
-                "without what the sentence names. To publish it all the same, with this sentence "
-                "in it, pass even_if_void=True, or --even-if-void on the command line."
-            )
-
-    def to_registry(self, *, even_if_void: bool = False, **statements: Any) -> dict[str, Any]:
+    def to_registry(self, **statements: Any) -> dict[str, Any]:
         """Return a record of tier 3 for OpenDP's registry of deployments.
 
         Costs no privacy. Nothing in it was computed from rows; their number is not in it.
 
         Parameters
         ----------
-        even_if_void : bool, default=False
-            Write a record although nothing is promised; it says so.
         **statements : str or list of str
             What only people know, by the registry's names. Required are ``name``,
             ``data_curators``, ``description``, ``intended_use``, ``data_product_region``,
@@ -412,7 +397,7 @@ class Guarantee:
         Raises
         ------
         TypeError, ValueError
-            If a statement is missing, unknown or of another form, or nothing is promised.
+            If a statement is missing, unknown or of another form, or the noise came from a seed.
 
         Examples
         --------
@@ -421,26 +406,22 @@ class Guarantee:
         Traceback (most recent call last):
         ValueError: A record of tier 3 needs what no model knows: data_curators ...
         """
-        self.refuse_if_void(even_if_void)
-        record = registry_record(self.registry_sections(), statements)
-        stated = record["deployment"]["implementation"]
-        stated[PREPARATION] = self.beside(stated[PREPARATION])
-        return record
+        if self.tests_only:
+            raise ValueError(
+                "The noise of this model came from a fixed seed, so nothing is promised and there "
+                "is nothing to register. Fit again with random_state=None."
+            )
+        return registry_record(self.registry_sections(), statements)
 
-    def beside(self, statement: str) -> str:
-        """Return what people state about steps before the fit, with what the fit itself saw."""
-        own = self.state_sentence
-        return f"{statement} The model says: {own}" if own else statement
-
-    def to_registry_yaml(self, *, even_if_void: bool = False, **statements: Any) -> str:
+    def to_registry_yaml(self, **statements: Any) -> str:
         """Return the record of :meth:`to_registry` as YAML.
 
         Parameters
         ----------
-        even_if_void, **statements
+        **statements : str or list of str
             As :meth:`to_registry` takes them.
         """
-        return registry_yaml(self.to_registry(even_if_void=even_if_void, **statements))
+        return registry_yaml(self.to_registry(**statements))
 
     def registry_sections(self) -> dict[str, dict[str, Any]]:
         """Return the fields of a record that the guarantee and the package know, by section."""
@@ -524,10 +505,6 @@ def _bill_text(guarantee: Guarantee) -> str:
     if guarantee.mu is not None:
         figure = ceil_text(guarantee.mu, digits=6)
         own = f"{figure}-Gaussian differential privacy, which implies (epsilon, delta)."
-    if guarantee.is_void:
-        own = guarantee.state_sentence
-    elif guarantee.state_sentence:
-        own = f"{guarantee.state_sentence} {own}"
     return f"{own} Releases: {shares}.".strip() if shares else own or guarantee.sentence
 
 

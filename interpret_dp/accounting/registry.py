@@ -51,9 +51,6 @@ _PRODUCTS = (
 )
 _SECTORS = "Technology", "Healthcare", "Education", "Government", "Energy", "Finance"
 
-PREPARATION = "preprocessing_and_hyperparameter_tuning"
-"""The statement on what was done to the rows before the fit, of which the fit sees a part."""
-
 STATEMENTS: dict[str, Statement] = {
     "name": Statement("basic", "name of the model"),
     "data_curators": Statement("basic", "who publishes it", is_list=True),
@@ -76,7 +73,7 @@ STATEMENTS: dict[str, Statement] = {
     "access_type": Statement(
         "deployment_model", "", "Non-interactive", ("Non-interactive", "Interactive")
     ),
-    PREPARATION: Statement(
+    "preprocessing_and_hyperparameter_tuning": Statement(
         "implementation", "what was done to the rows and how settings were chosen before the fit"
     ),
     "justification": Statement("implementation", "why these parameters, this unit and this method"),

@@ -19,7 +19,6 @@ from interpret_dp.exceptions import LedgerError, UndeclaredWarning
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from interpret_dp.accounting import Guarantee
     from interpret_dp.explanation import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.schema import Schema
@@ -173,20 +172,12 @@ def fit(**given: Any) -> None:
         )
         say_account(model.privacy_spend_)
         console.say_item("Next", f"interpret-dp show {options.out} --ledger {options.ledger}")
-    fail_if_void(model.guarantee_)
-
-
-def fail_if_void(guarantee: Guarantee) -> None:
-    """End the command with a code of failure where nothing is promised, after all is said."""
-    if guarantee.is_void:
-        raise console.FailedError(guarantee.state_sentence)
 
 
 def say_account(privacy: PrivacySpend) -> None:
     """Print what a model cost, what its data set cost so far, and what is left."""
-    words = f"{privacy.guarantee.strength}: charged for this model"
-    if not privacy.guarantee.is_void:
-        words = f"{privacy.guarantee.strength} by this model"
+    spent = f"epsilon {ceil_text(privacy.epsilon)} at delta {ceil_text(privacy.delta)}"
+    words = f"{spent} by this model"
     if privacy.total_epsilon is not None:
         name = privacy.guarantee.dataset
         words += f"; epsilon {ceil_text(privacy.total_epsilon)} in total on data set {name!r}"

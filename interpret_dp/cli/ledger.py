@@ -217,13 +217,10 @@ def export(ledger: PrivacyLedger, out: str, overwrite: bool) -> None:
 
 
 def _say_account(account: Mapping[str, Any]) -> None:
-    from interpret_dp.accounting.state import account_states
     from interpret_dp.ledger.core.names import moment_text
 
     budget, spent = account["budget"], account["spent"]
     console.say_item("Data set", " = ".join(map(repr, account["names"])))
-    for place, state in enumerate(account_states(account)):
-        console.say_item("" if place else "Promise", state)
     if account["protected"] is not None:
         console.say_item("Protects", account["protected"])
     if budget is None:
@@ -266,7 +263,7 @@ def _say_account(account: Mapping[str, Any]) -> None:
 
 def _say_requests(requests: list[dict[str, Any]]) -> None:
     console.say_table(
-        ("date (UTC)", "class", "user", "epsilon", "delta", "mu", "state", "promise", "purpose"),
+        ("date (UTC)", "class", "user", "epsilon", "delta", "mu", "state", "purpose"),
         [
             (
                 request["time"],
@@ -276,7 +273,6 @@ def _say_requests(requests: list[dict[str, Any]]) -> None:
                 f"{request['epsilon_delta']:g}",
                 ceil_text(request["mu"]),
                 request["state"],
-                request["guarantee_state"],
                 # Words of users must not steer a terminal.
                 request["purpose"]
                 if request["purpose"].isprintable()

@@ -64,12 +64,11 @@ def show(
     """Show a model in interpret's dashboard, as HTML, or its promise as text.
 
     MODEL is a file that `interpret-dp fit` or a model's save() wrote. This shows its shape
-    functions or filters, and their cost. If its guarantee does not hold, the first line says so,
-    and the command ends with 1. With --ledger the log is checked against the head that
+    functions or filters, and their cost. With --ledger the log is checked against the head that
     the model carries. Looking costs nothing. Edits are kept as they are made, beside MODEL, and
     offered by the next show. Public rows stay in this process: no edit, model or page holds one.
     """
-    from interpret_dp.cli.fit import fail_if_void, say_account
+    from interpret_dp.cli.fit import say_account
     from interpret_dp.explanation import PrivacySpend
     from interpret_dp.explanation.pages.model import render_html
     from interpret_dp.llm.files import load_model
@@ -103,7 +102,6 @@ def show(
             pending.write_text(render_html(released, privacy), encoding="utf-8")
         console.say_item("Written", html)
     if html is not None or text:
-        fail_if_void(model.guarantee_)
         return
     from interpret_dp.cli.serve import serve
     from interpret_dp.cli.tables import read_declared
@@ -128,29 +126,14 @@ def show(
         explanation.edit_session.use_public_rows(table.X, table.y, public=True)
         console.say_item("Metrics", f"on {len(table.X):,} public rows")
     serve(explanation, **page)
-    fail_if_void(model.guarantee_)
-
-
-_even_if_void_option = click.option(
-    "--even-if-void",
-    is_flag=True,
-    help="although the model's guarantee does not hold, which the file then says",
-)
 
 
 @console.command("registry model.json --statements about.toml --output record.yaml")
 @click.argument("model_file", metavar="MODEL", type=console.INPUT_FILE)
 @_statements_option
 @click.option("--output", type=console.OUTPUT_FILE, help="write the record, and do not print it")
-@_even_if_void_option
 @console.overwrite_option
-def registry(
-    model_file: str,
-    statements: str | None,
-    output: str | None,
-    even_if_void: bool,
-    overwrite: bool,
-) -> None:
+def registry(model_file: str, statements: str | None, output: str | None, overwrite: bool) -> None:
     """Write a record for OpenDP's registry of deployments.
 
     MODEL is a file that `interpret-dp fit` or a model's save() wrote. Its guarantee fills most of
@@ -160,8 +143,7 @@ def registry(
     from interpret_dp.llm.files import load_model
 
     with _reading(statements) as given:
-        promise = load_model(model_file).guarantee_
-        text = promise.to_registry_yaml(even_if_void=even_if_void, **given)
+        text = load_model(model_file).guarantee_.to_registry_yaml(**given)
     if output is None:
         console.say(text, end="")
     else:
@@ -182,14 +164,12 @@ def registry(
     help="a figure of accuracy that was measured on public rows, such as AUROC 0.84; may be "
     "repeated",
 )
-@_even_if_void_option
 @console.overwrite_option
 def card(
     model_file: str,
     output: str,
     statements: str | None,
     measured: tuple[tuple[str, float], ...],
-    even_if_void: bool,
     overwrite: bool,
 ) -> None:
     """Write one page about a model, for those who read or use it.
@@ -206,8 +186,7 @@ def card(
             "`interpret-dp show --text` prints its promise."
         )
     with _reading(statements) as given:
-        made = model.card(dict(measured) or None, even_if_void=even_if_void, **given)
-        text = made.text_for(output)
+        text = model.card(dict(measured) or None, **given).text_for(output)
     _write(output, text, overwrite)
 
 

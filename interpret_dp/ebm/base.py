@@ -385,9 +385,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
             return private
         return private.with_decisions(self.predict_with_uncertainty(X, init_score))
 
-    def card(
-        self, accuracy: Any = None, *, even_if_void: bool = False, **statements: Any
-    ) -> ModelCard:
+    def card(self, accuracy: Any = None, **statements: Any) -> ModelCard:
         """Return one page about the model for those who read or use it; costs nothing.
 
         It says what the model predicts, on whom, how well, with which curves, edits and limits,
@@ -398,8 +396,6 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         accuracy : PrivateMetrics or mapping of str to float, default=None
             What :func:`interpret_dp.private_metrics` released; or figures by name that were
             measured on public rows, which the card says. Never measure on private rows unpaid.
-        even_if_void : bool, default=False
-            Make a card although the guarantee does not hold; it says so in its first line.
         **statements : str or list of str
             What only people know, by the names of ``guarantee_.to_registry``, such as ``name``,
             ``description``, ``intended_use`` and ``data_curators``. None is required.
@@ -412,12 +408,11 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         Raises
         ------
         TypeError, ValueError
-            If a statement is unknown or of another form, ``accuracy`` is neither, or the guarantee
-            does not hold.
+            If a statement is unknown or of another form, or ``accuracy`` is neither.
         """
         from interpret_dp.explanation.card import ModelCard
 
-        return ModelCard(self.to_released(), statements, accuracy, even_if_void)
+        return ModelCard(self.to_released(), statements, accuracy)
 
     # -------------------------------------------------------------------------------- files
 

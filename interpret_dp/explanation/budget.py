@@ -12,7 +12,6 @@ from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import FALSE_ALARMS
-from interpret_dp.accounting.state import account_states
 
 OF_SEVERAL_ROWS = "A person who has several rows is protected less: k rows count k times in mu."
 """The sentence wherever the promise is about rows."""
@@ -80,8 +79,6 @@ class BudgetState:
         What was ever spent, if that is more: before a renewal for new people.
     expired : bool
         Whether the budget's time is over, so that nothing more fits.
-    states : tuple of str
-        On what the promises depend that count against it, and why some do not hold, in sentences.
     """
 
     dataset: str
@@ -96,7 +93,6 @@ class BudgetState:
     open_reservations: int
     ever: GdpPair | None = None
     expired: bool = False
-    states: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, budget: Any, spent: Any, remaining_epsilon: float) -> BudgetState:
@@ -114,7 +110,6 @@ class BudgetState:
             open_reservations=spent.open_reservations,
             ever=spent.ever if spent.ever.mu > spent.mu or spent.ever.delta > spent.delta else None,
             expired=budget.has_expired,
-            states=account_states(vars(spent)),
         )
 
     @property

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from interpret_dp._documents import write_file
-from interpret_dp._figures import enumerated
+from interpret_dp._figures import ceil_text, enumerated
 from interpret_dp._validate import check_real
 from interpret_dp._version import __version__
 from interpret_dp.accounting.registry import checked_statements
@@ -65,14 +65,11 @@ class ModelCard:
         What only people know, by the names of ``guarantee_.to_registry``; none is required.
     accuracy : PrivateMetrics, mapping of str to float, or None
         What was paid for; or figures on public rows, by name.
-    even_if_void : bool
-        Make a card although nothing is promised; it says so.
 
     Raises
     ------
     TypeError, ValueError
-        If a statement is unknown or of another form, ``accuracy`` is neither, or nothing is
-        promised.
+        If a statement is unknown or of another form, or ``accuracy`` is neither.
 
     Examples
     --------
@@ -88,11 +85,9 @@ class ModelCard:
     model: AdditiveModel
     statements: Mapping[str, Any]
     accuracy: Any = None
-    even_if_void: bool = False
 
     def __post_init__(self) -> None:
-        """Check what the publishers state, and that something is promised."""
-        self.model.guarantee.refuse_if_void(self.even_if_void)
+        """Check what the publishers state."""
         object.__setattr__(self, "statements", checked_statements(self.statements))
         if isinstance(self.accuracy, Mapping):
             for name, value in self.accuracy.items():
@@ -170,9 +165,7 @@ class ModelCard:
         n_pairs = sum(term.partner is not None for term in model.terms)
         pairs = f" and {n_pairs} of pairs of features" if n_pairs else ""
         unit = html.unescape(score_unit(model))  # written for plotly
-        state = [("Privacy", guarantee.state_sentence)] if guarantee.state_sentence else []
         return [
-            *state,
             ("Predicts", _predicted_text(model)),
             *((label, self.statements[k]) for k, label in _LABELS.items() if k in self.statements),
             ("Learned from", f"About {model.n_rows:,.0f} rows{dataset}; the count is noisy."),
@@ -206,7 +199,8 @@ class ModelCard:
             return _ON_PUBLIC_ROWS
         paid = self.accuracy.guarantee
         return (
-            f"Measured on private rows and paid for: {paid.strength}, on top of the model. "
+            "Measured on private rows and paid for: epsilon "
+            f"{ceil_text(paid.epsilon)} at delta {ceil_text(paid.delta)}, on top of the model. "
             "After ± is what the added noise does to a figure; sampling error is not included."
         )
 

@@ -57,7 +57,7 @@ def guarantee_card(guarantee: Guarantee) -> str:
     return render(
         "card.html",
         kind="guarantee",
-        edge=_VOID if guarantee.is_void else _HELD,
+        edge=_VOID if guarantee.tests_only else _HELD,
         title="Privacy guarantee",
         lines=[guarantee.sentence],
         record=guarantee._repr_html_(),

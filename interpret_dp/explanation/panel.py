@@ -13,7 +13,6 @@ from typing import Any
 from interpret_dp._figures import ceil_text, floor_text, left_for_selections, selections_text
 from interpret_dp.accounting.guarantee import detection_text
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
-from interpret_dp.accounting.state import DOES_NOT_HOLD
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, source_of
 from interpret_dp.explanation.markup import Element, element
 from interpret_dp.released.edits import edits_text
@@ -100,7 +99,7 @@ def privacy_panel(document: Mapping[str, Any], *, boxed: bool = True) -> Element
         Draw a frame, whose edge shows at a glance whether anything is promised.
     """
     guarantee = document["guarantee"]
-    voided = document["state"] == DOES_NOT_HOLD
+    voided = guarantee["tests_only"]
     frame = _FRAME.format(edge=_VOID if voided else _HELD) if boxed else ""
     figures = [] if voided else [_tiles(document)]
     if document["budget"] is not None and not voided:
@@ -127,8 +126,8 @@ def privacy_panel(document: Mapping[str, Any], *, boxed: bool = True) -> Element
 
 def meaning_text(document: Mapping[str, Any]) -> str:
     """Return what the figures mean, in the terms of somebody who wants to find a person."""
-    if document["state"] == DOES_NOT_HOLD:
-        return "What does this mean? Nothing is promised to anybody in the data."
+    if document["guarantee"]["tests_only"]:
+        return "What does this mean? Nothing is protected: the noise can be reproduced."
     seen = f"that the {document['subject']} published"
     if document["subject"] == "explainer":
         seen = "that the explainer may answer with its whole budget"
@@ -202,9 +201,10 @@ def _percent(probability: float) -> str:
 
 
 def _head(document: Mapping[str, Any]) -> Element:
+    guarantee = document["guarantee"]
     title, words = _answer_words(document)
-    if document["state_sentence"]:
-        title = document["state_sentence"]
+    if guarantee["tests_only"]:
+        title = "No privacy promise: for tests only"
     badge = None
     if document["edits"]:
         badge = element(
@@ -346,7 +346,7 @@ def _meaning(document: Mapping[str, Any]) -> Element:
         "div",
         element("b", f"{lead}? "),
         rest,
-        None if document["state"] == DOES_NOT_HOLD else _icons(document),
+        None if document["guarantee"]["tests_only"] else _icons(document),
         style="margin: 6px 0",
         css_class="interpret-dp-meaning",
     )
@@ -389,7 +389,7 @@ def _totals(document: Mapping[str, Any]) -> Element:
         f"at most {_percent(budget['detection_spent'])}; once the whole budget is spent, at most "
         f"{_percent(budget['detection_limit'])}."
     )
-    return element("div", " ".join([*budget["states"], words]), style="margin: 6px 0")
+    return element("div", words, style="margin: 6px 0")
 
 
 def _assumptions(clauses: Sequence[str]) -> Element | None:

@@ -158,12 +158,11 @@ class PrivacySpend:
     @property
     def line(self) -> str:
         """One line for a figure; every cost in it is rounded up."""
-        if self.guarantee.is_void:
-            return f"Privacy: {self.guarantee.strength}"
+        if self.guarantee.tests_only:
+            return "For tests only: seeded noise, no privacy promise"
         is_explainer = self.subject == "explainer"
         total = "budget of the explainer" if is_explainer else f"of the {self.subject}"
-        parts = ["Holds on conditions"] if self.guarantee.conditions else []
-        parts += [
+        parts = [
             f"Privacy cost of this explanation: {ceil_text(self.explanation_epsilon)}",
             f"{total}: epsilon {ceil_text(self.epsilon)}",
         ]
@@ -279,8 +278,6 @@ class PrivacySpend:
             "as_of": self.as_of,
             "line": self.line,
             "sentence": self.guarantee.sentence,
-            "state": self.guarantee.state,
-            "state_sentence": self.guarantee.state_sentence,
             "guarantee": self.guarantee.to_dict(),
         }
 

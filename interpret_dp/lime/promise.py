@@ -13,8 +13,7 @@ from typing import Any
 from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import compose
-from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.accounting.state import DOES_NOT_HOLD
+from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, Guarantee
 from interpret_dp.exceptions import PrivacyWarning
 
 _OTHER_PEOPLE = "nobody in the explanation data was used to train the model"

@@ -27,8 +27,7 @@ from interpret_dp._documents import (
     reading_parts,
 )
 from interpret_dp._validate import check_choice, check_int, check_real, check_sequence
-from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.accounting.state import MOST_CENTRED_BEFORE, VOID_CENTRE
+from interpret_dp.accounting.guarantee import MOST_CENTRED_BEFORE, VOID_CENTRE, Guarantee
 from interpret_dp.exceptions import PrivacyWarning
 from interpret_dp.released.arrays import LARGEST_COUNT, frozen
 from interpret_dp.released.scattering import Scattering

@@ -121,7 +121,7 @@ def test_edits_and_origins_are_said():
 def test_seeded_noise_promises_nothing_and_shows_no_figures():
     voided = spend({"tests_only": True}, budget=budget_state())
     shown = text(voided)
-    assert "For tests only" in shown
+    assert "No privacy promise: for tests only" in shown
     assert "Nothing is protected" in shown
     assert "Left for one more" not in shown
     assert "no privacy promise" in voided.line

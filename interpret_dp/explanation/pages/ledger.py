@@ -18,7 +18,6 @@ from interpret_dp._figures import (
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import FALSE_ALARMS, detection_text
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, REPLACE_ONE, Neighbourhood
-from interpret_dp.accounting.state import DOES_NOT_HOLD, HOLDS, HOLDS_IF, account_states
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, spent_shares
 from interpret_dp.explanation.markup import to_html
 from interpret_dp.explanation.pages import TextTable, render_page
@@ -27,11 +26,6 @@ from interpret_dp.explanation.plots.parts import thinned
 from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
 
 _CHANGES = {ADD_OR_REMOVE_ONE: "presence and content", REPLACE_ONE: "content, not their number"}
-_STATES = {
-    HOLDS: "",
-    HOLDS_IF: ", promised on conditions",
-    DOES_NOT_HOLD: ", promise does not hold",
-}
 _TO_THE_MINUTE = len("2000-01-31 12:00")
 _TO_THE_DAY = len("2000-01-31")
 _SHORT_HASH = 12
@@ -80,7 +74,7 @@ def _overview(accounts: Sequence[Mapping[str, Any]]) -> TextTable:
             [
                 _name(account),
                 "no limit declared" if budget is None else _epsilon(budget["epsilon"], budget),
-                _spent(account, "budget") + _STATES[account["guarantee_state"]],
+                _spent(account, "budget"),
                 _spent(account, "ever"),
                 _left(account),
                 _end(budget),
@@ -104,7 +98,6 @@ def _account(account: Mapping[str, Any]) -> dict[str, Any]:
     n_requests = len(account["requests"])
     return {
         "name": _name(account),
-        "states": account_states(account),
         "tiles": _tiles(account),
         "bar": bar,
         "shares": shares,
@@ -276,9 +269,7 @@ def _requests_table(account: Mapping[str, Any]) -> TextTable:
             ceil_text(request["epsilon_delta"]),
             ceil_text(request["mu"]),
             "not finite" if total[unit] is None else ceil_text(total[unit]),
-            request["state"]
-            + ("" if request["counts"] else ", before new people")
-            + _STATES[request["guarantee_state"]],
+            request["state"] + ("" if request["counts"] else ", before new people"),
         ]
         for request, total in reversed(latest)
     ]

@@ -81,7 +81,7 @@ def render_html(
         title=title or (f"Model of {dataset}" if dataset else "Private additive model"),
         lead=lead,
         notes=notes,
-        is_void=privacy.guarantee.is_void,
+        tests_only=privacy.guarantee.tests_only,
         panel=to_html(privacy_panel(privacy.to_dict(), boxed=False)),
         spend=privacy.line,
         signal_to_noise=SIGNAL_TO_NOISE,

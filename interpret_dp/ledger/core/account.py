@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from interpret_dp.accounting.composition import GdpPair, compose_repeated
+from interpret_dp.accounting.guarantee import state_of
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.accounting.state import state_of
 from interpret_dp.ledger.core.chain import Entry
 from interpret_dp.ledger.core.names import has_passed
 
@@ -316,8 +316,6 @@ class Spent:
         What was spent since the last renewal; the same as ``mu`` and ``delta`` if there was none.
     ever : GdpPair
         What was spent since the log began, renewals for new people or not.
-    conditions, failures : tuple of str
-        On what the guarantees of the counted requests depend, and why some do not hold.
 
     Examples
     --------
@@ -336,8 +334,6 @@ class Spent:
     n_requests: int
     period: GdpPair
     ever: GdpPair
-    conditions: tuple[str, ...] = ()
-    failures: tuple[str, ...] = ()
 
     def epsilon_at(self, delta: float) -> float:
         """Return the epsilon of the spending at this delta; infinite if delta is too small."""
@@ -345,8 +341,7 @@ class Spent:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures for JSON."""
-        clauses = {"conditions": list(self.conditions), "failures": list(self.failures)}
-        return dataclasses.asdict(self) | clauses
+        return dataclasses.asdict(self)
 
 
 @dataclass(frozen=True)
@@ -450,6 +445,4 @@ class Account:
             n_requests=len(counted),
             period=period,
             ever=overall,
-            conditions=self.conditions,
-            failures=self.failures,
         )

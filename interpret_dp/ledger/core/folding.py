@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from interpret_dp.accounting.composition import mu_of_group
+from interpret_dp.accounting.guarantee import MOST_CENTRED_BEFORE
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.accounting.state import MOST_CENTRED_BEFORE
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.core.account import Account, Approval, Budget, Request
 from interpret_dp.ledger.core.chain import GENESIS, Entry, check_next

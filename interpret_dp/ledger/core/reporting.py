@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp._figures import ceil_text, floor_text, left_for_selections, selections_text
 from interpret_dp.accounting.composition import GdpPair, compose_each, gaussian_part
 from interpret_dp.accounting.gaussian import epsilons_of_mu
-from interpret_dp.accounting.state import DOES_NOT_HOLD, HOLDS, HOLDS_IF
 from interpret_dp.ledger.core.account import Account, Request, total_of
 from interpret_dp.ledger.core.filter import largest_epsilon, remaining_mu
 
@@ -31,7 +30,6 @@ REPORT_COLUMNS = (
     "mu",
     "delta",
     "state",
-    "guarantee_state",
     "total_mu",
     "total_epsilon",
 )
@@ -39,13 +37,6 @@ _REQUEST_FIELDS = [
     {"asked_epsilon": "epsilon", "asked_delta": "epsilon_delta"}.get(name, name)
     for name in REPORT_COLUMNS[:-2]
 ]
-
-
-_STATES = {
-    HOLDS: "",
-    HOLDS_IF: ", if conditions hold",
-    DOES_NOT_HOLD: ", but not all of it holds",
-}
 
 
 def report_frame(accounts: Sequence[Account]) -> pd.DataFrame:
@@ -120,7 +111,7 @@ def overview_row(document: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
     return (
         names,
         f"epsilon {budget['epsilon']:g} {at_delta}{selections_text(budget['delta_x'])}",
-        f"epsilon {total}" + _STATES[document["guarantee_state"]],
+        f"epsilon {total}",
         "nothing: expired"
         if budget["expired"]
         else f"epsilon {floor_text(left) if left else 0}"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._figures import notebook_table
+from interpret_dp._figures import ceil_text, notebook_table
 from interpret_dp._optional import import_optional
 from interpret_dp.explanation.markup import Element, element, to_html
 from interpret_dp.released.edits import edits_text
@@ -193,11 +193,11 @@ def _row(*parts: Any) -> Any:
 
 def privacy_text(guarantee: Guarantee, edits: int) -> str:
     """Return why editing is free, and the model's guarantee."""
-    if guarantee.is_void:
-        return f"Editing costs no privacy, but this model promises nothing: {guarantee.strength}."
+    if guarantee.tests_only:
+        return "Editing costs no privacy, but this model promises nothing: for tests only."
     text = (
         "Editing costs no privacy: it works on released numbers alone. The model keeps its "
-        f"guarantee, {guarantee.strength}"
+        f"guarantee, epsilon {ceil_text(guarantee.epsilon)} at delta {ceil_text(guarantee.delta)}"
     )
     return f"{text} · {edits_text(edits)}" if edits else f"{text}."
 

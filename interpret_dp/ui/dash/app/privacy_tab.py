@@ -16,7 +16,6 @@ from dash.dependencies import Input, Output
 from dash.development.base_component import Component
 
 from interpret_dp._figures import ceil_text, floor_text, left_for_selections, selections_text
-from interpret_dp.accounting.state import account_states
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.explanation.budget import BudgetState
 from interpret_dp.explanation.panel import budget_bar, shares_text
@@ -80,13 +79,16 @@ def _introduction(accounts: list[ShownAccount]) -> Component:
         "just now. Looking at explanations and editing curves costs nothing; fitting a model does, "
         "and so does each new answer of PaperLimeTabular. No figure of the rows is on this page."
     )
-    states = [
-        html.Div(f"{', '.join(model.names)}: {sentence}", className="idp-error")
+    seeded = [
+        name
         for account in accounts
         for model in account.models
-        if (sentence := model.spend.guarantee.state_sentence)
+        if model.spend.guarantee.tests_only
+        for name in model.names
     ]
-    return titled_card("Privacy", [*states, html.Div(text)])
+    warning = f"Seeded noise, for tests only: no promise for {', '.join(seeded)}."
+    error = html.Div(warning, className="idp-error") if seeded else None
+    return titled_card("Privacy", [html.Div(text), error])
 
 
 def _guarded_card(account: ShownAccount) -> Component:
@@ -102,7 +104,6 @@ def _account_parts(account: ShownAccount) -> list[Component | None]:
     problem = html.Div(account.problem, className="idp-error") if account.problem else None
     return [
         problem,
-        *(html.Div(text, className="idp-error") for text in account.states),
         None if account.problem else _summary(account),
         _room(account),
         figure_component(spending_figure(account)) if has_requests else None,
@@ -152,10 +153,11 @@ def _room(account: ShownAccount) -> Component:
     lines = []
     for model in account.models:
         guarantee = model.spend.guarantee
+        setting = f"epsilon {ceil_text(guarantee.epsilon)} at delta {ceil_text(guarantee.delta)}"
         names = ", ".join(repr(name) for name in model.names)
         more = model.spend.more_like_this
         room = "" if more is None else f"; room for {more:,} more at this setting"
-        lines.append(html.Li(f"{names}: {guarantee.strength}{room}"))
+        lines.append(html.Li(f"{names}: {setting}{room}"))
     return html.Div(
         [html.Div("Models and explainers shown here", style={"fontWeight": 600}), html.Ul(lines)],
         style={"margin": "10px 0"},
@@ -302,8 +304,6 @@ class ShownAccount:
         The ledger's report, with the number of each request as index.
     problem : str
         Why nothing can be read; empty if all is well.
-    states : tuple of str
-        On what its requests' guarantees depend, and why some do not hold, in sentences.
     """
 
     dataset: str
@@ -314,7 +314,6 @@ class ShownAccount:
     head: str | None = None
     requests: pd.DataFrame | None = field(default=None, compare=False)
     problem: str = ""
-    states: tuple[str, ...] = ()
 
 
 def collect_accounts(explanations: Sequence[Any]) -> list[ShownAccount]:
@@ -370,13 +369,7 @@ def _read_account(ledger: Any, dataset: str) -> tuple[dict[str, Any], dict[str, 
         for entry in ledger.entries(dataset)
         if entry["kind"] == "commit"
     }
-    entries = {
-        "ledger": repr(ledger),
-        "budget": state,
-        "head": ledger.head,
-        "requests": requests,
-        "states": account_states(document),
-    }
+    entries = {"ledger": repr(ledger), "budget": state, "head": ledger.head, "requests": requests}
     return entries, numbers
 
 
