@@ -31,6 +31,7 @@ from interpret_dp.accounting.plans import (
     SampledSteps,
     SamplingInProgress,
 )
+from interpret_dp.accounting.state import SEEDED
 from interpret_dp.exceptions import BackendError, ReleaseError
 from interpret_dp.mechanisms.additive import gaussian_mechanism, sampled_gaussian_mechanism
 from interpret_dp.mechanisms.entropy import Randomness, refuse_seed
@@ -66,8 +67,6 @@ _UNRECORDED = (
     "somebody counts what this cost: it was charged to the memory of a process, which no ledger "
     "holds and no head can show once that process has ended"
 )
-
-_SEEDED = "the noise was drawn from a fixed seed"
 
 _ONE_ROW = Neighbourhood()
 
@@ -498,7 +497,7 @@ class ReleaseSession:
             )
             self.charged = GdpPair(min(used.mu, reservation.mu), reservation.delta)
         request = self.request
-        seeded = (_SEEDED,) if request.randomness.tests_only else ()
+        seeded = (SEEDED,) if request.randomness.tests_only else ()
         self.head = request.ledger.commit(
             reservation,
             charged_mu=None if whole else self.charged.mu,

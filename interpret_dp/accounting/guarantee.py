@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from interpret_dp._documents import check_keys, is_encodable, open_document
 from interpret_dp._figures import ceil_text
-from interpret_dp._validate import check_choice, check_int, check_name, check_real
+from interpret_dp._validate import check_choice, check_flag, check_int, check_name, check_real
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.gaussian import delta_of_mu, detection_power
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.accounting.registry import registry_record, registry_yaml
+from interpret_dp.accounting.registry import PREPARATION, registry_record, registry_yaml
+from interpret_dp.accounting.state import DOES_NOT_HOLD, HOLDS, SEEDED, Doubts
 
 DEFAULT_ASSUMPTIONS = (
     "the curator who runs the fit is trusted with the rows",
@@ -49,9 +50,6 @@ VOID_CENTRE = (
 )
 """Why the promise of such maps does not hold."""
 
-HOLDS, HOLDS_IF, DOES_NOT_HOLD = "holds", "holds if", "does not hold"
-"""States of a guarantee, from the best to the worst."""
-
 _FORMAT = "interpret_dp.guarantee"
 _VERSION = 1
 _RELATIVE_TOLERANCE = 1e-9
@@ -77,13 +75,6 @@ _SUSPECTS = {
         ("rows with one of two contents", "a row with the other"),
     ),
 }
-
-
-def state_of(conditions: Iterable[str], failures: Iterable[str]) -> str:
-    """Return the state of a guarantee, or of several together: the worst that any clause gives."""
-    if any(True for _ in failures):
-        return DOES_NOT_HOLD
-    return HOLDS_IF if any(True for _ in conditions) else HOLDS
 
 
 def detection_text(probability: str, *, relation: str, of_rows: bool, seen: str = "") -> str:
@@ -154,7 +145,7 @@ class ReleaseShare:
         return document
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Guarantee:
     """The promise of one fit; public, holds no figure of the rows.
 
@@ -249,20 +240,25 @@ class Guarantee:
         self._check_agreement()
 
     @property
+    def doubts(self) -> Doubts:
+        """Conditions, and every reason why the promise does not hold, a fixed seed among them."""
+        seeded = (SEEDED,) if self.tests_only else ()
+        return Doubts(self.conditions, seeded + self.failures)
+
+    @property
     def state(self) -> str:
         """Whether the promise "holds", "holds if" conditions are met, or "does not hold"."""
-        return DOES_NOT_HOLD if self.tests_only else state_of(self.conditions, self.failures)
+        return self.doubts.state
 
     @property
     def state_sentence(self) -> str:
         """The state in a sentence, with every condition or reason; empty if the promise holds."""
-        if self.tests_only:
-            return "For tests only: the noise was drawn from a fixed seed, so nothing is promised."
-        if self.failures:
-            return f"The promise does not hold: {'; '.join(self.failures)}."
-        if self.conditions:
-            return f"The promise holds only if {'; and if '.join(self.conditions)}."
-        return ""
+        return self.doubts.sentence
+
+    def doubting(self, doubts: Doubts) -> Guarantee:
+        """Return the guarantee with more conditions, or reasons why it does not hold."""
+        both = Doubts(self.conditions, self.failures) | doubts
+        return dataclasses.replace(self, conditions=both.conditions, failures=both.failures)
 
     @property
     def pair(self) -> GdpPair | None:
@@ -320,14 +316,16 @@ class Guarantee:
     @property
     def brief(self) -> str:
         """Epsilon, delta and data set in a few words, rounded up; with the state."""
-        if self.tests_only:
-            return "for tests only, nothing promised"
-        if self.failures:
+        dataset = "" if self.dataset is None else f", data set {self.dataset!r}"
+        return f"{self.promised}{dataset}"
+
+    @property
+    def promised(self) -> str:
+        """Epsilon and delta, rounded up, with the state; no figure if it does not hold."""
+        if self.state == DOES_NOT_HOLD:
             return "nothing promised: the guarantee does not hold"
         text = f"epsilon {ceil_text(self.epsilon)} at delta {ceil_text(self.delta)}"
-        if self.conditions:
-            text += " on conditions"
-        return text if self.dataset is None else f"{text}, data set {self.dataset!r}"
+        return text if self.state == HOLDS else f"{text}, on conditions"
 
     def __str__(self) -> str:
         """Return the sentence and what it assumes."""
@@ -335,20 +333,28 @@ class Guarantee:
             return self.sentence
         return f"{self.sentence} This assumes that {'; '.join(self.assumptions)}."
 
+    def __repr__(self) -> str:
+        """Return the state and the figures in a few words."""
+        return f"<Guarantee that {self.state}: {self.brief}>"
+
     def _repr_html_(self) -> str:
         """Return the sentence, the figures and the assumptions for a notebook, escaped."""
-        figures = {
-            "state": self.state,
-            "epsilon": ceil_text(self.epsilon, digits=6),
-            "delta": ceil_text(self.delta, digits=6),
-            "mu": "not purely Gaussian" if self.mu is None else ceil_text(self.mu, digits=6),
+        figures = {"state": self.state}
+        if self.state != DOES_NOT_HOLD:
+            figures |= {
+                "epsilon": ceil_text(self.epsilon, digits=6),
+                "delta": ceil_text(self.delta, digits=6),
+                "mu": "not purely Gaussian" if self.mu is None else ceil_text(self.mu, digits=6),
+            }
+        figures |= {
             "neighbouring tables": self.neighboring.replace("_", " "),
             "unit": self.unit,
             "mechanism": self.mechanism,
             "data set": self.dataset or "not named",
             "ledger head": self.ledger_head or "none",
         }
-        figures |= {f"of which {share.name}": _share_text(share) for share in self.releases}
+        if self.state != DOES_NOT_HOLD:
+            figures |= {f"of which {share.name}": _share_text(share) for share in self.releases}
         rows = "".join(
             f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
             for name, value in figures.items()
@@ -371,15 +377,19 @@ class Guarantee:
             document[name] = list(value) if isinstance(value := document[name], tuple) else value
             if not value:
                 del document[name]
+        if self.state != HOLDS:
+            document["state"] = self.state
         return document
 
-    def to_registry(self, **statements: Any) -> dict[str, Any]:
+    def to_registry(self, *, even_if_void: bool = False, **statements: Any) -> dict[str, Any]:
         """Return a record of tier 3 for OpenDP's registry of deployments.
 
         Costs no privacy. Nothing in it was computed from rows; their number is not in it.
 
         Parameters
         ----------
+        even_if_void : bool
+            Make the record of a promise that does not hold, which says so and why.
         **statements : str or list of str
             What only people know, by the registry's names. Required are ``name``,
             ``data_curators``, ``description``, ``intended_use``, ``data_product_region``,
@@ -397,7 +407,7 @@ class Guarantee:
         Raises
         ------
         TypeError, ValueError
-            If a statement is missing, unknown or of another form, or the noise came from a seed.
+            If a statement is missing, unknown or of another form, or the promise does not hold.
 
         Examples
         --------
@@ -406,22 +416,36 @@ class Guarantee:
         Traceback (most recent call last):
         ValueError: A record of tier 3 needs what no model knows: data_curators ...
         """
-        if self.tests_only:
-            raise ValueError(
-                "The noise of this model came from a fixed seed, so nothing is promised and there "
-                "is nothing to register. Fit again with random_state=None."
-            )
-        return registry_record(self.registry_sections(), statements)
+        self.refuse_void(even_if_void)
+        record = registry_record(self.registry_sections(), statements)
+        made = record["deployment"]["implementation"]
+        made[PREPARATION] = self.checked_preparation(made[PREPARATION])
+        return record
 
-    def to_registry_yaml(self, **statements: Any) -> str:
+    def to_registry_yaml(self, *, even_if_void: bool = False, **statements: Any) -> str:
         """Return the record of :meth:`to_registry` as YAML.
 
         Parameters
         ----------
-        **statements : str or list of str
+        even_if_void, **statements
             As :meth:`to_registry` takes them.
         """
-        return registry_yaml(self.to_registry(**statements))
+        return registry_yaml(self.to_registry(even_if_void=even_if_void, **statements))
+
+    def refuse_void(self, even_if_void: bool = False) -> None:
+        """Raise ValueError if the promise does not hold, unless it is to be published as void."""
+        if self.state == DOES_NOT_HOLD and not check_flag("even_if_void", even_if_void):
+            raise ValueError(
+                f"{self.state_sentence} Nothing is published as if it did. Fit again without that, "
+                "or pass even_if_void=True (--even-if-void): what is written then says that "
+                "nothing is promised."
+            )
+
+    def checked_preparation(self, stated: str) -> str:
+        """Return a statement on what came before the fit, with what the model knows beside it."""
+        if not self.state_sentence:
+            return stated
+        return f"{stated} The model knows: {self.state_sentence}"
 
     def registry_sections(self) -> dict[str, dict[str, Any]]:
         """Return the fields of a record that the guarantee and the package know, by section."""
@@ -443,8 +467,13 @@ class Guarantee:
             "privacy_loss": {
                 "privacy_unit": self.unit,
                 "privacy_unit_details": f"Neighbours are {tables}. {self.scope or ''}".strip(),
-                "privacy_parameters": {"epsilon": self.epsilon, "delta": self.delta},
-                "privacy_parameters_details": _bill_text(self),
+                # A delta of 1 promises nothing, whatever epsilon is.
+                "privacy_parameters": {"delta": 1.0}
+                if self.state == DOES_NOT_HOLD
+                else {"epsilon": self.epsilon, "delta": self.delta},
+                "privacy_parameters_details": " ".join(
+                    part for part in (self.state_sentence, _bill_text(self)) if part
+                ),
             },
             "deployment_model": {
                 "model_name": "Central",
@@ -488,18 +517,27 @@ class Guarantee:
         keys = [field.name for field in dataclasses.fields(cls) if field.name not in _OPTIONAL]
         writer = "guarantee.to_dict()"
         fields = open_document(
-            "guarantee", document, _FORMAT, (_VERSION,), keys, _OPTIONAL, writer=writer
+            "guarantee", document, _FORMAT, (_VERSION,), keys, (*_OPTIONAL, "state"), writer=writer
         )
+        state = fields.pop("state", None)
         if not isinstance(fields["releases"], list):
             raise TypeError("The guarantee's releases must be a list.")
         for share in fields["releases"]:
             check_keys("A release", share, ("name", "mu", "count"), ("delta",))
         fields["releases"] = tuple(ReleaseShare(**share) for share in fields["releases"])
-        return cls(**fields)
+        guarantee = cls(**fields)
+        if state not in (None, guarantee.state):
+            raise ValueError(
+                f"The guarantee's state is {state!r}; by its clauses it must be "
+                f"{guarantee.state!r}. Restore the file."
+            )
+        return guarantee
 
 
 def _bill_text(guarantee: Guarantee) -> str:
-    """Return mu, and what of it each kind of release took."""
+    """Return mu, and what of it each kind of release took; nothing of a void promise."""
+    if guarantee.state == DOES_NOT_HOLD:
+        return ""
     shares = ", ".join(f"{share.name} {_share_text(share)}" for share in guarantee.releases)
     own = ""
     if guarantee.mu is not None:

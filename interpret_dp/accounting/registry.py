@@ -51,6 +51,9 @@ _PRODUCTS = (
 )
 _SECTORS = "Technology", "Healthcare", "Education", "Government", "Energy", "Finance"
 
+PREPARATION = "preprocessing_and_hyperparameter_tuning"
+"""The statement that what a fit saw around it can contradict."""
+
 STATEMENTS: dict[str, Statement] = {
     "name": Statement("basic", "name of the model"),
     "data_curators": Statement("basic", "who publishes it", is_list=True),
@@ -73,7 +76,7 @@ STATEMENTS: dict[str, Statement] = {
     "access_type": Statement(
         "deployment_model", "", "Non-interactive", ("Non-interactive", "Interactive")
     ),
-    "preprocessing_and_hyperparameter_tuning": Statement(
+    PREPARATION: Statement(
         "implementation", "what was done to the rows and how settings were chosen before the fit"
     ),
     "justification": Statement("implementation", "why these parameters, this unit and this method"),

@@ -18,8 +18,10 @@ import click
 
 from interpret_dp._documents import read_json, replaced_file, write_file
 from interpret_dp._figures import floor_text
+from interpret_dp.accounting.state import DOES_NOT_HOLD
 
 if TYPE_CHECKING:
+    from interpret_dp.accounting import Guarantee
     from interpret_dp.ledger import PrivacyLedger
 
 _LABEL_WIDTH = 11
@@ -42,6 +44,12 @@ class FailedError(CommandError):
 
 
 # ----------------------------------------------------------------------------- commands and options
+
+
+class VoidError(CommandError):
+    """The command did what was asked, of a model whose promise does not hold."""
+
+    exit_code = 3
 
 
 class Number(click.FloatRange):
@@ -135,6 +143,12 @@ def ledger_option(
 def existing_ledger(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option ``--ledger`` and pass the ledger that it names, which must be there."""
     return ledger_option(callback=lambda _ctx, _param, url: open_existing(url))(function)
+
+
+def refuse_silence(guarantee: Guarantee) -> None:
+    """End a command on a model whose promise does not hold by an exit status that says so."""
+    if guarantee.state == DOES_NOT_HOLD:
+        raise VoidError("The promise of this model does not hold; do not publish it as private.")
 
 
 # ------------------------------------------------------------------------------------ printed text

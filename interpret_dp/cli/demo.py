@@ -159,6 +159,7 @@ def _demonstrate(options: SimpleNamespace, folder: Path) -> None:
     if options.no_serve:
         console.say_item("Page", str(page.resolve()))
         console.say_item("Edit it", f"interpret-dp show {folder / 'model.json'}")
+        console.refuse_silence(model.guarantee_)
         return
     from interpret_dp.cli.serve import serve
 

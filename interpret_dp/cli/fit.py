@@ -128,7 +128,7 @@ def fit(**given: Any) -> None:
     FILE is the private table, .parquet or .csv. The model is a differentially private explainable
     boosting machine, and a ledger is charged for it. The schema's target decides between
     classification and regression. Only what the guarantee covers is shown and written: no row
-    count, no training score.
+    count, no training score. The exit status is 3 if the promise of the model does not hold.
     """
     from interpret_dp.cli.tables import read_declared
     from interpret_dp.ebm.request import open_request
@@ -172,12 +172,12 @@ def fit(**given: Any) -> None:
         )
         say_account(model.privacy_spend_)
         console.say_item("Next", f"interpret-dp show {options.out} --ledger {options.ledger}")
+    console.refuse_silence(model.guarantee_)
 
 
 def say_account(privacy: PrivacySpend) -> None:
     """Print what a model cost, what its data set cost so far, and what is left."""
-    spent = f"epsilon {ceil_text(privacy.epsilon)} at delta {ceil_text(privacy.delta)}"
-    words = f"{spent} by this model"
+    words = f"{privacy.guarantee.promised} by this model"
     if privacy.total_epsilon is not None:
         name = privacy.guarantee.dataset
         words += f"; epsilon {ceil_text(privacy.total_epsilon)} in total on data set {name!r}"

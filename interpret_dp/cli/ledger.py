@@ -221,6 +221,7 @@ def _say_account(account: Mapping[str, Any]) -> None:
 
     budget, spent = account["budget"], account["spent"]
     console.say_item("Data set", " = ".join(map(repr, account["names"])))
+    console.say_item("Promise", account["guarantee_sentence"] or account["guarantee_state"])
     if account["protected"] is not None:
         console.say_item("Protects", account["protected"])
     if budget is None:
@@ -263,7 +264,7 @@ def _say_account(account: Mapping[str, Any]) -> None:
 
 def _say_requests(requests: list[dict[str, Any]]) -> None:
     console.say_table(
-        ("date (UTC)", "class", "user", "epsilon", "delta", "mu", "state", "purpose"),
+        ("date (UTC)", "class", "user", "epsilon", "delta", "mu", "state", "promise", "purpose"),
         [
             (
                 request["time"],
@@ -273,6 +274,7 @@ def _say_requests(requests: list[dict[str, Any]]) -> None:
                 f"{request['epsilon_delta']:g}",
                 ceil_text(request["mu"]),
                 request["state"],
+                request["guarantee_state"],
                 # Words of users must not steer a terminal.
                 request["purpose"]
                 if request["purpose"].isprintable()

@@ -23,6 +23,12 @@ _statements_option = click.option(
     help="a .toml file with what only people know: name, data_curators, intended_use, ...",
 )
 
+_even_if_void_option = click.option(
+    "--even-if-void",
+    is_flag=True,
+    help="write it although the promise does not hold; it then says so and why",
+)
+
 
 @console.command("show model.json --html model.html")
 @click.argument("model_file", metavar="MODEL", type=console.INPUT_FILE)
@@ -102,6 +108,7 @@ def show(
             pending.write_text(render_html(released, privacy), encoding="utf-8")
         console.say_item("Written", html)
     if html is not None or text:
+        console.refuse_silence(model.guarantee_)
         return
     from interpret_dp.cli.serve import serve
     from interpret_dp.cli.tables import read_declared
@@ -126,14 +133,22 @@ def show(
         explanation.edit_session.use_public_rows(table.X, table.y, public=True)
         console.say_item("Metrics", f"on {len(table.X):,} public rows")
     serve(explanation, **page)
+    console.refuse_silence(model.guarantee_)
 
 
 @console.command("registry model.json --statements about.toml --output record.yaml")
 @click.argument("model_file", metavar="MODEL", type=console.INPUT_FILE)
 @_statements_option
 @click.option("--output", type=console.OUTPUT_FILE, help="write the record, and do not print it")
+@_even_if_void_option
 @console.overwrite_option
-def registry(model_file: str, statements: str | None, output: str | None, overwrite: bool) -> None:
+def registry(
+    model_file: str,
+    statements: str | None,
+    output: str | None,
+    even_if_void: bool,
+    overwrite: bool,
+) -> None:
     """Write a record for OpenDP's registry of deployments.
 
     MODEL is a file that `interpret-dp fit` or a model's save() wrote. Its guarantee fills most of
@@ -143,7 +158,8 @@ def registry(model_file: str, statements: str | None, output: str | None, overwr
     from interpret_dp.llm.files import load_model
 
     with _reading(statements) as given:
-        text = load_model(model_file).guarantee_.to_registry_yaml(**given)
+        guarantee = load_model(model_file).guarantee_
+        text = guarantee.to_registry_yaml(even_if_void=even_if_void, **given)
     if output is None:
         console.say(text, end="")
     else:
@@ -164,12 +180,14 @@ def registry(model_file: str, statements: str | None, output: str | None, overwr
     help="a figure of accuracy that was measured on public rows, such as AUROC 0.84; may be "
     "repeated",
 )
+@_even_if_void_option
 @console.overwrite_option
 def card(
     model_file: str,
     output: str,
     statements: str | None,
     measured: tuple[tuple[str, float], ...],
+    even_if_void: bool,
     overwrite: bool,
 ) -> None:
     """Write one page about a model, for those who read or use it.
@@ -186,7 +204,8 @@ def card(
             "`interpret-dp show --text` prints its promise."
         )
     with _reading(statements) as given:
-        text = model.card(dict(measured) or None, **given).text_for(output)
+        page = model.card(dict(measured) or None, even_if_void=even_if_void, **given)
+        text = page.text_for(output)
     _write(output, text, overwrite)
 
 

@@ -385,7 +385,9 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
             return private
         return private.with_decisions(self.predict_with_uncertainty(X, init_score))
 
-    def card(self, accuracy: Any = None, **statements: Any) -> ModelCard:
+    def card(
+        self, accuracy: Any = None, *, even_if_void: bool = False, **statements: Any
+    ) -> ModelCard:
         """Return one page about the model for those who read or use it; costs nothing.
 
         It says what the model predicts, on whom, how well, with which curves, edits and limits,
@@ -396,6 +398,8 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         accuracy : PrivateMetrics or mapping of str to float, default=None
             What :func:`interpret_dp.private_metrics` released; or figures by name that were
             measured on public rows, which the card says. Never measure on private rows unpaid.
+        even_if_void : bool, default=False
+            Make a card of a model whose promise does not hold; its first line says so.
         **statements : str or list of str
             What only people know, by the names of ``guarantee_.to_registry``, such as ``name``,
             ``description``, ``intended_use`` and ``data_curators``. None is required.
@@ -408,11 +412,12 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         Raises
         ------
         TypeError, ValueError
-            If a statement is unknown or of another form, or ``accuracy`` is neither.
+            If a statement is unknown or of another form, ``accuracy`` is neither, or the promise
+            does not hold.
         """
         from interpret_dp.explanation.card import ModelCard
 
-        return ModelCard(self.to_released(), statements, accuracy)
+        return ModelCard(self.to_released(), statements, accuracy, even_if_void)
 
     # -------------------------------------------------------------------------------- files
 
@@ -534,7 +539,10 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         import_optional("sqlglot", extra="sql", purpose="Writing SQL")
         from interpret_dp.released.sql import scoring_sql
 
-        return scoring_sql(self.to_released(), dialect, table=table, columns=columns, keep=keep)
+        sql = scoring_sql(self.to_released(), dialect, table=table, columns=columns, keep=keep)
+        state = self.guarantee_.state_sentence
+        # Of a block, since a database may join the lines.
+        return f"/* {state.replace('*/', '* /')} */\n{sql}" if state else sql
 
     def to_jsonable(self, detail: str = "all") -> dict[str, Any]:
         """Return interpret's own JSON document, with every key that interpret's reader needs.

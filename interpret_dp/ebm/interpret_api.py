@@ -142,6 +142,8 @@ def completed(document: dict[str, Any], estimator: Any, detail: str) -> dict[str
     inner = document["ebm"]
     if "implementation_params" in inner:
         inner["implementation_params"] = plain_value(inner["implementation_params"])
+    if sentence := estimator.guarantee_.state_sentence:
+        inner["promise"] = sentence
     if detail == "minimal":
         return document
     # Not of a released model, which holds finite scores: a person may have set one to NaN.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from interpret_dp._documents import write_file
-from interpret_dp._figures import ceil_text, enumerated
+from interpret_dp._figures import enumerated
 from interpret_dp._validate import check_real
 from interpret_dp._version import __version__
 from interpret_dp.accounting.registry import checked_statements
@@ -66,10 +66,14 @@ class ModelCard:
     accuracy : PrivateMetrics, mapping of str to float, or None
         What was paid for; or figures on public rows, by name.
 
+    even_if_void : bool
+        Make a card of a model whose promise does not hold; its first line says so.
+
     Raises
     ------
     TypeError, ValueError
-        If a statement is unknown or of another form, or ``accuracy`` is neither.
+        If a statement is unknown or of another form, ``accuracy`` is neither, or the promise does
+        not hold.
 
     Examples
     --------
@@ -85,9 +89,11 @@ class ModelCard:
     model: AdditiveModel
     statements: Mapping[str, Any]
     accuracy: Any = None
+    even_if_void: bool = False
 
     def __post_init__(self) -> None:
-        """Check what the publishers state."""
+        """Check what the publishers state, and that something is promised."""
+        self.model.guarantee.refuse_void(self.even_if_void)
         object.__setattr__(self, "statements", checked_statements(self.statements))
         if isinstance(self.accuracy, Mapping):
             for name, value in self.accuracy.items():
@@ -199,8 +205,7 @@ class ModelCard:
             return _ON_PUBLIC_ROWS
         paid = self.accuracy.guarantee
         return (
-            "Measured on private rows and paid for: epsilon "
-            f"{ceil_text(paid.epsilon)} at delta {ceil_text(paid.delta)}, on top of the model. "
+            f"Measured on private rows and paid for: {paid.promised}, on top of the model. "
             "After ± is what the added noise does to a figure; sampling error is not included."
         )
 

@@ -7,11 +7,13 @@ from collections import Counter
 from typing import Any
 
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.accounting.state import DOES_NOT_HOLD
 from interpret_dp.explanation.pages import render
+from interpret_dp.explanation.panel import EDGES, TITLES
 from interpret_dp.released.summary import ModelSummary, summarise
 from interpret_dp.schema import Schema
 
-_HELD, _VOID, _PLANNED = "#1f6f9c", "#c8501e", "#8a949c"
+_PLANNED = "#8a949c"
 _FIGURES = ("epsilon", "delta")
 _PASSWORD = re.compile(r"(://[^/@:]*):[^/@]*@")
 
@@ -57,8 +59,8 @@ def guarantee_card(guarantee: Guarantee) -> str:
     return render(
         "card.html",
         kind="guarantee",
-        edge=_VOID if guarantee.tests_only else _HELD,
-        title="Privacy guarantee",
+        edge=EDGES[guarantee.state],
+        title=TITLES[guarantee.state],
         lines=[guarantee.sentence],
         record=guarantee._repr_html_(),
     )
@@ -78,9 +80,9 @@ def plan_card(estimator: Any) -> str:
     str
         One ``div`` as :func:`guarantee_card` returns it.
     """
-    tests_only = getattr(estimator, "random_state", None) is not None
-    if tests_only:
-        promise = "Nothing: random_state is set, which is for tests only. Leave it out."
+    is_void = getattr(estimator, "random_state", None) is not None
+    if is_void:
+        promise = "nothing. random_state is set, which is for tests only; leave it out."
     else:
         figures = (f"{name} {_figure(getattr(estimator, name, None))}" for name in _FIGURES)
         relation = str(getattr(estimator, "neighboring", "add_or_remove_one")).replace("_", " ")
@@ -88,7 +90,7 @@ def plan_card(estimator: Any) -> str:
     return render(
         "card.html",
         kind="plan",
-        edge=_VOID if tests_only else _PLANNED,
+        edge=EDGES[DOES_NOT_HOLD] if is_void else _PLANNED,
         title="Privacy: not fitted, nothing spent",
         lines=[
             f"Will promise: {promise}",

@@ -13,13 +13,22 @@ from typing import Any
 from interpret_dp._figures import ceil_text, floor_text, left_for_selections, selections_text
 from interpret_dp.accounting.guarantee import detection_text
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
+from interpret_dp.accounting.state import DOES_NOT_HOLD, HOLDS, HOLDS_IF
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, source_of
 from interpret_dp.explanation.markup import Element, element
 from interpret_dp.released.edits import edits_text
 
 # Wong's palette: distinct to the colour-blind, and in grey.
 _MODEL, _OTHERS, _LEFT = "#0072b2", "#e69f00", "#e4e9ee"
-_HELD, _VOID = "#0072b2", "#d55e00"
+EDGES = {HOLDS: "#0072b2", HOLDS_IF: "#e69f00", DOES_NOT_HOLD: "#d55e00"}
+"""Colour of a box by the state of the guarantee in it."""
+
+TITLES = {
+    HOLDS: "Privacy guarantee",
+    HOLDS_IF: "Privacy guarantee, on conditions",
+    DOES_NOT_HOLD: "No privacy guarantee: it does not hold",
+}
+"""First line of a box, by state."""
 
 # People of whom guessing spots, the release spots, and nobody spots: distinct without colour.
 _GUESSED, _SPOTTED, _UNSEEN = "\N{BLACK CIRCLE}", "\N{FISHEYE}", "\N{WHITE CIRCLE}"
@@ -99,21 +108,23 @@ def privacy_panel(document: Mapping[str, Any], *, boxed: bool = True) -> Element
         Draw a frame, whose edge shows at a glance whether anything is promised.
     """
     guarantee = document["guarantee"]
-    voided = guarantee["tests_only"]
-    frame = _FRAME.format(edge=_VOID if voided else _HELD) if boxed else ""
+    state = document["state"]
+    voided = state == DOES_NOT_HOLD
+    frame = _FRAME.format(edge=EDGES[state]) if boxed else ""
     figures = [] if voided else [_tiles(document)]
     if document["budget"] is not None and not voided:
         figures += [_budget(document), _totals(document)]
     details = element(
         "div",
         *figures,
-        _sources_table(document),
+        None if voided else _sources_table(document),
         element("div", document["sentence"], style="margin: 6px 0"),
-        _assumptions(guarantee["assumptions"]),
+        None if voided else _assumptions(guarantee["assumptions"]),
         _record(document),
     )
     return element(
         "div",
+        _state(document),
         _head(document),
         None if voided else _costs(document),
         _meaning(document),
@@ -126,8 +137,8 @@ def privacy_panel(document: Mapping[str, Any], *, boxed: bool = True) -> Element
 
 def meaning_text(document: Mapping[str, Any]) -> str:
     """Return what the figures mean, in the terms of somebody who wants to find a person."""
-    if document["guarantee"]["tests_only"]:
-        return "What does this mean? Nothing is protected: the noise can be reproduced."
+    if document["state"] == DOES_NOT_HOLD:
+        return "What does this mean? No figure bounds what somebody can find out."
     seen = f"that the {document['subject']} published"
     if document["subject"] == "explainer":
         seen = "that the explainer may answer with its whole budget"
@@ -200,11 +211,25 @@ def _percent(probability: float) -> str:
     return f"{ceil_text(100.0 * probability, digits=2)} %"
 
 
+def _state(document: Mapping[str, Any]) -> Element | None:
+    """Return the state of a guarantee that is conditional or void, with every reason."""
+    state = document["state"]
+    if state == HOLDS:
+        return None
+    words = element("div", document["state_sentence"], style="font-weight: 400")
+    return element(
+        "div",
+        TITLES[state],
+        words,
+        style=f"color: {_STRONG}; font-weight: 650; margin: 0 0 6px",
+        css_class="interpret-dp-state",
+    )
+
+
 def _head(document: Mapping[str, Any]) -> Element:
-    guarantee = document["guarantee"]
     title, words = _answer_words(document)
-    if guarantee["tests_only"]:
-        title = "No privacy promise: for tests only"
+    if document["state"] == DOES_NOT_HOLD:
+        title, words = "Nothing is promised", ""
     badge = None
     if document["edits"]:
         badge = element(
@@ -346,7 +371,7 @@ def _meaning(document: Mapping[str, Any]) -> Element:
         "div",
         element("b", f"{lead}? "),
         rest,
-        None if document["guarantee"]["tests_only"] else _icons(document),
+        None if document["state"] == DOES_NOT_HOLD else _icons(document),
         style="margin: 6px 0",
         css_class="interpret-dp-meaning",
     )
@@ -410,12 +435,15 @@ def _record(document: Mapping[str, Any]) -> Element:
         ("Protected unit", guarantee["unit"]),
         ("Neighbouring tables", pairs),
         ("Mechanism", guarantee["mechanism"]),
-        ("Composition", _composition(guarantee)),
-        *((f"of which {s['name']}", _share(guarantee, s)) for s in guarantee["releases"]),
         ("Data set", guarantee["dataset"] or "not named"),
         ("Ledger", document["ledger"]),
         ("Ledger head", guarantee["ledger_head"] or "none"),
     ]
+    if document["state"] != DOES_NOT_HOLD:
+        rows[3:3] = [
+            ("Composition", _composition(guarantee)),
+            *((f"of which {s['name']}", _share(guarantee, s)) for s in guarantee["releases"]),
+        ]
     cell = "padding: 2px 14px 2px 0; vertical-align: top; text-align: left; border: 0"
     styles = (f"{cell}; {_MUTED}; font-weight: 500", f"{cell}; font-size: 13px")
     body = element("tbody", *(_table_row(("th", "td"), row, styles) for row in rows))

@@ -12,6 +12,7 @@ from interpret_dp._figures import ceil_text, floor_text
 from interpret_dp._validate import check_choice, check_int
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import FALSE_ALARMS, Guarantee
+from interpret_dp.accounting.state import DOES_NOT_HOLD
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.explanation.budget import (
     ORIGINS,
@@ -158,8 +159,8 @@ class PrivacySpend:
     @property
     def line(self) -> str:
         """One line for a figure; every cost in it is rounded up."""
-        if self.guarantee.tests_only:
-            return "For tests only: seeded noise, no privacy promise"
+        if self.guarantee.state == DOES_NOT_HOLD:
+            return "No privacy guarantee: it does not hold"
         is_explainer = self.subject == "explainer"
         total = "budget of the explainer" if is_explainer else f"of the {self.subject}"
         parts = [
@@ -176,6 +177,8 @@ class PrivacySpend:
             left = "left of it" if is_explainer else "left"
             parts.append(f"{left}: {floor_text(self.remaining_epsilon)}")
         text = " · ".join(parts) + f" (all at delta {ceil_text(self.delta)})"
+        if self.guarantee.conditions:
+            text = f"Holds only on conditions · {text}"
         return f"{text} · {edits_text(self.edits)}" if self.edits else text
 
     @property
@@ -277,6 +280,8 @@ class PrivacySpend:
             "ledger": self.ledger,
             "as_of": self.as_of,
             "line": self.line,
+            "state": self.guarantee.state,
+            "state_sentence": self.guarantee.state_sentence,
             "sentence": self.guarantee.sentence,
             "guarantee": self.guarantee.to_dict(),
         }

@@ -13,7 +13,8 @@ from typing import Any
 from interpret_dp._figures import ceil_text
 from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import compose
-from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, Guarantee
+from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.accounting.state import DOES_NOT_HOLD, Doubts
 from interpret_dp.exceptions import PrivacyWarning
 
 _OTHER_PEOPLE = "nobody in the explanation data was used to train the model"
@@ -52,7 +53,7 @@ def model_promise(model: Any, declared: Any) -> ModelPromise:
             "such as model.guarantee_, a pair (epsilon, delta), or None for a model that was "
             "trained without differential privacy."
         )
-    return None if declared is None or declared.state == DOES_NOT_HOLD else declared
+    return declared
 
 
 def conditional_guarantee(
@@ -69,15 +70,18 @@ def conditional_guarantee(
         Whether people in the explanation data were used to train the model.
     """
     others = () if trained_on_same_people else (_OTHER_PEOPLE,)
-    # What is said about both together depends on the conditions of both.
-    own = model.conditions if isinstance(model, Guarantee) and trained_on_same_people else ()
-    conditions = (*guarantee.conditions, *(f"of the model, {clause}" for clause in own))
+    # The model reveals the same people too: its state is that of what is published about them.
+    if isinstance(model, Guarantee) and trained_on_same_people:
+        conditions, failures = (
+            tuple(f"of the model, {clause}" for clause in clauses)
+            for clauses in (model.doubts.conditions, model.doubts.failures)
+        )
+        guarantee = guarantee.doubting(Doubts(conditions, failures))
     scope = f"{_scope(guarantee, model, trained_on_same_people)} {_EXPLAINED_ROWS}"
     return dataclasses.replace(
         guarantee,
         scope=scope,
         assumptions=(*guarantee.assumptions, *others),
-        conditions=conditions,
     )
 
 
@@ -94,6 +98,8 @@ def _scope(guarantee: Guarantee, model: ModelPromise, same_people: bool) -> str:
             f"{about}, with the model taken as given; nothing is promised to the people that it "
             "was trained on."
         )
+    if isinstance(model, Guarantee) and model.state == DOES_NOT_HOLD:
+        return f"{about}; to those that the model was trained on: {model.state_sentence}"
     model_epsilon, model_delta = _figures(model)
     stated = f"epsilon {ceil_text(model_epsilon)} at delta {ceil_text(model_delta)}"
     if isinstance(model, Guarantee) and model.conditions:

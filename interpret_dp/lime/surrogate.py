@@ -194,8 +194,10 @@ def open_surrogate_request(
     guarantee = replace(
         guarantee, epsilon=epsilon, assumptions=(*guarantee.assumptions, *_ASSUMPTIONS)
     )
+    guarantee = conditional_guarantee(guarantee, promise, same_people)
     return SurrogateRequest(
-        fit=fit,
+        # The ledger's entry says what the guarantee says.
+        fit=replace(fit, conditions=guarantee.conditions, failures=guarantee.failures),
         rows=rows,
         box=box,
         outputs=outputs,
@@ -205,7 +207,7 @@ def open_surrogate_request(
         template=template,
         schema=declared,
         patches=patches,
-        guarantee=conditional_guarantee(guarantee, promise, same_people),
+        guarantee=guarantee,
     )
 
 

@@ -58,7 +58,9 @@ def test_the_sentence_of_other_promises():
 
 def test_a_seeded_fit_promises_nothing():
     text = str(guarantee(tests_only=True))
-    assert text == "For tests only: the noise was drawn from a fixed seed, so nothing is promised."
+    assert text == (
+        "The promise does not hold: the noise was drawn from a fixed seed, which is for tests only."
+    )
 
 
 @given(st.floats(0.01, 20), st.floats(1e-12, 0.1))

@@ -27,9 +27,11 @@ def test_card_holds_sentence_and_assumptions_and_escapes_names():
     assert all(clause in shown for clause in GUARANTEE.assumptions)
     assert "<b>&x" in shown
     voided = guarantee_card(dataclasses.replace(GUARANTEE, tests_only=True))
-    assert "nothing is promised" in text_of(voided)
-    edges = {card.split("solid ")[1][:7] for card in (guarantee_card(GUARANTEE), voided)}
-    assert len(edges) == 2
+    assert text_of(voided).split()[:3] == ["No", "privacy", "guarantee:"]
+    conditional = guarantee_card(dataclasses.replace(GUARANTEE, conditions=("it rains",)))
+    assert "The promise holds only if it rains. For any two" in text_of(conditional)
+    cards = guarantee_card(GUARANTEE), conditional, voided
+    assert len({card.split("solid ")[1][:7] for card in cards}) == 3
 
 
 def test_notebooks_show_diagram_and_guarantee_once_fitted():

@@ -121,11 +121,11 @@ def test_edits_and_origins_are_said():
 def test_seeded_noise_promises_nothing_and_shows_no_figures():
     voided = spend({"tests_only": True}, budget=budget_state())
     shown = text(voided)
-    assert "No privacy promise: for tests only" in shown
-    assert "Nothing is protected" in shown
+    assert shown.startswith("No privacy guarantee: it does not hold The promise does not hold: ")
+    assert "from a fixed seed, which is for tests only" in shown
     assert "Left for one more" not in shown
-    assert "no privacy promise" in voided.line
-    assert voided.guarantee.brief == "for tests only, nothing promised"
+    assert voided.line == "No privacy guarantee: it does not hold"
+    assert voided.guarantee.promised == "nothing promised: the guarantee does not hold"
     assert spend({"dataset": None, "epsilon": 2.00001}).guarantee.brief == (
         "epsilon 2.01 at delta 1e-06"
     )

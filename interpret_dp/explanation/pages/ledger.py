@@ -18,6 +18,7 @@ from interpret_dp._figures import (
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import FALSE_ALARMS, detection_text
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, REPLACE_ONE, Neighbourhood
+from interpret_dp.accounting.state import DOES_NOT_HOLD
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, spent_shares
 from interpret_dp.explanation.markup import to_html
 from interpret_dp.explanation.pages import TextTable, render_page
@@ -73,6 +74,7 @@ def _overview(accounts: Sequence[Mapping[str, Any]]) -> TextTable:
         rows.append(
             [
                 _name(account),
+                account["guarantee_state"],
                 "no limit declared" if budget is None else _epsilon(budget["epsilon"], budget),
                 _spent(account, "budget"),
                 _spent(account, "ever"),
@@ -82,7 +84,8 @@ def _overview(accounts: Sequence[Mapping[str, Any]]) -> TextTable:
                 f"{waiting:,}" if waiting else "none",
             ]
         )
-    head = ["Data set", "Budget", "Spent", "Ever spent", "Left", "Until", "Requests", "Waiting"]
+    head = ["Data set", "Promise", "Budget", "Spent", "Ever spent", "Left", "Until", "Requests",
+            "Waiting"]  # fmt: skip
     return TextTable(head, rows, {"Requests", "Waiting"})
 
 
@@ -98,6 +101,7 @@ def _account(account: Mapping[str, Any]) -> dict[str, Any]:
     n_requests = len(account["requests"])
     return {
         "name": _name(account),
+        "promise": account["guarantee_sentence"],
         "tiles": _tiles(account),
         "bar": bar,
         "shares": shares,
@@ -147,6 +151,8 @@ def _protects(protected: str | None) -> str:
 
 def _meaning(account: Mapping[str, Any]) -> str:
     """Say what the figures mean for somebody in the data."""
+    if account["guarantee_state"] == DOES_NOT_HOLD:
+        return "No figure here bounds what somebody can find out about a person in the data."
     budget, spent = account["budget"], account["spent"]
     ever = detection_power(spent["ever"]["mu"], FALSE_ALARMS, spent["ever"]["delta"])
     # Before the first request nobody may have said; the usual promise is then assumed.
@@ -269,12 +275,13 @@ def _requests_table(account: Mapping[str, Any]) -> TextTable:
             ceil_text(request["epsilon_delta"]),
             ceil_text(request["mu"]),
             "not finite" if total[unit] is None else ceil_text(total[unit]),
+            request["guarantee_state"],
             request["state"] + ("" if request["counts"] else ", before new people"),
         ]
         for request, total in reversed(latest)
     ]
     head = ["Entry", "Date (UTC)", "Class", "User", "Host", "Purpose", "Epsilon", "Delta",
-            "Cost (mu)", f"Total {unit}", "State"]  # fmt: skip
+            "Cost (mu)", f"Total {unit}", "Promise", "State"]  # fmt: skip
     return TextTable(head, rows, {"Entry", *head[6:10]}, n_omitted)
 
 

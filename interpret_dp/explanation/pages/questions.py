@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from interpret_dp._figures import ceil_text
 from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.accounting.registry import PREPARATION
+from interpret_dp.accounting.state import DOES_NOT_HOLD
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS
 from interpret_dp.explanation.pages import TextTable
 from interpret_dp.released import AdditiveModel
@@ -87,14 +88,15 @@ def question_table(model: AdditiveModel, statements: Mapping[str, Any]) -> TextT
     promise = model.guarantee
     known = promise.registry_sections()
     loss, variant = known["privacy_loss"], known["dp_variant"]
-    strength = (
-        f"{variant['variant_name']}, epsilon {ceil_text(promise.epsilon)} at delta "
-        f"{ceil_text(promise.delta)}."
-    )
+    strength = f"{variant['variant_name']}, {promise.promised}."
+    if promise.state == DOES_NOT_HOLD:
+        strength = ""
     billed = {share.name for share in promise.releases}
     undeclared = ", ".join(name for name in _SELECTIONS if name in billed)
     several = f" {OF_SEVERAL_ROWS}" if promise.unit == Neighbourhood().unit_text else ""
     said = {name: str(text) for name, text in statements.items()}
+    if promise.state_sentence:
+        said[PREPARATION] = promise.checked_preparation(said.get(PREPARATION, _NOT_STATED))
 
     def stated(topic: str, question: str, name: str) -> tuple[str, ...]:
         return topic, question, said.get(name, _NOT_STATED), STATED if name in said else NOT_COVERED
@@ -103,7 +105,7 @@ def question_table(model: AdditiveModel, statements: Mapping[str, Any]) -> TextT
         "Guarantee": [
             (
                 *("Epsilon and delta", "How strong is the guarantee?"),
-                promise.sentence if promise.tests_only else strength,
+                f"{promise.state_sentence} {strength}".strip(),
                 "docs/proofs/gaussian-accounting.md, tests/accounting/test_guarantee.py",
             ),
             stated("Choice of parameters", "Why these figures?", "justification"),
@@ -138,7 +140,7 @@ def question_table(model: AdditiveModel, statements: Mapping[str, Any]) -> TextT
             ),
             stated(
                 *("Preparation", "What was done to the rows before the fit?"),
-                "preprocessing_and_hyperparameter_tuning",
+                PREPARATION,
             ),
             *(_UTILITY, _BIAS),
         ],

@@ -241,5 +241,5 @@ def _words(request: Mapping[str, Any]) -> str:
     return (
         f"{literal(request['explainer'])}{by}{purpose}<br>asked for epsilon "
         f"{ceil_text(request['epsilon'])} at delta {ceil_text(request['epsilon_delta'])}, "
-        f"{request['state']}"
+        f"{request['state']}; promise {request['guarantee_state']}"
     )

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from interpret_dp.accounting.composition import GdpPair, compose_repeated
-from interpret_dp.accounting.guarantee import state_of
 from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.accounting.state import state_of
 from interpret_dp.ledger.core.chain import Entry
 from interpret_dp.ledger.core.names import has_passed
 

@@ -172,7 +172,14 @@ class LedgerReader(LedgerHandle):
         empty = "" if document["datasets"] else "Nothing was declared or spent yet. "
         return notebook_table(
             title,
-            ("data set", "budget", "spent so far", "left for one more release", "requests"),
+            (
+                "data set",
+                "promise",
+                "budget",
+                "spent so far",
+                "left for one more release",
+                "requests",
+            ),
             [overview_row(account) for account in document["datasets"]],
             note=f"{empty}Head of the log: {document['head'] or 'none'}",
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp._figures import ceil_text, floor_text, left_for_selections, selections_text
 from interpret_dp.accounting.composition import GdpPair, compose_each, gaussian_part
 from interpret_dp.accounting.gaussian import epsilons_of_mu
+from interpret_dp.accounting.state import Doubts
 from interpret_dp.ledger.core.account import Account, Request, total_of
 from interpret_dp.ledger.core.filter import largest_epsilon, remaining_mu
 
@@ -30,6 +31,7 @@ REPORT_COLUMNS = (
     "mu",
     "delta",
     "state",
+    "guarantee_state",
     "total_mu",
     "total_epsilon",
 )
@@ -94,22 +96,26 @@ def clauses_document(part: Account | Request) -> dict[str, Any]:
     """Return the state of the guarantees of an account or a request, and why, for JSON."""
     return {
         "guarantee_state": part.guarantee_state,
+        "guarantee_sentence": Doubts(part.conditions, part.failures).sentence,
         "conditions": list(part.conditions),
         "failures": list(part.failures),
     }
 
 
-def overview_row(document: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
-    """Return names, budget, spending, rest and number of requests of an account's document."""
+def overview_row(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return names, state, budget, spending, rest and number of requests of an account."""
     budget, spent = document["budget"], document["spent"]
     names, n_requests = " = ".join(document["names"]), str(spent["n_requests"])
+    state = document["guarantee_state"]
     if budget is None:
-        return names, document["limit"], f"mu {ceil_text(spent['mu'])}", "no limit", n_requests
+        total = f"mu {ceil_text(spent['mu'])}"
+        return names, state, document["limit"], total, "no limit", n_requests
     at_delta = f"at delta {budget['delta']:g}"
     total = ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
     left = document["remaining_epsilon"]
     return (
         names,
+        state,
         f"epsilon {budget['epsilon']:g} {at_delta}{selections_text(budget['delta_x'])}",
         f"epsilon {total}",
         "nothing: expired"

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._figures import ceil_text, notebook_table
+from interpret_dp._figures import notebook_table
 from interpret_dp._optional import import_optional
+from interpret_dp.accounting.state import DOES_NOT_HOLD
 from interpret_dp.explanation.markup import Element, element, to_html
 from interpret_dp.released.edits import edits_text
 from interpret_dp.ui.actions import SESSION_BUTTONS, TOOLS, shapes_for, time_text
@@ -193,13 +194,14 @@ def _row(*parts: Any) -> Any:
 
 def privacy_text(guarantee: Guarantee, edits: int) -> str:
     """Return why editing is free, and the model's guarantee."""
-    if guarantee.tests_only:
-        return "Editing costs no privacy, but this model promises nothing: for tests only."
+    if guarantee.state == DOES_NOT_HOLD:
+        return f"Editing costs no privacy, but this model promises nothing. {guarantee.sentence}"
     text = (
         "Editing costs no privacy: it works on released numbers alone. The model keeps its "
-        f"guarantee, epsilon {ceil_text(guarantee.epsilon)} at delta {ceil_text(guarantee.delta)}"
+        f"guarantee, {guarantee.promised}"
     )
-    return f"{text} · {edits_text(edits)}" if edits else f"{text}."
+    text = f"{text} · {edits_text(edits)}" if edits else f"{text}."
+    return f"{guarantee.state_sentence} {text}".strip()
 
 
 def metrics_html(tables: Sequence[MetricsTable]) -> str:

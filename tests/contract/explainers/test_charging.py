@@ -408,7 +408,7 @@ def test_random_state_voids_the_promise(name, tmp_path):
             seeded.append(requested(name, None, random_state=3))
     promise = explainer.promise(seeded[0])
     assert promise.tests_only
-    assert "For tests only" in promise.sentence
+    assert "which is for tests only" in promise.sentence
     assert explainer.published(seeded[0]) == explainer.published(seeded[1])
     free = [explainer.published(requested(name, None)) for _ in range(2)]
     assert free[0] != free[1]

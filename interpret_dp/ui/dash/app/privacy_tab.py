@@ -79,16 +79,13 @@ def _introduction(accounts: list[ShownAccount]) -> Component:
         "just now. Looking at explanations and editing curves costs nothing; fitting a model does, "
         "and so does each new answer of PaperLimeTabular. No figure of the rows is on this page."
     )
-    seeded = [
-        name
+    doubts = [
+        html.Div(f"{', '.join(model.names)}: {sentence}", className="idp-error")
         for account in accounts
         for model in account.models
-        if model.spend.guarantee.tests_only
-        for name in model.names
+        if (sentence := model.spend.guarantee.state_sentence)
     ]
-    warning = f"Seeded noise, for tests only: no promise for {', '.join(seeded)}."
-    error = html.Div(warning, className="idp-error") if seeded else None
-    return titled_card("Privacy", [html.Div(text), error])
+    return titled_card("Privacy", [*doubts, html.Div(text)])
 
 
 def _guarded_card(account: ShownAccount) -> Component:
@@ -153,7 +150,7 @@ def _room(account: ShownAccount) -> Component:
     lines = []
     for model in account.models:
         guarantee = model.spend.guarantee
-        setting = f"epsilon {ceil_text(guarantee.epsilon)} at delta {ceil_text(guarantee.delta)}"
+        setting = guarantee.promised
         names = ", ".join(repr(name) for name in model.names)
         more = model.spend.more_like_this
         room = "" if more is None else f"; room for {more:,} more at this setting"
@@ -202,7 +199,7 @@ def _words(request: Any) -> str:
     return (
         f"{literal(request['explainer'])}{purpose}<br>asked for epsilon "
         f"{ceil_text(request['asked_epsilon'])} at delta {ceil_text(request['asked_delta'])}, "
-        f"{request['state']}"
+        f"{request['state']}; promise {request['guarantee_state']}"
     )
 
 
@@ -227,6 +224,7 @@ def _requests(account: ShownAccount) -> Component:
             "Delta": ceil_text(request["asked_delta"]),
             "Cost (mu)": ceil_text(request["mu"]),
             f"Total {unit}": ceil_text(request[f"total_{unit}"]),
+            "Promise": request["guarantee_state"],
             "State": request["state"],
             "Shown here as": names.get(number, ""),
         }

@@ -99,7 +99,8 @@ def test_a_data_set_that_the_ledger_does_not_know_is_said(ledger, open_app):
 def test_seeded_noise_is_called_what_it_is(ledger, open_app):
     explanation = explanation_of_charge(ledger, "trial", name="seeded", tests_only=True)
     text = text_of(open_app([explanation]).privacy_tab())
-    assert "Seeded noise, for tests only: no promise for seeded." in text
+    assert "seeded: The promise does not hold: the noise was drawn from a fixed seed" in text
+    assert "'seeded': nothing promised" in text
 
 
 def test_the_figure_adds_up_and_marks_what_is_shown(ledger):
