@@ -79,6 +79,8 @@ class BudgetState:
         What was ever spent, if that is more: before a renewal for new people.
     expired : bool
         Whether the budget's time is over, so that nothing more fits.
+    doubts : str
+        On what promises depend that count against it, and why some do not hold; empty if all hold.
     """
 
     dataset: str
@@ -93,6 +95,7 @@ class BudgetState:
     open_reservations: int
     ever: GdpPair | None = None
     expired: bool = False
+    doubts: str = ""
 
     @classmethod
     def of(cls, budget: Any, spent: Any, remaining_epsilon: float) -> BudgetState:
@@ -110,6 +113,7 @@ class BudgetState:
             open_reservations=spent.open_reservations,
             ever=spent.ever if spent.ever.mu > spent.mu or spent.ever.delta > spent.delta else None,
             expired=budget.has_expired,
+            doubts=spent.doubts.sentence,
         )
 
     @property

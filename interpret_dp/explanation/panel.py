@@ -414,6 +414,8 @@ def _totals(document: Mapping[str, Any]) -> Element:
         f"at most {_percent(budget['detection_spent'])}; once the whole budget is spent, at most "
         f"{_percent(budget['detection_limit'])}."
     )
+    if budget["doubts"]:
+        words = f"Of releases on {budget['dataset']!r}: {budget['doubts']} Otherwise: {words}"
     return element("div", words, style="margin: 6px 0")
 
 

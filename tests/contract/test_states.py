@@ -1,13 +1,9 @@
 """A promise that is conditional or void says so wherever it is shown, before its figures."""
 
-from __future__ import annotations
-
+import dataclasses
 import json
 import warnings
-from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -48,14 +44,14 @@ PROMISES = "epsilon 1.37", "e^1.37", "Gaussian differential privacy, which impli
 
 
 @pytest.fixture(scope="module")
-def rows() -> Any:
+def rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     return X, (X[:, 0] > 0).astype(int)
 
 
 @pytest.fixture(scope="module", params=["does not hold", "holds if"])
-def shown(request: Any, rows: Any, tmp_path_factory: Any) -> SimpleNamespace:
+def shown(request, rows, tmp_path_factory):
     """Explainers whose promise is void by a learning step, or conditional by an exact score."""
     state, folder = request.param, tmp_path_factory.mktemp("states")
     X, y = rows
@@ -66,7 +62,7 @@ def shown(request: Any, rows: Any, tmp_path_factory: Any) -> SimpleNamespace:
         DPExplainableBoostingClassifier(schema=SCHEMA, max_rounds=1, **charged),
         DPLocallyLinearClassifier(schema=SCHEMA, epochs=1, **charged),
     ]
-    own: dict[str, Any] = {"schema": COLUMNS, **charged}
+    own = {"schema": COLUMNS, **charged}
     with warnings.catch_warnings(action="ignore"):
         for model in models:
             if state == "holds if":
@@ -92,7 +88,7 @@ def shown(request: Any, rows: Any, tmp_path_factory: Any) -> SimpleNamespace:
     )
 
 
-def texts_of_guarantee(guarantee: Any) -> Iterator[tuple[str, str]]:
+def texts_of_guarantee(guarantee):
     yield "sentence", guarantee.sentence
     yield "str", str(guarantee)
     yield "repr", repr(guarantee)
@@ -101,7 +97,7 @@ def texts_of_guarantee(guarantee: Any) -> Iterator[tuple[str, str]]:
     yield "notebook's editor", privacy_text(guarantee, 0)
 
 
-def texts_of_explanation(explanation: Any) -> Iterator[tuple[str, str]]:
+def texts_of_explanation(explanation):
     spend = explanation.privacy
     yield "line", spend.line
     yield "spend", str(spend)
@@ -113,11 +109,11 @@ def texts_of_explanation(explanation: Any) -> Iterator[tuple[str, str]]:
     yield "dashboard's tab", json.dumps(_content([explanation]).to_plotly_json(), default=plain)
 
 
-def plain(component: Any) -> Any:
+def plain(component):
     return component.to_plotly_json() if hasattr(component, "to_plotly_json") else str(component)
 
 
-def texts_of_model(model: Any, measured: Any, path: Path) -> Iterator[tuple[str, str]]:
+def texts_of_model(model, measured, path):
     X = np.zeros((1, 2))
     yield "diagram", model._repr_mimebundle_()["text/html"]
     yield "summary", str(model.summary())
@@ -138,7 +134,7 @@ def texts_of_model(model: Any, measured: Any, path: Path) -> Iterator[tuple[str,
     yield "again", load_model(path).guarantee_.sentence
 
 
-def check(name: str, text: str, state: str) -> None:
+def check(name, text, state):
     places = [place for word in SAYS[state] if (place := text.find(word)) >= 0]
     assert places, f"{name} does not say that the promise {state}"
     # What somebody asked for, in a ledger's record, is no promise.
@@ -152,7 +148,7 @@ def check(name: str, text: str, state: str) -> None:
             assert min(places) < place + 40, f"{name} has the figure before the state"
 
 
-def test_every_text_says_the_state(shown: Any) -> None:
+def test_every_text_says_the_state(shown):
     for explainer in shown.explainers:
         assert explainer.guarantee_.state == shown.state
         name = type(explainer).__name__
@@ -167,7 +163,7 @@ def test_every_text_says_the_state(shown: Any) -> None:
     assert json.dumps(document).count(f'"state": "{shown.state}"') == 1
 
 
-def test_the_ledger_says_the_state(shown: Any, capsys: Any) -> None:
+def test_the_ledger_says_the_state(shown, capsys):
     """A score leaves no entry: the ledger knows of the steps, and of the explained model."""
     ledger = shown.ledger
     (account,) = ledger.to_dict()["datasets"]
@@ -181,12 +177,18 @@ def test_the_ledger_says_the_state(shown: Any, capsys: Any) -> None:
         ("document", json.dumps(ledger.to_dict())),
     ):
         assert any(word in text for word in SAYS[shown.state]), name
+    panel = shown.models[0].privacy_spend_
+    if shown.state == "holds if":
+        panel = dataclasses.replace(
+            panel, guarantee=dataclasses.replace(panel.guarantee, conditions=())
+        )
+        assert "Of releases on &#x27;ward&#x27;: The promise holds only if" in panel._repr_html_()
     assert account["guarantee_sentence"] in render_ledger_page(ledger.oversight()).replace(
         "&#39;", "'"
     )
 
 
-def test_commands_refuse_what_does_not_hold(shown: Any, tmp_path: Path, capsys: Any) -> None:
+def test_commands_refuse_what_does_not_hold(shown, tmp_path, capsys):
     is_void, model = shown.state == "does not hold", str(shown.path)
     assert main(["show", model, "--text"]) == (3 if is_void else 0)
     check("show", capsys.readouterr().out, shown.state)
@@ -207,7 +209,7 @@ def test_commands_refuse_what_does_not_hold(shown: Any, tmp_path: Path, capsys: 
                 assert "A text. The model knows: The promise" in out.read_text(encoding="utf-8")
 
 
-def test_an_error_says_why_and_what_to_do(shown: Any) -> None:
+def test_an_error_says_why_and_what_to_do(shown):
     guarantee = shown.models[0].guarantee_
     if shown.state == "holds if":
         assert guarantee.to_registry(**STATED) == guarantee.to_registry(even_if_void=True, **STATED)

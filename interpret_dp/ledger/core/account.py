@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from interpret_dp.accounting.composition import GdpPair, compose_repeated
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.accounting.state import state_of
+from interpret_dp.accounting.state import Doubts, state_of
 from interpret_dp.ledger.core.chain import Entry
 from interpret_dp.ledger.core.names import has_passed
 
@@ -316,6 +316,8 @@ class Spent:
         What was spent since the last renewal; the same as ``mu`` and ``delta`` if there was none.
     ever : GdpPair
         What was spent since the log began, renewals for new people or not.
+    doubts : Doubts
+        On what the guarantees of the counted requests depend, and why some do not hold.
 
     Examples
     --------
@@ -334,6 +336,7 @@ class Spent:
     n_requests: int
     period: GdpPair
     ever: GdpPair
+    doubts: Doubts = field(default_factory=Doubts)
 
     def epsilon_at(self, delta: float) -> float:
         """Return the epsilon of the spending at this delta; infinite if delta is too small."""
@@ -341,7 +344,9 @@ class Spent:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures for JSON."""
-        return dataclasses.asdict(self)
+        figures = dataclasses.asdict(self)
+        del figures["doubts"]
+        return figures
 
 
 @dataclass(frozen=True)
@@ -445,4 +450,5 @@ class Account:
             n_requests=len(counted),
             period=period,
             ever=overall,
+            doubts=Doubts(self.conditions, self.failures),
         )

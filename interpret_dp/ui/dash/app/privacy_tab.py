@@ -101,6 +101,7 @@ def _account_parts(account: ShownAccount) -> list[Component | None]:
     problem = html.Div(account.problem, className="idp-error") if account.problem else None
     return [
         problem,
+        _doubts(account),
         None if account.problem else _summary(account),
         _room(account),
         figure_component(spending_figure(account)) if has_requests else None,
@@ -108,6 +109,12 @@ def _account_parts(account: ShownAccount) -> list[Component | None]:
         _assumptions(account),
         html.Div(f"Ledger: {account.ledger}; head {account.head or 'none'}", className="idp-muted"),
     ]
+
+
+def _doubts(account: ShownAccount) -> Component | None:
+    """Return on what the promises on the data set depend; None if all hold, or none is known."""
+    doubts = "" if account.budget is None else account.budget.doubts
+    return html.Div(f"Of all releases: {doubts}", className="idp-error") if doubts else None
 
 
 def _summary(account: ShownAccount) -> Component:
