@@ -294,6 +294,7 @@ BAD = [
     (("maps",), MANY_STEPS | {"epochs": 9e5, "epsilon": 1e-3}, ValueError, "fewer epochs"),
     (("maps",), {"sampling_rate": 1.5}, ValueError, "sampling_rate is 1.5"),
     (("maps",), {"smoothing": 1.0}, ValueError, "smoothing is 1.0, and rows are no images"),
+    (("maps",), {"smoothing": 1e200}, ValueError, r"smoothing is 1e\+200 .*at most 10000"),
     (("maps",), {"image_shape": (2, 3)}, ValueError, "6 pixels, and X has 2 columns"),
     (("maps",), {"image_shape": 28}, TypeError, "image_shape is 28"),
     (("maps",), {"X": np.zeros((N_ROWS, 2, 1, 1, 1))}, TypeError, r"X is \(2, 1, 1, 1\); it must"),
