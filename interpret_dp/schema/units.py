@@ -238,9 +238,9 @@ class _NoKey(int):
 
 def _unit_key(cell: Any) -> Key | _NoKey:
     """Return what an identifier is compared by. Never raises."""
-    if isinstance(cell, str):
-        return str.__str__(cell)
     try:
+        if isinstance(cell, str):
+            return str.__str__(cell)
         # NumPy counts durations among the integers; their number depends on the unit.
         if isinstance(cell, np.timedelta64):
             return _NoKey(_ALONE if np.isnat(cell) else _LEFT_OUT)
@@ -248,7 +248,9 @@ def _unit_key(cell: Any) -> Key | _NoKey:
             return int(cell)
         # Equal decimals and integers are one key, digit for digit.
         if isinstance(cell, Decimal) and cell.is_finite():
-            return cell if abs(cell.adjusted()) <= _LONGEST_DECIMAL else _NoKey(_LEFT_OUT)
+            # Of no class of the user's own, whose hash might raise.
+            own = Decimal(cell)
+            return own if abs(own.adjusted()) <= _LONGEST_DECIMAL else _NoKey(_LEFT_OUT)
         # The same cells are missing here as anywhere else.
         if level_key(cell) is None:
             return _NoKey(_ALONE)
