@@ -13,7 +13,6 @@ import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
-from unittest import mock
 
 import dask.array
 import dask.dataframe
@@ -44,6 +43,7 @@ from interpret_dp import (
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 from tests.audit.at_the_door import Run, changes, faults, run
+from tests.schema.tables import Liar
 
 
 class Odd:
@@ -56,23 +56,48 @@ class Odd:
     __eq__ = __hash__ = __lt__ = __array__ = __getitem__ = _raise  # type: ignore[assignment]
 
 
-class Liar:
-    """A cell that says that it is a text."""
+class OddText(str):
+    """A text that cannot be compared."""
 
-    @property  # type: ignore[misc]
-    def __class__(self) -> Any:
-        return str
+    __eq__ = __hash__ = Odd._raise  # type: ignore[assignment]
+
+
+class OddDecimal(decimal.Decimal):
+    """A number that cannot be compared."""
+
+    __eq__ = __hash__ = __float__ = Odd._raise  # type: ignore[assignment]
 
 
 NUMBERS = [0.0, 1.0, 2.0, 40.0, -0.0, 5e-324, 1e308, -3e9, math.inf, -math.inf, math.nan, 2.0**63]
 TEXTS = ["a", "b", "1", "", "nan", "A" * 9000, "é", "a\x00b", " a", "Zebulon"]
 ODD = [
     *("a", "b", 1, 2.0, 40, True, None, math.nan, "1", 10**400, 2**63, -(2**63), 1e308, -0.0),
-    *(Odd(), Liar(), mock.Mock(spec=str), 1j, np.complex128(2 + 1j), b"a", [1], (1, 2), {1: 2}),
+    *(
+        Odd(),
+        OddText("a"),
+        OddDecimal(2),
+        Liar(str),
+        Liar(None),
+        1j,
+        np.complex128(2 + 1j),
+        b"a",
+        [1],
+        (1, 2),
+        {1: 2},
+    ),
     *(decimal.Decimal("sNaN"), decimal.Decimal("1E+999999"), fractions.Fraction(10**400, 3)),
     *(pd.NA, pd.NaT, pd.Timestamp(0), np.datetime64("NaT"), np.ma.masked, pd.Interval(0, 1)),
     *(np.array([1.0, 2.0]), np.float16("inf"), np.longdouble("1e4000"), np.str_("b"), object),
-    *("\ud800", "9" * 5000, "1_0", "١", pd.Series([1]), np.zeros(0), memoryview(b"1"), range(3)),
+    *(
+        "\ud800",
+        "9" * 5000,
+        "1_0",
+        "\u0661",
+        pd.Series([1]),
+        np.zeros(0),
+        memoryview(b"1"),
+        range(3),
+    ),
 ]
 WEIGHTS = [1.0, 0.5, 2.0, 0.0, -1.0, math.inf, -math.inf, math.nan, 1e308, 5e-324]
 LIMITS = {
@@ -167,14 +192,20 @@ def _array(rows: Rows, kinds: list[str]) -> Any:
     return _column([cell for row in rows.cells for cell in row], kinds[0]).reshape(-1, len(NAMES))
 
 
+_POLARS: dict[str, Any] = {
+    **{kind: getattr(pl, kind.replace("i", "I").replace("u", "U")) for kind in LIMITS},
+    **{"float32": pl.Float32, "float64": pl.Float64, "bool": pl.Boolean, "Int64": pl.Int128},
+    **{"object": pl.Object, "string": pl.String, "category": pl.Categorical},
+    **{"ordered": pl.Enum(["b", "a"]), "Float32": pl.Decimal(20, 2), "datetime": pl.Datetime},
+}
+
+
 def _polars(rows: Rows, kinds: list[str]) -> Any:
-    dtypes = {"object": pl.Object, "string": pl.String, "category": pl.Enum(["b", "a", "Zebulon"])}
-    return pl.DataFrame(
-        [
-            pl.Series(name, [row[at] for row in rows.cells], dtype=dtypes.get(kind), strict=False)
-            for at, (name, kind) in enumerate(zip(NAMES, kinds, strict=True))
-        ]
-    )
+    columns = [
+        pl.Series(name, [row[at] for row in rows.cells], dtype=_POLARS[kind], strict=False)
+        for at, (name, kind) in enumerate(zip(NAMES, kinds, strict=True))
+    ]
+    return pl.DataFrame(columns)
 
 
 CONTAINERS: dict[str, Callable[[Rows, list[str]], Any]] = {
@@ -261,6 +292,8 @@ def _ebm(case: Case, rows: dict[str, Any]) -> Any:
 
 def _llm(case: Case, rows: dict[str, Any]) -> Any:
     settings: dict[str, Any] = {"n_maps": 2, "sampling_rate": 0.5, "epochs": 1.5, **case.settings}
+    if "batch_size" in settings:
+        del settings["sampling_rate"]
     model = DPLocallyLinearClassifier(
         schema=case.schema, epsilon=case.epsilon, **settings, **_account()
     )
@@ -312,7 +345,7 @@ def _paper(case: Case, rows: dict[str, Any]) -> Any:
         **_account(),
     )
     explanation = explainer.explain_local(CONTAINERS[case.container](_ASKED, case.kinds))
-    return [explainer.history_, explainer.guarantee_, vars(explanation)]
+    return [explainer.history_, explainer.guarantee_, explanation.data(0), explanation.data(1)]
 
 
 def _metrics(case: Case, rows: dict[str, Any]) -> Any:
@@ -389,7 +422,17 @@ _UNITS: dict[str, tuple[list[Any], list[Any]]] = {
         ["a", "1", 1, 2, None, decimal.Decimal("2.5"), 10**400],
         [
             *(7, 7.0, "\ud800", 2**63 + 1, 1e300, decimal.Decimal("sNaN"), 10**401, None, b"a"),
-            *(Odd(), Liar(), mock.Mock(spec=str), math.nan, pd.NaT, np.str_("A" * 9000), (1,)),
+            *(
+                Odd(),
+                OddText("a\ud800"),
+                OddDecimal(9),
+                Liar(str),
+                Liar(None),
+                math.nan,
+                pd.NaT,
+                np.str_("A" * 9000),
+                (1,),
+            ),
         ],
     ),
 }
@@ -405,8 +448,9 @@ def _kinds(rng: Any, container: str) -> list[str]:
         return ["object"] * 3
     if container in ("array", "masked", "sparse"):
         return [_pick(rng, ARRAYS[:-2] if container == "sparse" else ARRAYS)] * 3
-    is_refused = rng.integers(12) == 0
-    return [_pick(rng, list(KINDS) if is_refused else _READ) for _ in NAMES]
+    read = [kind for kind in _READ if kind != "object" or container == "frame"]
+    read = list(_POLARS) if container == "polars" else read
+    return [_pick(rng, list(KINDS) if rng.integers(12) == 0 else read) for _ in NAMES]
 
 
 def _rows(rng: Any, n: int, case: Case, units: list[Any] | None = None) -> Rows:
@@ -508,11 +552,17 @@ def replayed(subject: str, seed: int, fit: Any = None) -> tuple[Case, list[str],
         found += faults(many, runs[2]) + faults(many, runs[3])
         for a, b, c, d in zip(few.calls, many.calls, runs[2].calls, runs[3].calls, strict=False):
             name = b.public[0]
-            if b.is_sum and changes(a, b) != changes(b, c):
+            if b.is_sum and not _are_alike(changes(a, b), changes(b, c)):
                 found.append(f"{name}: a row adds something else the second time")
             if b.exact != d.exact:
                 found.append(f"{name}: the order of the rows decides")
     return case, found, runs
+
+
+def _are_alike(one: list[dict[Any, int]], other: list[dict[Any, int]]) -> bool:
+    """Return whether changes are the same, but for the rounding of a share of a total."""
+    pairs = zip(one, other, strict=True)
+    return all(abs(a.get(key, 0) - b.get(key, 0)) <= 1 for a, b in pairs for key in a | b)
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
