@@ -251,13 +251,16 @@ def _unit_key(cell: Any) -> Key | _NoKey:
             # Of no class of the user's own, whose hash might raise.
             own = Decimal(cell)
             return own if abs(own.adjusted()) <= _LONGEST_DECIMAL else _NoKey(_LEFT_OUT)
+        if isinstance(cell, Decimal | numbers.Real):
+            # What raises here is not missing: other rows may be the same person's.
+            number = float(cell)
+            if math.isnan(number):
+                return _NoKey(_ALONE)
+            is_exact = abs(number) < _EXACT and number == cell
+            return _plain(number) if is_exact else _NoKey(_LEFT_OUT)
         # The same cells are missing here as anywhere else.
         if level_key(cell) is None:
             return _NoKey(_ALONE)
-        if isinstance(cell, numbers.Real):
-            number = float(cell)
-            is_exact = abs(number) < _EXACT and number == cell
-            return _plain(number) if is_exact else _NoKey(_LEFT_OUT)
     except Exception:
         # A cell must not decide whether a fit raises, whatever its class does.
         return _NoKey(_LEFT_OUT)

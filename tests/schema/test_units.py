@@ -82,6 +82,13 @@ class Hostile(int):
         raise RuntimeError("no")
 
 
+class Unreadable(float):
+    """A number that is there, and gives none."""
+
+    def __float__(self) -> float:
+        raise RuntimeError("no")
+
+
 class HostileDecimal(Decimal):
     """A number without a hash."""
 
@@ -92,7 +99,7 @@ class HostileDecimal(Decimal):
     "cell",
     [
         *(uuid.UUID(int=7), b"a", [1], 1j, np.inf, np.timedelta64(1, "s"), Decimal("1e999")),
-        *(object(), Hostile(3), Liar(str), Liar(Decimal)),
+        *(object(), Hostile(3), Liar(str), Liar(Decimal), Unreadable(3), Decimal("sNaN")),
     ],
     # A name with an address in it would differ between the workers of a run.
     ids=lambda cell: type(cell).__name__,
