@@ -108,7 +108,7 @@ class Scattering:
         for row, image in enumerate(rows):
             for colour in range(self.shape[0]):
                 features[row, colour] = _normalised(_channels(image[:, :, colour]))
-        return features.reshape(len(rows), -1)
+        return features.reshape(len(rows), self.n_features)
 
     def by_pixel(self, values: ArrayLike) -> FloatArray:
         """Return numbers of features summed over channels, and spread over the pixels of a cell.

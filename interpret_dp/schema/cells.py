@@ -67,9 +67,9 @@ def number_of(cell: object) -> float:
     cell : object
         Any cell of a table.
     """
-    if not _is_number(cell) and not isinstance(cell, str):
-        return math.nan
     try:
+        if not _is_number(cell) and not isinstance(cell, str):
+            return math.nan
         if isinstance(cell, str):
             return float(str.__str__(cell))
         if isinstance(cell, numbers.Complex) and not isinstance(cell, numbers.Real):
@@ -95,6 +95,14 @@ def level_key(cell: object) -> object:
     cell : object
         Any cell of a table, hashable or not.
     """
+    try:
+        return _level_key(cell)
+    except Exception:
+        # An object's own word on its class may be wrong, or no answer.
+        return _NO_LEVEL
+
+
+def _level_key(cell: object) -> object:
     if isinstance(cell, str):
         return str.__str__(cell)
     if _is_number(cell):

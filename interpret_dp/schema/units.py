@@ -239,9 +239,9 @@ class _NoKey(int):
 
 def _unit_key(cell: Any) -> Key | _NoKey:
     """Return what an identifier is compared by. Never raises."""
-    if isinstance(cell, str):
-        return str.__str__(cell)
     try:
+        if isinstance(cell, str):
+            return str.__str__(cell)
         # NumPy counts durations among the integers; their number depends on the unit.
         if isinstance(cell, np.timedelta64):
             return _NoKey(_ALONE if np.isnat(cell) else _LEFT_OUT)
@@ -249,14 +249,19 @@ def _unit_key(cell: Any) -> Key | _NoKey:
             return int(cell)
         # Equal decimals and integers are one key, digit for digit.
         if isinstance(cell, Decimal) and cell.is_finite():
-            return cell if abs(cell.adjusted()) <= _LONGEST_DECIMAL else _NoKey(_LEFT_OUT)
+            # Of no class of the user's own, whose hash might raise.
+            own = Decimal(cell)
+            return own if abs(own.adjusted()) <= _LONGEST_DECIMAL else _NoKey(_LEFT_OUT)
+        if isinstance(cell, Decimal | numbers.Real):
+            # What raises here is not missing: other rows may be the same person's.
+            number = float(cell)
+            if math.isnan(number):
+                return _NoKey(_ALONE)
+            is_exact = abs(number) < _EXACT and number == cell
+            return _plain(number) if is_exact else _NoKey(_LEFT_OUT)
         # The same cells are missing here as anywhere else.
         if level_key(cell) is None:
             return _NoKey(_ALONE)
-        if isinstance(cell, numbers.Real):
-            number = float(cell)
-            is_exact = abs(number) < _EXACT and number == cell
-            return _plain(number) if is_exact else _NoKey(_LEFT_OUT)
     except Exception:
         # A cell must not decide whether a fit raises, whatever its class does.
         return _NoKey(_LEFT_OUT)

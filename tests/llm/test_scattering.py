@@ -70,6 +70,8 @@ def test_pixels_are_read_as_the_schema_declares_and_missing_ones_are_background(
     for other in inputs[1:]:
         assert other.tobytes() == inputs[0].tobytes()
     assert not coding.encode(open_table(np.full((1, 64), 16.0), list(schema.features))).any()
+    # Whether there is any row must not decide whether a fit is refused.
+    assert coding.encode(open_table(np.empty((0, 64)), list(schema.features))).shape == (0, 324)
 
 
 NOT_SCATTERED = [

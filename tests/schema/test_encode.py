@@ -27,7 +27,7 @@ from interpret_dp.schema import (
 from interpret_dp.schema.cells import level_key, number_of
 from interpret_dp.schema.declarations import integer_ranges
 from interpret_dp.schema.encode import encode_features
-from tests.schema.tables import encode_table, object_column
+from tests.schema.tables import Liar, encode_table, object_column
 
 HUGE = 10**400
 
@@ -172,6 +172,7 @@ NOT_NUMBERS = [
     *(None, math.nan, "nan", "", "abc", "1,5", b"1", 1j, np.complex64(1j), [1], {"a": 1}),
     *(np.array([1.0]), pd.NA, pd.NaT, pd.Timestamp("2020-01-01"), np.timedelta64(1, "s")),
     *(datetime.date(2020, 1, 1), decimal.Decimal("sNaN"), Rude(1.0), object()),
+    *(Liar(str), Liar(float)),
 ]
 
 
