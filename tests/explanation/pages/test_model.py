@@ -142,7 +142,7 @@ def test_seeded_noise_is_shown_to_promise_nothing():
     model = _model(guarantee=guarantee)
     page = render_html(model, PrivacySpend(guarantee=guarantee))
     assert '<section id="promise" class="void">' in page
-    assert "nothing is promised" in page
+    assert "Nothing is promised" in page
 
 
 def test_templates_leave_only_html_of_our_own_unescaped():
