@@ -269,6 +269,14 @@ def test_other_readers_of_rows_refuse_collections():
         model.explain_local(cut(ROWS, [100])[NAMES])
 
 
+def test_what_dask_says_of_a_cell_is_withheld():
+    rows = dd.from_pandas(pd.DataFrame({"age": [1.0, 2.0]}), npartitions=1)
+    labels = dd.from_pandas(pd.Series(["no", "secret \ud800"], dtype=object), npartitions=1)
+    with pytest.raises(SchemaError, match="withheld") as refused:
+        CLASSIFIER(classes=["no", "yes"]).fit(rows, labels)
+    assert refused.value.__context__ is None
+
+
 @pytest.mark.parametrize("n_workers", [2, 5])
 def test_control_a_unit_that_is_not_brought_together_keeps_too_many_rows(n_workers, monkeypatch):
     """If every partition kept its own rows of a person, the fit would be another one."""

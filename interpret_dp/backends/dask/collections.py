@@ -7,6 +7,7 @@ computed here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,11 @@ da: Any = import_optional("dask.array", extra="dask", purpose="Fitting on Dask c
 _ALIKE = (
     "Take them as columns of one Dask DataFrame, or cut them alike: y = y.repartition("
     "divisions=X.divisions), or y.rechunk(...) for arrays."
+)
+_NOT_CUT = (
+    "Dask could not cut a collection into partitions. Its message is withheld, because it may quote "
+    "a row. Nothing was spent. Read the rows from files, or convert their columns to types of Arrow "
+    "before dask.dataframe.from_pandas."
 )
 
 
@@ -137,7 +143,12 @@ def _form(value: Any) -> Any:
 def _delayed(value: Any) -> list[Any]:
     # Not optimised one by one: Dask would read columns of the same files in other partitions, and
     # the same file several times.
-    pieces = value.to_delayed(optimize_graph=False)
+    pieces = None
+    with suppress(Exception):
+        # Dask converts rows in memory here, and its error would quote a cell.
+        pieces = value.to_delayed(optimize_graph=False)
+    if pieces is None:
+        raise SchemaError(_NOT_CUT)
     return list(pieces.ravel()) if isinstance(pieces, np.ndarray) else list(pieces)
 
 
