@@ -216,7 +216,8 @@ def _scores(explanation):
 
 
 def _has_rows(X):
-    return (X.num_rows if hasattr(X, "num_rows") else len(X)) > 0
+    # A sparse table has no length.
+    return (X.shape[0] if hasattr(X, "shape") else len(X)) > 0
 
 
 def _first(X, n_rows):
