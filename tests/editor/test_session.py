@@ -504,34 +504,34 @@ def test_a_file_for_another_model_is_refused(edited, tmp_path):
         EditSession.load(tmp_path / "edits.json", Holder(edited.released))
 
 
-@pytest.mark.parametrize(
-    ("kind", "changes", "message"),
-    [
-        ("shift", {"kind": "paint"}, "one of 'make_monotone'"),
-        ("shift", {"term": "height"}, "no term 'height'"),
-        ("shift", {"term": 0}, "must be a text"),
-        ("shift", {"bins": []}, "not empty"),
-        ("shift", {"bins": [3, 2]}, "must increase"),
-        ("shift", {"bins": [99]}, "at most 9"),
-        ("shift", {"bins": "all"}, "list of integers"),
-        ("shift", {"classes": [1]}, "at most 0"),
-        ("shift", {"recentre": 1}, "must be a boolean"),
-        ("shift", {"parameters": {}}, "lacks 'by'"),
-        ("shift", {"parameters": {"by": "1"}}, "real number"),
-        ("shift", {"parameters": {"by": 0.75}}, "not what its operation gives"),
-        ("shift", {"scores": [0.0]}, "has shape"),
-        ("shift", {"scores": "x"}, "must be a list"),
-        ("shift", {"moved": [9.0]}, "moved are not what"),
-        ("shift", {"who": ""}, "who of an edit"),
-        ("shift", {"extra": 1}, "unknown keys: 'extra'"),
-        ("make_monotone", {"parameters": {"increasing": ["auto"]}}, "'auto'"),
-        ("make_monotone", {"parameters": {"increasing": True}}, "one value for each"),
-        ("smooth", {"parameters": {"length": [None], "amplitude": [1], "noise": [None]}}, "length"),
-        ("set_scores", {"parameters": {"scores": [[0.25]]}}, "for each of 5 bins"),
-        ("reset", {"bins": [1]}, "whole term"),
-        ("restore", {"parameters": {"entry": 99}}, "at most"),
-    ],
-)
+DAMAGED_EDITS = [
+    ("shift", {"kind": "paint"}, "one of 'make_monotone'"),
+    ("shift", {"term": "height"}, "no term 'height'"),
+    ("shift", {"term": 0}, "must be a text"),
+    ("shift", {"bins": []}, "not empty"),
+    ("shift", {"bins": [3, 2]}, "must increase"),
+    ("shift", {"bins": [99]}, "at most 9"),
+    ("shift", {"bins": "all"}, "list of integers"),
+    ("shift", {"classes": [1]}, "at most 0"),
+    ("shift", {"recentre": 1}, "must be a boolean"),
+    ("shift", {"parameters": {}}, "lacks 'by'"),
+    ("shift", {"parameters": {"by": "1"}}, "real number"),
+    ("shift", {"parameters": {"by": 0.75}}, "not what its operation gives"),
+    ("shift", {"scores": [0.0]}, "has shape"),
+    ("shift", {"scores": "x"}, "must be a list"),
+    ("shift", {"moved": [9.0]}, "moved are not what"),
+    ("shift", {"who": ""}, "who of an edit"),
+    ("shift", {"extra": 1}, "unknown keys: 'extra'"),
+    ("make_monotone", {"parameters": {"increasing": ["auto"]}}, "'auto'"),
+    ("make_monotone", {"parameters": {"increasing": True}}, "one value for each"),
+    ("smooth", {"parameters": {"length": [None], "amplitude": [1], "noise": [None]}}, "length"),
+    ("set_scores", {"parameters": {"scores": [[0.25]]}}, "for each of 5 bins"),
+    ("reset", {"bins": [1]}, "whole term"),
+    ("restore", {"parameters": {"entry": 99}}, "at most"),
+]
+
+
+@pytest.mark.parametrize(("kind", "changes", "message"), DAMAGED_EDITS)
 def test_damaged_edits_are_refused_with_their_number(edited, kind, changes, message):
     document = copy.deepcopy(edited.to_dict())
     number, entry = next(

@@ -37,46 +37,46 @@ def test_names_follow_the_schema():
         model.pixels(np.zeros(7))
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"weights": np.zeros((3, 4, 6))}, "weights has shape"),
-        ({"weights": np.zeros((3, 0, 7))}, "at least one map"),
-        ({"weights": np.full((3, 4, 7), np.nan)}, "not finite"),
-        ({"biases": np.zeros((4, 3))}, "biases has shape"),
-        ({"centres": [0.0]}, "centres has shape"),
-        ({"spreads": [1.0, 0.0, 1.0, 1.0]}, "above 0"),
-        ({"inverse_temperature": -1.0}, "inverse_temperature is -1.0"),
-        ({"classes": ("a", "b")}, "weights has shape"),
-        ({"image_shape": (2, 3)}, "image_shape is"),
-    ],
-)
+WRONG_PARTS = [
+    ({"weights": np.zeros((3, 4, 6))}, "weights has shape"),
+    ({"weights": np.zeros((3, 0, 7))}, "at least one map"),
+    ({"weights": np.full((3, 4, 7), np.nan)}, "not finite"),
+    ({"biases": np.zeros((4, 3))}, "biases has shape"),
+    ({"centres": [0.0]}, "centres has shape"),
+    ({"spreads": [1.0, 0.0, 1.0, 1.0]}, "above 0"),
+    ({"inverse_temperature": -1.0}, "inverse_temperature is -1.0"),
+    ({"classes": ("a", "b")}, "weights has shape"),
+    ({"image_shape": (2, 3)}, "image_shape is"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), WRONG_PARTS)
 def test_parts_that_do_not_fit_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         table_model(**changes)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda d: d.update(format="other"), "its format is 'other'"),
-        (lambda d: d.pop("weights"), "lacks 'weights'"),
-        (lambda d: d.pop("guarantee"), "lacks 'guarantee'"),
-        (lambda d: d["weights"].update(float64="no base64!"), "no base64"),
-        (lambda d: d["weights"].update(shape=[3, 4, 8]), "their shape"),
-        (lambda d: d["weights"].update(shape=[-3, -4, 7]), "their shape"),
-        (lambda d: d["weights"].update(float64=[1, 2]), "float64 is .*must be a text"),
-        (lambda d: d.update(biases="text"), "biases is .*must be a list"),
-        (lambda d: d.update(classes=None), "classes is None.*must be a list"),
-        (lambda d: d.update(inverse_temperature="hot"), "must be a number"),
-        (
-            lambda d: d["weights"].update(
-                float64=base64.b64encode(np.full(84, np.inf).tobytes()).decode()
-            ),
-            "not finite",
+BROKEN_DOCUMENTS = [
+    (lambda d: d.update(format="other"), "its format is 'other'"),
+    (lambda d: d.pop("weights"), "lacks 'weights'"),
+    (lambda d: d.pop("guarantee"), "lacks 'guarantee'"),
+    (lambda d: d["weights"].update(float64="no base64!"), "no base64"),
+    (lambda d: d["weights"].update(shape=[3, 4, 8]), "their shape"),
+    (lambda d: d["weights"].update(shape=[-3, -4, 7]), "their shape"),
+    (lambda d: d["weights"].update(float64=[1, 2]), "float64 is .*must be a text"),
+    (lambda d: d.update(biases="text"), "biases is .*must be a list"),
+    (lambda d: d.update(classes=None), "classes is None.*must be a list"),
+    (lambda d: d.update(inverse_temperature="hot"), "must be a number"),
+    (
+        lambda d: d["weights"].update(
+            float64=base64.b64encode(np.full(84, np.inf).tobytes()).decode()
         ),
-    ],
-)
+        "not finite",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BROKEN_DOCUMENTS)
 def test_a_broken_document_is_refused(change, message):
     document = copy.deepcopy(table_model().to_dict())
     change(document)
