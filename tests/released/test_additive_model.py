@@ -1,6 +1,5 @@
 """The released model: immutable, validated, and the same after a round trip."""
 
-import copy
 import dataclasses
 import json
 
@@ -11,7 +10,7 @@ from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, 
 from interpret_dp.released.lookup import lookup_tables
 from interpret_dp.released.sql import DIALECTS, scoring_sql
 from interpret_dp.schema import Categorical, Continuous
-from tests.released.models import assemble, build_model
+from tests.released.models import assemble, build_model, damaged
 
 OTHER = {"type": "continuous", "lower": 0, "upper": 1, "scale": "linear"}
 
@@ -149,25 +148,11 @@ def test_noise_and_what_bands_are_made_from_are_checked(known, message):
 
 
 DAMAGED_DOCUMENTS = [
-    (("format",), "something", "not a model file"),
-    (("intercept",), None, "intercept"),
-    (("intercept",), "x", r"intercept is 'x' \(str\); it must be a list"),
-    (("terms", 0, "scores"), [0.0], "has shape"),
-    (("terms", 0, "feature"), 5, "not one of the features"),
-    (("terms", 0, "weights"), [-1.0, 1.0, 1.0, 1.0], "at least 0"),
-    (("terms", 0, "covariance"), [1.0] * 9, "covariance has shape"),
-    (("terms", 1, "variances"), [1.0], "variances has shape"),
     (("features", 0, "cuts"), [5.0, 5.0], "must increase"),
-    (("features", 0, "cuts"), None, "must have cuts"),
     (("features", 1, "cuts"), [1.0], "cannot have cuts"),
-    (("classes",), None, "has classes"),
-    (("task",), "ranking", "must be 'classification'"),
-    (("rounds",), 10**30, "rounds is 10"),
     (("correlations",), [["age", "height", 0.5]], "each must be a feature"),
     (("correlations",), [["age", "sex", 1.5]], "at most 1"),
     (("correlations",), [["age", "sex"]], "incomplete or was changed|not enough values"),
-    (("terms",), 3, "terms is 3 .*must be a list"),
-    (("terms",), [], "has no terms; it must have one at least"),
     (
         ("schema", "features", "extra"),
         OTHER,
@@ -178,14 +163,8 @@ DAMAGED_DOCUMENTS = [
 
 @pytest.mark.parametrize(("path", "value", "message"), DAMAGED_DOCUMENTS)
 def test_damaged_documents_are_refused(model, path, value, message):
-    document = copy.deepcopy(model.to_dict())
-    *parents, last = path
-    place = document
-    for step in parents:
-        place = place[step]
-    place[last] = value
     with pytest.raises(ValueError, match=message):
-        AdditiveModel.from_dict(document)
+        AdditiveModel.from_dict(damaged(model.to_dict(), path, value))
 
 
 # ---------------------------------------------------------------------------- terms of two features
