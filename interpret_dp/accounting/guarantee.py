@@ -327,11 +327,16 @@ class Guarantee:
         text = f"epsilon {ceil_text(self.epsilon)} at delta {ceil_text(self.delta)}"
         return text if self.state == HOLDS else f"{text}, on conditions"
 
+    @property
+    def shown_assumptions(self) -> tuple[str, ...]:
+        """Assumptions; none where nothing is promised, for a failure may say the contrary."""
+        return () if self.state == DOES_NOT_HOLD else self.assumptions
+
     def __str__(self) -> str:
         """Return the sentence and what it assumes."""
-        if self.state == DOES_NOT_HOLD or not self.assumptions:
+        if not self.shown_assumptions:
             return self.sentence
-        return f"{self.sentence} This assumes that {'; '.join(self.assumptions)}."
+        return f"{self.sentence} This assumes that {'; '.join(self.shown_assumptions)}."
 
     def __repr__(self) -> str:
         """Return the state and the figures in a few words."""
@@ -359,11 +364,9 @@ class Guarantee:
             f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
             for name, value in figures.items()
         )
-        clauses = "".join(f"<li>{html.escape(clause)}</li>" for clause in self.assumptions)
-        return (
-            f"<p><b>{html.escape(self.sentence)}</b></p><table>{rows}</table>"
-            f"<p>Assumptions:</p><ul>{clauses}</ul>"
-        )
+        clauses = "".join(f"<li>{html.escape(clause)}</li>" for clause in self.shown_assumptions)
+        assumed = f"<p>Assumptions:</p><ul>{clauses}</ul>" if clauses else ""
+        return f"<p><b>{html.escape(self.sentence)}</b></p><table>{rows}</table>{assumed}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return a versioned document that JSON can hold; :meth:`from_dict` reads it.
@@ -377,7 +380,8 @@ class Guarantee:
             document[name] = list(value) if isinstance(value := document[name], tuple) else value
             if not value:
                 del document[name]
-        if self.state != HOLDS:
+        # Of a fixed seed ``tests_only`` says so, as in documents of older versions.
+        if self.conditions or self.failures:
             document["state"] = self.state
         return document
 
@@ -477,7 +481,9 @@ class Guarantee:
             },
             "deployment_model": {
                 "model_name": "Central",
-                "model_name_details": f"Assumptions: {'; '.join(self.assumptions)}.",
+                "model_name_details": f"Assumptions: {'; '.join(self.shown_assumptions)}."
+                if self.shown_assumptions
+                else self.state_sentence,
             },
             "accounting": {
                 "post_processing": (

@@ -40,11 +40,11 @@ class Doubts:
     @property
     def sentence(self) -> str:
         """The state in a sentence, with every condition or reason; empty if the promise holds."""
+        needed = f"only if {'; and if '.join(self.conditions)}." if self.conditions else ""
         if self.failures:
-            return f"The promise does not hold: {'; '.join(self.failures)}."
-        if self.conditions:
-            return f"The promise holds only if {'; and if '.join(self.conditions)}."
-        return ""
+            without = f" Without that it would hold {needed}" if needed else ""
+            return f"The promise does not hold: {'; '.join(self.failures)}.{without}"
+        return f"The promise holds {needed}" if needed else ""
 
 
 def state_of(conditions: Collection[str], failures: Collection[str]) -> str:

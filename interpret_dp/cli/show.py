@@ -256,7 +256,7 @@ def _say_promise(model: Any) -> None:
     guarantee, schema = model.guarantee_, model.schema_
     columns = [f"{name}: {spec!r}" for name, spec in schema.features.items()]
     columns += [f"target: {schema.target!r}"] if schema.target is not None else []
-    for place, line in enumerate(guarantee.assumptions):
+    for place, line in enumerate(guarantee.shown_assumptions):
         console.say_item("" if place else "Assumes", line)
     console.say_item("Made with", guarantee.mechanism)
     for place, line in enumerate(columns):

@@ -104,6 +104,8 @@ class ModelCard:
                 "private_metrics returned, or a mapping such as {'AUROC': 0.84} of figures that "
                 "were measured on public rows."
             )
+        elif self.accuracy is not None:
+            self.accuracy.guarantee.refuse_void(self.even_if_void)
 
     def to_html(self) -> str:
         """Return the card as a complete HTML document that asks no server for anything."""

@@ -125,10 +125,10 @@ def privacy_panel(document: Mapping[str, Any], *, boxed: bool = True) -> Element
     return element(
         "div",
         _state(document),
-        _head(document),
+        _head(document) if document["edits"] or not voided else None,
         None if voided else _costs(document),
         _meaning(document),
-        _as_of(document),
+        None if voided else _as_of(document),
         _folded("All figures: costs, budget, promise, assumptions", details),
         style=frame + _TEXT,
         css_class="interpret-dp-privacy",

@@ -29,6 +29,7 @@ from interpret_dp.explanation.pages.ledger import render_ledger_page
 from interpret_dp.explanation.pages.model import render_html
 from interpret_dp.ui.dash.app.privacy_tab import _content
 from interpret_dp.ui.notebook.controls import privacy_text
+from tests.ledger.requests import reserve
 
 COLUMNS = Schema(default=Continuous(-3, 3))
 SCHEMA = COLUMNS.replace(target=Categorical([0, 1]))
@@ -41,6 +42,8 @@ SAYS = {
     "holds if": ("holds only if", "Holds only on conditions", "on conditions", "holds if"),
 }
 PROMISES = "epsilon 1.37", "e^1.37", "Gaussian differential privacy, which implies"
+# Nor what it assumed, which the failure contradicts.
+PROMISES += ("learned nothing from",)
 
 
 @pytest.fixture(scope="module")
@@ -207,6 +210,19 @@ def test_commands_refuse_what_does_not_hold(shown, tmp_path, capsys):
                 check(command, out.read_text(encoding="utf-8"), shown.state)
                 # What people state does not stand alone.
                 assert "A text. The model knows: The promise" in out.read_text(encoding="utf-8")
+
+
+def test_a_failure_hides_no_condition(shown):
+    guarantee = dataclasses.replace(
+        shown.models[0].guarantee_, failures=("a step learned",), conditions=("b is public",)
+    )
+    ledger = PrivacyLedger.in_memory()
+    for clauses in ({"failures": guarantee.failures}, {"conditions": guarantee.conditions}):
+        ledger.commit(reserve(ledger, "ward"), **clauses)
+    (account,) = ledger.to_dict()["datasets"]
+    for text in (guarantee.sentence, account["guarantee_sentence"]):
+        assert text.startswith("The promise does not hold: a step learned.")
+        assert text.endswith("only if b is public.")
 
 
 def test_an_error_says_why_and_what_to_do(shown):

@@ -148,7 +148,7 @@ def _use_model(model, rows):
     model._repr_html_()
     if hasattr(model, "card"):
         model.predict_with_uncertainty(rows)
-        model.card().to_markdown()
+        model.card(even_if_void=True).to_markdown()
         model.to_tables()
         model.to_sql()
         model.sample_curves(2, random_state=0)
@@ -183,7 +183,7 @@ def _use_guarantee(guarantee):
     str(guarantee)
     guarantee._repr_html_()
     if guarantee.state != "does not hold":
-        guarantee.to_registry_yaml(**STATED)
+        guarantee.to_registry_yaml(even_if_void=True, **STATED)
     return json.loads(json.dumps(guarantee.to_dict()))
 
 

@@ -126,6 +126,13 @@ def test_seeded_noise_promises_nothing():
     card = ModelCard(model_of(guarantee=guarantee), {}, even_if_void=True)
     assert "does not hold" in card.questions.rows[0][3]
     assert "Someone who sees" not in card.to_markdown()
+    measured = paid()
+    measured.guarantee = guarantee
+    with pytest.raises(ValueError, match="even_if_void=True"):
+        ModelCard(model_of(), {}, measured)
+    assert (
+        "nothing promised" in ModelCard(model_of(), {}, measured, even_if_void=True).accuracy_note
+    )
 
 
 NOT_SHOWN = [

@@ -414,7 +414,7 @@ def test_random_state_voids_the_promise(name, tmp_path):
     free = [explainer.published(requested(name, None)) for _ in range(2)]
     assert free[0] != free[1]
     for explanation in explainer.explanations(seeded[0], frame()):
-        assert "no privacy promise" in explanation.privacy.line.lower()
+        assert "no privacy guarantee" in explanation.privacy.line.lower()
     ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
     ledger.create_budget(DATASET, 8.0, 1e-5, delta_x=5e-6)
     head = ledger.head

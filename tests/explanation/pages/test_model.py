@@ -142,7 +142,8 @@ def test_seeded_noise_is_shown_to_promise_nothing():
     model = _model(guarantee=guarantee)
     page = render_html(model, PrivacySpend(guarantee=guarantee))
     assert '<section id="promise" class="void">' in page
-    assert "nothing is promised" in page
+    assert "The promise does not hold: the noise was drawn from a fixed seed" in page
+    assert "Someone who" not in page
 
 
 def test_templates_leave_only_html_of_our_own_unescaped():

@@ -259,7 +259,9 @@ def _row(kind: Any, cells: list[str], classes: list[str]) -> Component:
     return html.Tr([kind(cell, className=c) for cell, c in zip(cells, classes, strict=True)])
 
 
-def _assumptions(account: ShownAccount) -> Component:
+def _assumptions(account: ShownAccount) -> Component | None:
+    if not account.assumptions:
+        return None
     title = f"What the promises assume ({len(account.assumptions)})"
     clauses = html.Ul([html.Li(clause) for clause in account.assumptions])
     return html.Details(
@@ -336,7 +338,8 @@ def collect_accounts(explanations: Sequence[Any]) -> list[ShownAccount]:
 
 
 def _account(ledger: Any, dataset: str, explanations: Sequence[Any]) -> ShownAccount:
-    clauses = dict.fromkeys(c for e in explanations for c in e.privacy.guarantee.assumptions)
+    promises = [e.privacy.guarantee for e in explanations]
+    clauses = dict.fromkeys(clause for p in promises for clause in p.shown_assumptions)
     try:
         entries, numbers = _read_account(ledger, dataset)
     except LedgerError as error:
