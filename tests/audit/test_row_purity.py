@@ -29,7 +29,6 @@ from tests.audit.fits import (
     FEATURES,
     base_records,
     cells_of,
-    check_both_ways,
     classifier,
     objects,
     paper_answers,
@@ -297,31 +296,3 @@ def test_sums_of_gradients_are_those_of_the_parts(features):
     for number, total in enumerate(whole_sums):
         assert (sum(part[number] for part in parts) == total).all()
         assert abs(parts[0][number]).max() > 1000
-
-
-# ------------------------------------------------------------------ whole fits in any container
-
-
-@pytest.mark.parametrize("container", CONTAINERS, ids=lambda make: make.__name__)
-def test_fits_differ_by_what_was_charged_in_every_container(container):
-    """One row that makes integers floats, adds a level and a missing cell."""
-    from interpret_dp import DPExplainableBoostingRegressor
-
-    plain = [(at % 5, 1.5 * at, "ab"[at % 2], at % 3 == 0, at % 3 + 1, at % 4) for at in range(20)]
-    added = (None, math.inf, "undeclared", None, None, 2.5)
-    fit = refit(
-        DPExplainableBoostingRegressor(
-            schema=SCHEMA, feature_names=list(SCHEMA.features), max_rounds=2, n_jobs=1
-        )
-    )
-
-    def table(found):
-        made = container(found)
-        if isinstance(made, list):
-            return [one[:-1] for one in made], [one[-1] for one in made]
-        if isinstance(made, np.ndarray):
-            return made[:, :-1], made[:, -1]
-        # Features are named, so that the target is none of them.
-        return made, made["target"]
-
-    check_both_ways(fit, table(plain), table([*plain, added]))

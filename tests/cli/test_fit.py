@@ -109,33 +109,32 @@ def test_budget_delta_alone_is_wrong_usage(fit, patients):
     assert "--budget-delta was given without --budget" in outcome.err
 
 
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        ("--out nowhere/model.json", "cannot be written"),
-        ("--out .", "is a directory"),
-        ("--out schema.toml", "--overwrite"),
-        ("--target absent", "lacks column 'absent', which --target names"),
-        ("--exclude readmitted", "which is the target"),
-        ("--schema absent.toml", "absent.toml"),
-        ("--target age", "declares it as a feature too"),
-        ("--dataset ' '", "dataset"),
-        ("--ledger mysql://x/y", "mysql"),
-        ("--objective rmse", "for a regression"),
-        ("--objective huber", "must be one of 'rmse'"),
-        ("--monotone age", "COLUMN=increasing"),
-        ("--monotone age=up", "COLUMN=increasing"),
-        ("--monotone weight=increasing", "among the columns ['age'"),
-        ("--monotone Age=increasing", "Did you mean 'age'?"),
-        ("--monotone age=increasing --monotone age=decreasing", "has two directions"),
-        ("--monotone smoker=increasing", "no order"),
-        ("--pair age weight", "names the feature 'weight'"),
-        ("--pair age age", "names one feature twice"),
-        ("--pair age bmi --interactions 1", "Give one"),
-        ("--interactions 0", "x>=1"),
-    ],
-    ids=str,
-)
+MISTAKES = [
+    ("--out nowhere/model.json", "cannot be written"),
+    ("--out .", "is a directory"),
+    ("--out schema.toml", "--overwrite"),
+    ("--target absent", "lacks column 'absent', which --target names"),
+    ("--exclude readmitted", "which is the target"),
+    ("--schema absent.toml", "absent.toml"),
+    ("--target age", "declares it as a feature too"),
+    ("--dataset ' '", "dataset"),
+    ("--ledger mysql://x/y", "mysql"),
+    ("--objective rmse", "for a regression"),
+    ("--objective huber", "must be one of 'rmse'"),
+    ("--monotone age", "COLUMN=increasing"),
+    ("--monotone age=up", "COLUMN=increasing"),
+    ("--monotone weight=increasing", "among the columns ['age'"),
+    ("--monotone Age=increasing", "Did you mean 'age'?"),
+    ("--monotone age=increasing --monotone age=decreasing", "has two directions"),
+    ("--monotone smoker=increasing", "no order"),
+    ("--pair age weight", "names the feature 'weight'"),
+    ("--pair age age", "names one feature twice"),
+    ("--pair age bmi --interactions 1", "Give one"),
+    ("--interactions 0", "x>=1"),
+]
+
+
+@pytest.mark.parametrize(("flags", "message"), MISTAKES, ids=str)
 def test_every_mistake_is_found_before_anything_is_spent(fit, patients, folder, flags, message):
     before, schema = sorted(folder.iterdir()), (folder / "schema.toml").read_bytes()
     outcome = fit(patients, *shlex.split(flags), budget=4)
@@ -251,13 +250,13 @@ def test_shapes_are_constrained_and_paired(fit, patients):
     assert steps["systolic_bp"] < 0
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"features": {"sex": Categorical([0, 1])}}, "'sex' has a dtype of texts"),
-        ({"target": Categorical(["yes"])}, "one declared class"),
-    ],
-)
+REFUSED = [
+    ({"features": {"sex": Categorical([0, 1])}}, "'sex' has a dtype of texts"),
+    ({"target": Categorical(["yes"])}, "one declared class"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), REFUSED)
 def test_what_the_estimator_refuses_declares_no_budget(fit, patients, change, message):
     Schema.load("schema.toml").replace(**change).save("changed.toml")
     outcome = fit(patients, schema="changed.toml", budget=4)

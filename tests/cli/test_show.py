@@ -63,16 +63,16 @@ def test_a_model_with_the_head_of_another_request_is_refused(command, model, fol
     assert "the file was changed" in outcome.err.lower()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--ledger", "sqlite:///absent.db"], "no ledger file"),
-        (["--html", "nowhere/page.html"], "cannot be written"),
-        (["--public-rows", "patients.csv"], "--target is None; the metrics need both"),
-        (["--public-rows", "patients.csv", "--target", "readmited"], "'readmited'"),
-        (["--public-rows", "patients.csv", "--target", "age"], "'age'"),
-    ],
-)
+IMPOSSIBLE = [
+    (["--ledger", "sqlite:///absent.db"], "no ledger file"),
+    (["--html", "nowhere/page.html"], "cannot be written"),
+    (["--public-rows", "patients.csv"], "--target is None; the metrics need both"),
+    (["--public-rows", "patients.csv", "--target", "readmited"], "'readmited'"),
+    (["--public-rows", "patients.csv", "--target", "age"], "'age'"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), IMPOSSIBLE)
 def test_what_cannot_be_done_is_said(command, model, folder, options, message):
     outcome = command("show", model, *options, "--no-browser")
     assert outcome.code == 2

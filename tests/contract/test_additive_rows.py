@@ -205,7 +205,7 @@ def programs(draw, task, n_bins):
         for width, to in zip(n_bins, merged, strict=True)
     ]
     width, n_scores = max(merged), N_SCORES[task]
-    start = st.sampled_from([0, 1, -LATTICE, 2**40, -(2**40)])
+    start = st.sampled_from([0, 1, -LATTICE, 2**40, -(2**40), 2**62, -(2**62)])
     calls = [
         ("bin_counts", (n_bins,)),
         ("target_sums", ()),

@@ -7,14 +7,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from interpret_dp import Categorical
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 from interpret_dp.backends import local
 from interpret_dp.backends.base import MAX_SCORE
-from interpret_dp.backends.kernels import sigmoid_table
 from interpret_dp.ebm import evaluation
 from interpret_dp.ebm.training import _on_lattice
 from interpret_dp.exceptions import SchemaError
@@ -38,30 +37,6 @@ def modulo(number):
 
 
 # Boosting
-
-
-@given(
-    start=st.integers(-(2**62), 2**62),
-    offset=st.sampled_from([-MAX_SCORE, 0, MAX_SCORE]),
-    updates=st.lists(st.sampled_from([-(2**31), -MAX_SCORE, -1, 1, MAX_SCORE, 2**31 - 1])),
-)
-@settings(max_examples=50)
-def test_scores_saturate_and_never_wrap_around(start, offset, updates):
-    label = np.ones(1, dtype=np.int16)
-    offsets = np.full((1, 1), offset, dtype=np.int32)
-    rows = local.LocalBinaryRows(CODE.copy(), label, offsets=offsets)
-    rows.begin(np.array([start]))
-
-    def cut(score):
-        return min(max(score, -MAX_SCORE), MAX_SCORE)
-
-    score = cut(cut(start) + offset)
-    for update in updates:
-        change = np.full((1, 1, 1), update, dtype=np.int32)
-        score = cut(score + update)
-        residual = rows.advance(WANTED, change, WANTED, 1)[0, 0, 0]
-        entry = min(max(score >> 12, -4096), 4095) + 4096
-        assert (rows._scores[0], residual) == (score, LATTICE - int(sigmoid_table()[entry]))
 
 
 @pytest.mark.parametrize("weight", [0, 1, LATTICE])

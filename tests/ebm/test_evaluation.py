@@ -106,25 +106,6 @@ def evaluate(model, relation):
     return run
 
 
-@pytest.mark.parametrize("relation", ["add_or_remove_one", "replace_one"])
-@pytest.mark.parametrize("task", TARGETS)
-def test_a_person_changes_no_more_than_was_declared(task, relation):
-    model = fitted(task, PrivacyUnit("person", 2))
-    X, y = table(task, 40)
-    X["person"] = np.arange(40) // 3
-    odd = pd.DataFrame({"x": [np.nan, np.inf, 7], "g": ["?", None, "a"], "person": -1})
-    one, other = (y[0], y[1]) if task != "regression" else (0.0, np.nan)
-    with_odd = (pd.concat([X, odd], ignore_index=True), np.append(np.asarray(y, object), [one] * 3))
-    plain = (X, np.asarray(y, object))
-    if relation == "replace_one":
-        replaced = odd.assign(x=0.5, g="b")
-        labels = np.append(np.asarray(y, object), [other] * 3)
-        plain = (pd.concat([X, replaced], ignore_index=True), labels)
-    for first, second in ((plain, with_odd), (with_odd, plain)):
-        report = replay(evaluate(model, relation), first, second)
-        assert report.ok, str(report)
-
-
 def test_control_a_cell_that_depends_on_other_rows(monkeypatch):
     model = fitted("regression", PrivacyUnit("person", 2))
     original = evaluation._ErrorCells.codes

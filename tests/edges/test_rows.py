@@ -110,21 +110,21 @@ CELLS = ODD | {"set": {1}, "complex": 1j, "interval": pd.Interval(0, 1)}
 CELLS.pop("short")  # its only element is what the entry says
 
 
-@pytest.mark.parametrize(
-    ("name", "role", "missing", "usual"),
-    [
-        ("binary", "y", None, 1),
-        ("regression", "y", None, 1),
-        ("maps", "y", None, 1),
-        ("metrics", "y", None, 1),
-        ("binary", "sample_weight", None, 1.0),
-        ("regression", "init_score", None, 1.0),
-        ("multiclass", "init_score", [None] * 3, [0.1, 0.2, 0.3]),
-        # What is no identifier at all may be somebody's who has other rows.
-        ("binary", "unit", (), 1),
-        ("background", "unit", (), 1),
-    ],
-)
+ENTRIES = [
+    ("binary", "y", None, 1),
+    ("regression", "y", None, 1),
+    ("maps", "y", None, 1),
+    ("metrics", "y", None, 1),
+    ("binary", "sample_weight", None, 1.0),
+    ("regression", "init_score", None, 1.0),
+    ("multiclass", "init_score", [None] * 3, [0.1, 0.2, 0.3]),
+    # What is no identifier at all may be somebody's who has other rows.
+    ("binary", "unit", (), 1),
+    ("background", "unit", (), 1),
+]
+
+
+@pytest.mark.parametrize(("name", "role", "missing", "usual"), ENTRIES)
 def test_an_entry_of_another_form_is_a_missing_one(name, role, missing, usual):
     entries = [*range(len(ROWS))] if role == "unit" else [usual] * len(ROWS)
     # These say something of whose the row is, and a number is one.

@@ -504,34 +504,21 @@ def test_a_file_for_another_model_is_refused(edited, tmp_path):
         EditSession.load(tmp_path / "edits.json", Holder(edited.released))
 
 
-@pytest.mark.parametrize(
-    ("kind", "changes", "message"),
-    [
-        ("shift", {"kind": "paint"}, "one of 'make_monotone'"),
-        ("shift", {"term": "height"}, "no term 'height'"),
-        ("shift", {"term": 0}, "must be a text"),
-        ("shift", {"bins": []}, "not empty"),
-        ("shift", {"bins": [3, 2]}, "must increase"),
-        ("shift", {"bins": [99]}, "at most 9"),
-        ("shift", {"bins": "all"}, "list of integers"),
-        ("shift", {"classes": [1]}, "at most 0"),
-        ("shift", {"recentre": 1}, "must be a boolean"),
-        ("shift", {"parameters": {}}, "lacks 'by'"),
-        ("shift", {"parameters": {"by": "1"}}, "real number"),
-        ("shift", {"parameters": {"by": 0.75}}, "not what its operation gives"),
-        ("shift", {"scores": [0.0]}, "has shape"),
-        ("shift", {"scores": "x"}, "must be a list"),
-        ("shift", {"moved": [9.0]}, "moved are not what"),
-        ("shift", {"who": ""}, "who of an edit"),
-        ("shift", {"extra": 1}, "unknown keys: 'extra'"),
-        ("make_monotone", {"parameters": {"increasing": ["auto"]}}, "'auto'"),
-        ("make_monotone", {"parameters": {"increasing": True}}, "one value for each"),
-        ("smooth", {"parameters": {"length": [None], "amplitude": [1], "noise": [None]}}, "length"),
-        ("set_scores", {"parameters": {"scores": [[0.25]]}}, "for each of 5 bins"),
-        ("reset", {"bins": [1]}, "whole term"),
-        ("restore", {"parameters": {"entry": 99}}, "at most"),
-    ],
-)
+DAMAGED_EDITS = [
+    ("shift", {"kind": "paint"}, "one of 'make_monotone'"),
+    ("shift", {"term": "height"}, "no term 'height'"),
+    ("shift", {"bins": [3, 2]}, "must increase"),
+    ("shift", {"bins": [99]}, "at most 9"),
+    ("shift", {"parameters": {"by": 0.75}}, "not what its operation gives"),
+    ("shift", {"moved": [9.0]}, "moved are not what"),
+    ("make_monotone", {"parameters": {"increasing": ["auto"]}}, "'auto'"),
+    ("make_monotone", {"parameters": {"increasing": True}}, "one value for each"),
+    ("reset", {"bins": [1]}, "whole term"),
+    ("restore", {"parameters": {"entry": 99}}, "at most"),
+]
+
+
+@pytest.mark.parametrize(("kind", "changes", "message"), DAMAGED_EDITS)
 def test_damaged_edits_are_refused_with_their_number(edited, kind, changes, message):
     document = copy.deepcopy(edited.to_dict())
     number, entry = next(
@@ -544,15 +531,11 @@ def test_damaged_edits_are_refused_with_their_number(edited, kind, changes, mess
         EditSession.from_dict(document, Holder(edited.base))
 
 
-def test_removed_parts_and_what_cannot_be_edited_are_refused(edited):
+def test_removed_edits_and_what_cannot_be_edited_are_refused(edited):
     document = edited.to_dict()
-    for parts, message in (
-        (document["edits"][1:], "Edit 1 of the session file"),
-        ([{"kind": "shift"}], "Edit 1 of the session file .*lacks 'term'"),
-        ({}, "edits is .*must be a list"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            EditSession.from_dict({**document, "edits": parts}, Holder(edited.base))
+    without_first = {**document, "edits": document["edits"][1:]}
+    with pytest.raises(ValueError, match="Edit 1 of the session file"):
+        EditSession.from_dict(without_first, Holder(edited.base))
     for model in (None, "model.json", build_model()):
         with pytest.raises(TypeError, match="it must be the fitted estimator"):
             EditSession.from_dict(document, model)

@@ -283,22 +283,22 @@ def test_a_notebook_shows_a_table_of_budgets(ledger):
         assert "nothing: expired" in ledger._repr_html_()
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"dataset": " adult"}, ValueError, "spaces at its ends"),
-        ({"dataset": "a\nb"}, ValueError, "printable"),
-        ({"mu": -0.1}, ValueError, "mu is -0.1"),
-        ({"mu": math.nan}, ValueError, "mu is nan"),
-        ({"delta": -1e-9}, ValueError, "delta is"),
-        ({"epsilon": -1}, ValueError, "epsilon is -1"),
-        ({"epsilon_delta": 1.0}, ValueError, "epsilon_delta is 1.0"),
-        ({"explainer": ""}, ValueError, "explainer is ''"),
-        ({"purpose": 3}, TypeError, "purpose is 3"),
-        ({"event": {}}, ValueError, "format is None"),
-        ({"event": gaussian_events_json([(0.11, 1)])}, ValueError, "event costs mu 0.11"),
-    ],
-)
+BAD_REQUESTS = [
+    ({"dataset": " adult"}, ValueError, "spaces at its ends"),
+    ({"dataset": "a\nb"}, ValueError, "printable"),
+    ({"mu": -0.1}, ValueError, "mu is -0.1"),
+    ({"mu": math.nan}, ValueError, "mu is nan"),
+    ({"delta": -1e-9}, ValueError, "delta is"),
+    ({"epsilon": -1}, ValueError, "epsilon is -1"),
+    ({"epsilon_delta": 1.0}, ValueError, "epsilon_delta is 1.0"),
+    ({"explainer": ""}, ValueError, "explainer is ''"),
+    ({"purpose": 3}, TypeError, "purpose is 3"),
+    ({"event": {}}, ValueError, "format is None"),
+    ({"event": gaussian_events_json([(0.11, 1)])}, ValueError, "event costs mu 0.11"),
+]
+
+
+@pytest.mark.parametrize(("change", "error", "message"), BAD_REQUESTS)
 def test_bad_requests_are_named_and_cost_nothing(change, error, message):
     ledger = PrivacyLedger.in_memory()
     event = gaussian_events_json([(0.1, 1)])
@@ -314,26 +314,26 @@ def begin(url):
     return PrivacyLedger(url).create_budget("a", 1.0, 1e-6)
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda f: PrivacyLedger("privacy.db"), ValueError, "scheme is 'missing'"),
-        (lambda f: PrivacyLedger("mongodb://u:secret@h/d"), ValueError, "knows 'sqlite' and"),
-        (lambda f: PrivacyLedger(f"{SERVER}"), ValueError, "names no database"),
-        (lambda f: PrivacyLedger(f"{SERVER}:port/db"), ValueError, "cannot be read"),
-        (lambda f: PrivacyLedger(f"{SERVER}/db?password=secret"), ValueError, r"\['password'\]"),
-        (lambda f: PrivacyLedger(f"{SERVER}/db?options=-cx"), ValueError, r"\['options'\]"),
-        (lambda f: PrivacyLedger("postgresql+psycopg2://u:secret@h/d"), ValueError, "psycopg"),
-        (lambda f: PrivacyLedger("sqlite://"), ValueError, "in_memory"),
-        (lambda f: PrivacyLedger("sqlite:///:memory:"), ValueError, "in_memory"),
-        (lambda f: PrivacyLedger(f"sqlite:///{f}/p.db?mode=ro"), ValueError, "path alone"),
-        (lambda f: PrivacyLedger(f), TypeError, "must be a text"),
-        (lambda f: PrivacyLedger(f"sqlite:///{f}/no/p.db"), LedgerError, "does not exist"),
-        (lambda f: PrivacyLedger(f"sqlite:///{f}"), LedgerError, "is a folder"),
-        (lambda f: begin(f"sqlite:///{f}/{'a' * 300}.db"), LedgerError, "be opened"),
-        (lambda f: PrivacyLedger(f"sqlite:///{f}/p.db", timeout=-1), ValueError, "timeout is -1"),
-    ],
-)
+BAD_LOCATIONS = [
+    (lambda f: PrivacyLedger("privacy.db"), ValueError, "scheme is 'missing'"),
+    (lambda f: PrivacyLedger("mongodb://u:secret@h/d"), ValueError, "knows 'sqlite' and"),
+    (lambda f: PrivacyLedger(f"{SERVER}"), ValueError, "names no database"),
+    (lambda f: PrivacyLedger(f"{SERVER}:port/db"), ValueError, "cannot be read"),
+    (lambda f: PrivacyLedger(f"{SERVER}/db?password=secret"), ValueError, r"\['password'\]"),
+    (lambda f: PrivacyLedger(f"{SERVER}/db?options=-cx"), ValueError, r"\['options'\]"),
+    (lambda f: PrivacyLedger("postgresql+psycopg2://u:secret@h/d"), ValueError, "psycopg"),
+    (lambda f: PrivacyLedger("sqlite://"), ValueError, "in_memory"),
+    (lambda f: PrivacyLedger("sqlite:///:memory:"), ValueError, "in_memory"),
+    (lambda f: PrivacyLedger(f"sqlite:///{f}/p.db?mode=ro"), ValueError, "path alone"),
+    (lambda f: PrivacyLedger(f), TypeError, "must be a text"),
+    (lambda f: PrivacyLedger(f"sqlite:///{f}/no/p.db"), LedgerError, "does not exist"),
+    (lambda f: PrivacyLedger(f"sqlite:///{f}"), LedgerError, "is a folder"),
+    (lambda f: begin(f"sqlite:///{f}/{'a' * 300}.db"), LedgerError, "be opened"),
+    (lambda f: PrivacyLedger(f"sqlite:///{f}/p.db", timeout=-1), ValueError, "timeout is -1"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD_LOCATIONS)
 def test_bad_locations_are_named(call, error, message, tmp_path):
     with pytest.raises(error, match=message) as raised:
         call(tmp_path)

@@ -16,7 +16,6 @@ from interpret_dp import (
     BudgetExceededError,
     Continuous,
     PrivacyLedger,
-    PrivacyUnit,
     PrivateSurrogate,
     Schema,
     SchemaError,
@@ -246,10 +245,6 @@ def awkward(X):
     return np.column_stack([1 - found, found])
 
 
-def awkward_three(X):
-    return np.column_stack([awkward(X), np.full(len(X), 0.3)])
-
-
 def by_number(X):
     return both(X) if len(X) % 2 else 1 - both(X)
 
@@ -265,18 +260,6 @@ def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(relati
     for report in check_both_ways(fit_of(awkward, neighboring=relation), plain, odd):
         # Of 25 rows noise may hide correlations: 0.7 % of mu squared is not used then.
         assert 0.996 < report.mu / mu_of_budget(1.0, 1e-6) <= 1.0 + 1e-6
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_a_person_with_many_rows_changes_no_more_than_was_declared(relation):
-    schema = dataclasses.replace(SCHEMA, unit=PrivacyUnit("person", 2))
-    people = [(n // 3, row) for n, row in enumerate(records(24))]
-    odd = [*people, *((-1, extreme) for extreme in EXTREMES)]
-    plain = people
-    if relation == "replace_one":
-        plain = [*people, *((-1, EXTREMES[1]) for _ in range(5))]
-    check_both_ways(fit_of(awkward_three, neighboring=relation, schema=schema), plain, odd)
 
 
 def first_pixel(X):

@@ -1,6 +1,5 @@
 """The released model: immutable, validated, and the same after a round trip."""
 
-import copy
 import dataclasses
 import json
 
@@ -11,7 +10,7 @@ from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, 
 from interpret_dp.released.lookup import lookup_tables
 from interpret_dp.released.sql import DIALECTS, scoring_sql
 from interpret_dp.schema import Categorical, Continuous
-from tests.released.models import assemble, build_model
+from tests.released.models import assemble, build_model, damaged
 
 OTHER = {"type": "continuous", "lower": 0, "upper": 1, "scale": "linear"}
 
@@ -122,70 +121,50 @@ def test_noise_alone_reaches_twice_its_size_less_than_one_time_in_twenty(rank):
 MEAN = {"posterior_mean": np.zeros(3)}
 
 
-@pytest.mark.parametrize(
-    ("known", "message"),
-    [
-        ({"variances": np.ones(3)}, "both covariance and variances"),
-        ({"covariance": None, "variances": np.ones(2)}, r"has shape \(2,\); it must have .*\(3,\)"),
-        (
-            {"covariance": None, "variances": [1.0, -1.0, 0.0]},
-            "variances has values out of range.*at least 0",
-        ),
-        ({"covariance": None, "variances": [1.0, np.nan, 0.0]}, "not finite"),
-        (
-            MEAN | {"posterior_covariance": np.eye(3), "posterior_variances": np.ones(3)},
-            "both posterior_covariance and posterior_variances",
-        ),
-        (MEAN | {"posterior_covariance": np.eye(2)}, r"posterior_covariance has shape \(2, 2\)"),
-        (MEAN | {"posterior_variances": [1.0, -1.0, 0.0]}, "posterior_variances has .* at least 0"),
-        ({"posterior_mean": np.zeros(2)}, r"posterior_mean has shape \(2,\)"),
-        (MEAN | {"noisy_scores": [0.0, np.inf, 0.0]}, "noisy_scores has values that are not fin"),
-        ({"posterior_variances": np.ones(3)}, "without posterior_mean; give both"),
-    ],
-)
+WRONG_NOISE = [
+    ({"variances": np.ones(3)}, "both covariance and variances"),
+    ({"covariance": None, "variances": np.ones(2)}, r"has shape \(2,\); it must have .*\(3,\)"),
+    (
+        {"covariance": None, "variances": [1.0, -1.0, 0.0]},
+        "variances has values out of range.*at least 0",
+    ),
+    ({"covariance": None, "variances": [1.0, np.nan, 0.0]}, "not finite"),
+    (
+        MEAN | {"posterior_covariance": np.eye(3), "posterior_variances": np.ones(3)},
+        "both posterior_covariance and posterior_variances",
+    ),
+    (MEAN | {"posterior_covariance": np.eye(2)}, r"posterior_covariance has shape \(2, 2\)"),
+    (MEAN | {"posterior_variances": [1.0, -1.0, 0.0]}, "posterior_variances has .* at least 0"),
+    ({"posterior_mean": np.zeros(2)}, r"posterior_mean has shape \(2,\)"),
+    (MEAN | {"noisy_scores": [0.0, np.inf, 0.0]}, "noisy_scores has values that are not fin"),
+    ({"posterior_variances": np.ones(3)}, "without posterior_mean; give both"),
+]
+
+
+@pytest.mark.parametrize(("known", "message"), WRONG_NOISE)
 def test_noise_and_what_bands_are_made_from_are_checked(known, message):
     with pytest.raises(ValueError, match=message):
         AdditiveTerm(0, np.zeros(3), np.ones(3), **({"covariance": np.eye(3)} | known))
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        (("format",), "something", "not a model file"),
-        (("intercept",), None, "intercept"),
-        (("intercept",), "x", r"intercept is 'x' \(str\); it must be a list"),
-        (("terms", 0, "scores"), [0.0], "has shape"),
-        (("terms", 0, "feature"), 5, "not one of the features"),
-        (("terms", 0, "weights"), [-1.0, 1.0, 1.0, 1.0], "at least 0"),
-        (("terms", 0, "covariance"), [1.0] * 9, "covariance has shape"),
-        (("terms", 1, "variances"), [1.0], "variances has shape"),
-        (("features", 0, "cuts"), [5.0, 5.0], "must increase"),
-        (("features", 0, "cuts"), None, "must have cuts"),
-        (("features", 1, "cuts"), [1.0], "cannot have cuts"),
-        (("classes",), None, "has classes"),
-        (("task",), "ranking", "must be 'classification'"),
-        (("rounds",), 10**30, "rounds is 10"),
-        (("correlations",), [["age", "height", 0.5]], "each must be a feature"),
-        (("correlations",), [["age", "sex", 1.5]], "at most 1"),
-        (("correlations",), [["age", "sex"]], "incomplete or was changed|not enough values"),
-        (("terms",), 3, "terms is 3 .*must be a list"),
-        (("terms",), [], "has no terms; it must have one at least"),
-        (
-            ("schema", "features", "extra"),
-            OTHER,
-            "declares columns that are not among its features",
-        ),
-    ],
-)
+DAMAGED_DOCUMENTS = [
+    (("features", 0, "cuts"), [5.0, 5.0], "must increase"),
+    (("features", 1, "cuts"), [1.0], "cannot have cuts"),
+    (("correlations",), [["age", "height", 0.5]], "each must be a feature"),
+    (("correlations",), [["age", "sex", 1.5]], "at most 1"),
+    (("correlations",), [["age", "sex"]], "incomplete or was changed|not enough values"),
+    (
+        ("schema", "features", "extra"),
+        OTHER,
+        "declares columns that are not among its features",
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "message"), DAMAGED_DOCUMENTS)
 def test_damaged_documents_are_refused(model, path, value, message):
-    document = copy.deepcopy(model.to_dict())
-    *parents, last = path
-    place = document
-    for step in parents:
-        place = place[step]
-    place[last] = value
     with pytest.raises(ValueError, match=message):
-        AdditiveModel.from_dict(document)
+        AdditiveModel.from_dict(damaged(model.to_dict(), path, value))
 
 
 # ---------------------------------------------------------------------------- terms of two features
@@ -213,16 +192,16 @@ def test_files_with_pairs_have_a_version_that_older_readers_refuse():
     assert "pair_cuts" not in document["features"][1]
 
 
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({"partner": 0}, "one is given twice"),
-        ({"partner": 2}, "feature 2 is not one"),
-        ({"partner": -1}, "term partner is -1.*at least 0"),
-        ({"scores": np.zeros(15), "weights": np.zeros(15), "covariance": None}, "has 15 scores"),
-        ({"weights": -np.ones(16)}, "weights has values out of range.*at least 0"),
-    ],
-)
+WRONG_PAIRS = [
+    ({"partner": 0}, "one is given twice"),
+    ({"partner": 2}, "feature 2 is not one"),
+    ({"partner": -1}, "term partner is -1.*at least 0"),
+    ({"scores": np.zeros(15), "weights": np.zeros(15), "covariance": None}, "has 15 scores"),
+    ({"weights": -np.ones(16)}, "weights has values out of range.*at least 0"),
+]
+
+
+@pytest.mark.parametrize(("changes", "text"), WRONG_PAIRS)
 def test_pairs_that_do_not_fit_are_refused(changes, text):
     with pytest.raises(ValueError, match=text):
         with_pair(**changes)
@@ -270,19 +249,19 @@ RECORD = EditRecord(
 )
 
 
-@pytest.mark.parametrize(
-    ("changes", "error", "message"),
-    [
-        ({"what": ""}, ValueError, "what of an edit"),
-        ({"who": "  "}, ValueError, "who of an edit"),
-        ({"why": None}, TypeError, "must be a text"),
-        ({"term": 3}, TypeError, "must be a text"),
-        ({"why": "x" * 2001}, ValueError, "at most 2000"),
-        ({"when": "2026-01-31"}, ValueError, "time in UTC"),
-        ({"when": "2026-01-31T12:00:00+01:00"}, ValueError, "time in UTC"),
-        ({"when": "soon"}, ValueError, "time in UTC"),
-    ],
-)
+WRONG_RECORDS = [
+    ({"what": ""}, ValueError, "what of an edit"),
+    ({"who": "  "}, ValueError, "who of an edit"),
+    ({"why": None}, TypeError, "must be a text"),
+    ({"term": 3}, TypeError, "must be a text"),
+    ({"why": "x" * 2001}, ValueError, "at most 2000"),
+    ({"when": "2026-01-31"}, ValueError, "time in UTC"),
+    ({"when": "2026-01-31T12:00:00+01:00"}, ValueError, "time in UTC"),
+    ({"when": "soon"}, ValueError, "time in UTC"),
+]
+
+
+@pytest.mark.parametrize(("changes", "error", "message"), WRONG_RECORDS)
 def test_records_that_say_nothing_are_refused(changes, error, message):
     with pytest.raises(error, match=message):
         dataclasses.replace(RECORD, **changes)

@@ -173,21 +173,13 @@ def test_a_file_gives_the_same_background_back(tmp_path):
 
 
 DAMAGES = [
-    (["format"], "another"),
-    (["version"], 2),
     (["n_rows"], 0),
-    (["n_rows"], float("nan")),
-    (["columns"], []),
-    (["columns", 0, "counts"], [1, 2]),
     (["columns", 0, "noise", 1], -1.0),
     (["columns", 0, "cuts"], [0.7, 0.5]),
     (["columns", 0, "name"], "z"),
     (["dependence", "places"], [0, 1]),
     (["dependence", "places"], [0, 1, 3]),
-    (["dependence", "products"], [1.0, 2.0]),
     (["dependence", "noise"], 0.0),
-    (["dependence", "surplus"], 1),
-    (["surplus"], 1),
 ]
 
 

@@ -159,17 +159,6 @@ def test_narrow_floats_are_their_own_values(cells, dtype):
     check_codes([float(cell) for cell in array], array.reshape(-1, 1), pd.DataFrame({"a": array}))
 
 
-@given(data=st.data(), cells=any_columns, others=any_columns)
-def test_neighbours_leave_a_row_alone(data, cells, others):
-    """Remove, add and change rows: the kept rows keep their codes, in every column at once."""
-    kept = data.draw(st.lists(st.integers(0, len(cells) - 1), unique=True), label="kept")
-    neighbour = [*others, *(cells[row] for row in kept)]
-    for container in ANY_CONTAINERS:
-        before, after = codes_of(container(cells)), codes_of(container(neighbour))
-        for one, other in zip(before, after, strict=True):
-            assert other[len(others) :] == [one[row] for row in kept]
-
-
 @given(cells=any_columns, others=any_columns)
 def test_targets_are_functions_of_the_cell(cells, others):
     bounds, labels = Continuous(-2, 3), Categorical([1, "a", 0])

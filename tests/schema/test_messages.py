@@ -242,27 +242,27 @@ def test_refusals_say_what_to_do(act, given, allowed, mend):
 PLANTED = "planted-7919"
 
 
-@pytest.mark.parametrize(
-    "act",
-    [
-        lambda: open_table([[PLANTED], [1, 2]]),
-        lambda: open_table([PLANTED, 7919]),
-        lambda: open_table(pd.DataFrame({"a": [PLANTED.encode()]}).astype("S12").to_numpy("S12")),
-        lambda: open_table(pl.DataFrame({"a": [[PLANTED]]})),
-        lambda: open_table(pl.DataFrame({"a": [PLANTED.encode()]})),
-        lambda: open_target([7919] * 7919, 7918),
-        lambda: open_people(
-            pd.DataFrame({"a": [1]}, index=[7919]), None, None, pd.Series([PLANTED]), call="fit"
-        ),
-        lambda: open_table(pl.DataFrame({"a": pl.Series([PLANTED.encode()] * 7919)})),
-        # A column of the table where an argument should be.
-        lambda: Continuous(pd.Series([7919]), 1),
-        lambda: PrivacyUnit(pl.Series([PLANTED])),
-        lambda: Schema({"a": np.array([PLANTED])}),
-        lambda: Schema(unit=pa.array([PLANTED])),
-        lambda: arguments(pd.Series([PLANTED] * 3))(),
-    ],
-)
+WITH_PLANTED_CELLS = [
+    lambda: open_table([[PLANTED], [1, 2]]),
+    lambda: open_table([PLANTED, 7919]),
+    lambda: open_table(pd.DataFrame({"a": [PLANTED.encode()]}).astype("S12").to_numpy("S12")),
+    lambda: open_table(pl.DataFrame({"a": [[PLANTED]]})),
+    lambda: open_table(pl.DataFrame({"a": [PLANTED.encode()]})),
+    lambda: open_target([7919] * 7919, 7918),
+    lambda: open_people(
+        pd.DataFrame({"a": [1]}, index=[7919]), None, None, pd.Series([PLANTED]), call="fit"
+    ),
+    lambda: open_table(pl.DataFrame({"a": pl.Series([PLANTED.encode()] * 7919)})),
+    # A column of the table where an argument should be.
+    lambda: Continuous(pd.Series([7919]), 1),
+    lambda: PrivacyUnit(pl.Series([PLANTED])),
+    lambda: Schema({"a": np.array([PLANTED])}),
+    lambda: Schema(unit=pa.array([PLANTED])),
+    lambda: arguments(pd.Series([PLANTED] * 3))(),
+]
+
+
+@pytest.mark.parametrize("act", WITH_PLANTED_CELLS)
 def test_refusals_hold_no_row_and_no_count(act):
     with pytest.raises((TypeError, ValueError)) as caught:
         act()

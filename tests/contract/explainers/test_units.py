@@ -125,22 +125,22 @@ def test_rows_are_protected_beside_identifiers_only_if_somebody_says_so(name):
         fitted(name, X, schema=schema.replace(unit=PrivacyUnit("person")), unit="rows")
 
 
-@pytest.mark.parametrize(
-    ("column", "cells", "spec", "is_refused"),
-    [
-        ("patient_id", [1, 2], None, True),
-        ("personID", ["a", "b"], None, True),
-        ("Member No.", [1, 2], Integer(0, 9), True),
-        ("UUID", ["a", "b"], None, True),
-        ("userid", np.array(["a", 1], dtype=object), None, True),
-        ("patient_id", [0.5, 1.5], None, False),
-        ("hospital_id", [1, 2], Categorical([1, 2]), False),
-        ("valid", [1, 2], None, False),
-        ("paid", [1, 2], None, False),
-        ("patient", ["in", "out"], None, False),
-        ("number of patients", [1, 2], None, False),
-    ],
-)
+COLUMNS_OF_TABLES = [
+    ("patient_id", [1, 2], None, True),
+    ("personID", ["a", "b"], None, True),
+    ("Member No.", [1, 2], Integer(0, 9), True),
+    ("UUID", ["a", "b"], None, True),
+    ("userid", np.array(["a", 1], dtype=object), None, True),
+    ("patient_id", [0.5, 1.5], None, False),
+    ("hospital_id", [1, 2], Categorical([1, 2]), False),
+    ("valid", [1, 2], None, False),
+    ("paid", [1, 2], None, False),
+    ("patient", ["in", "out"], None, False),
+    ("number of patients", [1, 2], None, False),
+]
+
+
+@pytest.mark.parametrize(("column", "cells", "spec", "is_refused"), COLUMNS_OF_TABLES)
 def test_names_dtypes_and_declarations_decide_what_looks_like_an_identifier(
     column, cells, spec, is_refused
 ):
