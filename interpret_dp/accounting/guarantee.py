@@ -256,7 +256,12 @@ class Guarantee:
         return self.doubts.sentence
 
     def doubting(self, doubts: Doubts) -> Guarantee:
-        """Return the guarantee with more conditions, or reasons why it does not hold."""
+        """Return the guarantee with more conditions, or reasons why it does not hold.
+
+        Parameters
+        ----------
+        doubts : Doubts
+        """
         both = Doubts(self.conditions, self.failures) | doubts
         return dataclasses.replace(self, conditions=both.conditions, failures=both.failures)
 
@@ -437,7 +442,12 @@ class Guarantee:
         return registry_yaml(self.to_registry(even_if_void=even_if_void, **statements))
 
     def refuse_void(self, even_if_void: bool = False) -> None:
-        """Raise ValueError if the promise does not hold, unless it is to be published as void."""
+        """Raise ValueError if the promise does not hold, unless it is to be published as void.
+
+        Parameters
+        ----------
+        even_if_void : bool, default=False
+        """
         if self.state == DOES_NOT_HOLD and not check_flag("even_if_void", even_if_void):
             raise ValueError(
                 f"{self.state_sentence} Nothing is published as if it did. Fit again without that, "
@@ -446,7 +456,12 @@ class Guarantee:
             )
 
     def checked_preparation(self, stated: str) -> str:
-        """Return a statement on what came before the fit, with what the model knows beside it."""
+        """Return a statement on what came before the fit, with what the model knows beside it.
+
+        Parameters
+        ----------
+        stated : str
+        """
         if not self.state_sentence:
             return stated
         return f"{stated} The model knows: {self.state_sentence}"

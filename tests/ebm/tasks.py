@@ -38,7 +38,7 @@ def model_of(task, **parameters):
         **{"schema": Schema(FEATURES, target=TARGETS[task]), "epsilon": 20.0, "n_jobs": 1},
         **{"ledger": PrivacyLedger.in_memory(), "dataset": "d"},
     }
-    return machine(**settings | parameters)
+    return type(machine(settings["schema"]))(**settings | parameters)
 
 
 def machine(schema, **parameters):

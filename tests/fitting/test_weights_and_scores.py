@@ -67,7 +67,7 @@ def test_scores_to_start_from_are_learned_around(task):
     assert together < loss(task, first, X, y) - 0.05
     assert together < loss(task, alone, X, y) - 0.05
     assert together < loss(task, both, X, y) + 0.1
-    assert any("init_score" in clause for clause in second.guarantee_.assumptions)
+    assert any("init_score" in clause for clause in second.guarantee_.conditions)
 
 
 def loss(task, model, X, y, **keywords):

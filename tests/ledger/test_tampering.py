@@ -36,6 +36,7 @@ def ledger(path):
         ledger.raise_budget("ward", 4.0, 1e-6, reason="more")
         ledger.renew_budget("ward", reason="2027", expires="2099-12-31")
         ledger.link("copy", to="ward", reason="same people")
+        ledger.change_unit("ward", unit="patient_id", reason="it was left out")
     return ledger
 
 

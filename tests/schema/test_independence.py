@@ -162,9 +162,9 @@ def test_narrow_floats_are_their_own_values(cells, dtype):
 @given(cells=any_columns, others=any_columns)
 def test_targets_are_functions_of_the_cell(cells, others):
     bounds, labels = Continuous(-2, 3), Categorical([1, "a", 0])
-    # In a list, a row of one cell means that cell; whether all others are rows does not matter.
-    unpacked = [c[0] if isinstance(c, list | tuple) and len(c) == 1 else c for c in cells]
-    for y, meant in (([*cells], unpacked), (object_column(cells), [*cells])):
+    # A row of one cell means that cell; whether all others are rows does not matter.
+    meant = [c[0] if isinstance(c, list | tuple) and len(c) == 1 else c for c in cells]
+    for y in ([*cells], object_column(cells)):
         neighbour = [*y, *others] if isinstance(y, list) else object_column([*cells, *others])
         np.testing.assert_array_equal(
             encode_target(y, bounds), encode_target(neighbour, bounds)[: len(y)]
