@@ -25,8 +25,8 @@ _ALIKE = (
     "divisions=X.divisions), or y.rechunk(...) for arrays."
 )
 _NOT_CUT = (
-    "Dask could not cut a collection into partitions. Its message is withheld, because it may quote "
-    "a row. Nothing was spent. Read the rows from files, or convert their columns to types of Arrow "
+    "Dask could not cut a collection into partitions. Its message is withheld: it may quote a row. "
+    "Nothing was spent. Read the rows from files, or convert their columns to types of Arrow "
     "before dask.dataframe.from_pandas."
 )
 
