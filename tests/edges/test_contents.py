@@ -72,9 +72,7 @@ def test_a_wrong_value_is_refused_or_works(data):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_wrong_value_is_refused_or_works(name):
     kind = contents(name)
-    found = Counter(
-        outcome(name, path, value) for path in kind.paths() for value in kind.values(path)
-    )
+    found = Counter(outcome(name, path, v) for path in kind.paths() for v in kind.values(path))
     refused, works = found.pop("refused"), found.pop("works")
     assert not found, list(found)
     assert refused > works > 0

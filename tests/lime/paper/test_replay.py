@@ -12,9 +12,7 @@ from tests.lime.paper.test_explainer import explainer
 from tests.lime.tables import Risk, Three, table
 
 METHODS = ["interactive", "adaptive", "enhanced"]
-QUERIES = pd.concat(
-    [table(3, seed=8), pd.DataFrame({"age": [np.nan], "site": [None], "noise": [9.0]})]
-)
+QUERIES = pd.concat([table(3, seed=8), pd.DataFrame({"age": np.nan, "site": [None], "noise": 9.0})])
 ODD = pd.DataFrame({"age": [1e300, -np.inf], "site": ["never seen", "c"], "noise": [np.nan, 1.0]})
 
 
