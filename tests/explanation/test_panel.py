@@ -126,7 +126,9 @@ def test_seeded_noise_promises_nothing_and_shows_no_figures():
     assert "Left for one more" not in shown
     assert voided.line == "No privacy guarantee: it does not hold"
     assert voided.guarantee.promised == "nothing promised: the guarantee does not hold"
-    assert spend({"epsilon": 2.00001}).guarantee.brief == "epsilon 2.01 at delta 1e-06"
+    assert spend({"dataset": None, "epsilon": 2.00001}).guarantee.brief == (
+        "epsilon 2.01 at delta 1e-06"
+    )
     edges = {re.search(r"border-left: [^;]*", v._repr_html_())[0] for v in (voided, spend())}
     assert len(edges) == 2
 
