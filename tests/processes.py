@@ -10,11 +10,9 @@ ROOT = Path(__file__).parents[1]
 
 def python(*arguments, cwd=ROOT, timeout=600.0, **environment):
     """Run Python; return what it wrote, and how it ended."""
-    command = [sys.executable, *(str(part) for part in arguments)]
+    words = [sys.executable, *(str(part) for part in arguments)]
     env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    return subprocess.run(
-        command, cwd=cwd, env=env, capture_output=True, text=True, timeout=timeout
-    )
+    return subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, timeout=timeout)
 
 
 def output_of(*arguments, **options):

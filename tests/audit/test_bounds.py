@@ -38,9 +38,7 @@ def test_coverage_is_exact_over_all_outcomes(mu, n):
     for hits_p in range(n + 1):
         for hits_q in range(n + 1):
             weight = binom.pmf(hits_p, n, p) * binom.pmf(hits_q, n, q)
-            miss_epsilon += weight * (
-                epsilon_lower_bound(hits_p, n, hits_q, n, delta=0.0) > epsilon
-            )
+            miss_epsilon += weight * (epsilon_lower_bound(hits_p, n, hits_q, n, delta=0) > epsilon)
             miss_mu += weight * (mu_lower_bound(hits_p, n, hits_q, n) > mu)
     assert miss_epsilon <= 0.05
     assert miss_mu <= 0.05

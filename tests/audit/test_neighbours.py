@@ -283,10 +283,8 @@ class Levels:
         randomness = active_randomness()
         assert randomness is not None
         counts = dict(collections.Counter(table))
-        settings = {"unit_rows": 1, "sensitivity": LATTICE, "mu": 1.0, "delta": 1e-9}
-        selection = gaussian_thresholding(
-            "levels", counts, randomness=randomness, **(settings | lies)
-        )
+        given = {"unit_rows": 1, "sensitivity": LATTICE, "mu": 1.0, "delta": 1e-9}
+        selection = gaussian_thresholding("levels", counts, randomness=randomness, **(given | lies))
         self.levels_ = selection.keys
         self.counts_ = selection.counts
         return self

@@ -271,9 +271,7 @@ BOUNDS = [(0, 100), (-1e6, 1e6), (50, 50), (0, 1e-300), (40, 60.5)]
 LEVELS = [["a"], ["b", "c"], ["c", "a", "", "nan", "é"], [1, 2.5], [True], ["b", 1]]
 SPECS = st.one_of(
     st.none(),
-    st.sampled_from(
-        [Continuous(*own, scale=scale) for own in BOUNDS for scale in ("linear", "log")]
-    ),
+    st.sampled_from([Continuous(*own, scale=s) for own in BOUNDS for s in ("linear", "log")]),
     st.sampled_from([Categorical(own, ordered=is_so) for own in LEVELS for is_so in (False, True)]),
 )
 

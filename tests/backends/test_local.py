@@ -71,9 +71,7 @@ def test_targets_stay_within_their_integers(lower, upper, clip):
         assert count == (0 if np.isnan(target[row]) else LATTICE)
         assert abs(total) <= count
         assert 0 <= squares <= abs(total)
-        assert np.abs(rows._target, dtype=np.int64).sum() <= int(
-            (upper - lower) / 2 / clip * LATTICE
-        )
+        assert np.abs(rows._target.astype(int)).sum() <= int((upper - lower) / 2 / clip * LATTICE)
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])

@@ -44,9 +44,7 @@ WRONG_DRAFTS = [
 
 
 @pytest.mark.parametrize(("changes", "message"), WRONG_DRAFTS, ids=str)
-def test_a_draft_that_cannot_be_made_leaves_nothing_behind(
-    command, patients, folder, changes, message
-):
+def test_a_draft_that_cannot_be_made_leaves_nothing(command, patients, folder, changes, message):
     before, schema = sorted(folder.iterdir()), (folder / "schema.toml").read_bytes()
     options = {"--target": "readmitted", "--out": "draft.toml", **changes}
     outcome = command("schema", "draft", patients, *(w for o in options.items() for w in o))

@@ -64,7 +64,7 @@ def test_the_reference_lists_every_public_name():
         module = import_module(name)
         assert {one for one in names if not hasattr(module, one)} == set()
     everywhere = {
-        one: getattr(import_module(name), one) for name, names in listed.items() for one in names
+        a: getattr(import_module(name), a) for name, names in listed.items() for a in names
     }
     shown = {id(value) for value in everywhere.values()}
     for module in WITHOUT:

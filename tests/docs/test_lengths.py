@@ -27,9 +27,7 @@ def test_a_page_is_short(page):
 def test_a_record_has_its_parts_and_is_short(record):
     text = record.read_text(encoding="utf-8")
     assert text.startswith(f"# {int(record.name[:4])}. ")
-    assert [
-        part for part in ("Context", "Decision", "Consequence") if f"**{part}.**" not in text
-    ] == []
+    assert [p for p in ("Context", "Decision", "Consequence") if f"**{p}.**" not in text] == []
     assert words(record) <= 150
 
 

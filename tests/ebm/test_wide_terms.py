@@ -37,9 +37,7 @@ def test_many_levels_fit_into_memory(n_classes):
     drawn = rng.integers(0, N_LEVELS, ROWS)
     X = pd.DataFrame({"x": rng.uniform(0, 1, ROWS), "level": np.array(levels, dtype=object)[drawn]})
     y = np.array(classes, dtype=object)[(drawn + rng.integers(0, 2, ROWS)) % n_classes]
-    schema = Schema(
-        {"x": Continuous(0, 1), "level": Categorical(levels)}, target=Categorical(classes)
-    )
+    schema = Schema({"x": Continuous(0, 1), "level": Categorical(levels)}, Categorical(classes))
     tracemalloc.start()
     try:
         model = fit(DPExplainableBoostingClassifier, schema, X, y)

@@ -22,9 +22,7 @@ from interpret_dp import (
 from interpret_dp.editor import EditSession
 from tests.editor.models import build_model
 
-ROWS = [
-    [age, dose, "mid", city] for age in (15, 50, None) for dose in (0, 7) for city in ("Lyon", 3)
-]
+ROWS = [[age, n, "mid", city] for age in (15, 50, None) for n in (0, 7) for city in ("Lyon", 3)]
 IN_LYON = np.array([row[3] == "Lyon" for row in ROWS], dtype=float)
 
 

@@ -28,9 +28,7 @@ def fitted(request):
     X = pd.DataFrame(RNG.uniform(-1, 1, (600, 4)), columns=list("abcd"))
     noise = RNG.normal(size=600)
     y = np.digitize(2 * X["a"] + X["b"] + noise, np.linspace(-1, 1, n_classes + 1)[1:-1])
-    schema = Schema(
-        {name: Continuous(-1, 1) for name in X}, target=Categorical(list(range(n_classes)))
-    )
+    schema = Schema({name: Continuous(-1, 1) for name in X}, target=Categorical(range(n_classes)))
     model = DPExplainableBoostingClassifier(epsilon=epsilon, schema=schema, max_rounds=8, n_jobs=1)
     return model.fit(X, y), X
 

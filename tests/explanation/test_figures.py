@@ -206,9 +206,7 @@ def wide_city(names):
     terms = list(model.terms)
     scores = np.linspace(-1, 1, n_codes)
     terms[CITY] = AdditiveTerm(CITY, scores, np.full(n_codes, 100.0), np.eye(n_codes) * 0.01)
-    schema = Schema(
-        {feature.name: feature.spec for feature in features}, target=model.schema.target
-    )
+    schema = Schema({f.name: f.spec for f in features}, target=model.schema.target)
     return dataclasses.replace(model, schema=schema, features=features, terms=tuple(terms))
 
 

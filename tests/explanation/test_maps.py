@@ -214,7 +214,7 @@ def test_bars_across_speak_for_the_class_of_such_bars():
         2 * one.contributions.sum() - wheel[0].marker.color[0]
     )
     fields = zip(wheel[0].marker.color, wheel[0].customdata, strict=True)
-    assert max(field for field in fields if field[1].startswith("fine"))[1].startswith(
+    assert max(one for one in fields if one[1].startswith("fine"))[1].startswith(
         "fine strokes, 0°: +"
     )
     x, y = (np.array(values[:2], dtype=float) for values in (strokes[0].x, strokes[0].y))

@@ -314,7 +314,7 @@ def violations(task, added):
 def test_control_a_row_that_counts_twice(monkeypatch):
     count = occurrences.count_occurring
     monkeypatch.setattr(
-        declaring, "count_occurring", lambda v: {key: 2 * n for key, n in count(v).items()}
+        declaring, "count_occurring", lambda v: {k: 2 * n for k, n in count(v).items()}
     )
     assert violations("classification", "a level of its own") == {"sensitivity"}
 

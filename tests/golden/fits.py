@@ -41,9 +41,7 @@ def summary(model):
 def fitted(y, X=None, schema=None, **parameters):
     """Fit with frozen noise; texts and integers are labels."""
     X = rows() if X is None else X
-    given = {
-        key: parameters.pop(key) for key in ("sample_weight", "init_score") if key in parameters
-    }
+    given = {k: parameters.pop(k) for k in ("sample_weight", "init_score") if k in parameters}
     is_label = np.asarray(y).dtype.kind in "UOi" and "objective" not in parameters
     target = Categorical(sorted(set(y))) if is_label else Continuous(-6, 8)
     estimator = DPExplainableBoostingClassifier if is_label else DPExplainableBoostingRegressor
@@ -104,9 +102,7 @@ def cases():
     wide = pd.DataFrame({"code": codes, "x0": few["x0"]})
     levels = {"code": Categorical(range(400)), "x0": Continuous(-4, 4)}
     people = X.assign(patient=np.arange(len(X)) // 2)
-    one_person = Schema(
-        FEATURES, Categorical(["no", "yes"]), unit=PrivacyUnit("patient", max_rows=2)
-    )
+    one_person = Schema(FEATURES, Categorical(["no", "yes"]), unit=PrivacyUnit("patient", 2))
     undeclared = Schema({"stage": FEATURES["stage"]})
     started = {"sample_weight": 1.0 + (X["dose"] > 10), "init_score": latent / 2}
     kinds = ("pairs", "classes", "monotone", "poisson", "gamma")

@@ -89,9 +89,7 @@ def test_a_model_whose_promise_does_not_hold(same):
 
 def test_the_promise_of_our_own_models_is_found_and_composed_exactly():
     model = Risk()
-    model.guarantee_ = Guarantee(
-        epsilon=1.0, delta=1e-6, mu=0.2, mechanism="some", dataset="people"
-    )
+    model.guarantee_ = Guarantee(epsilon=1.0, delta=1e-6, mu=0.2, mechanism="a", dataset="people")
     own = explainer(
         model, trained_on_same_people=True, epsilon=1.0, ledger=account(), dataset="people"
     )

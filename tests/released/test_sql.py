@@ -212,9 +212,7 @@ def test_any_names_levels_and_labels_score_alike_in_sqlite(data):
     levels=st.lists(_TEXT, min_size=1, max_size=3, unique=True),
     labels=st.lists(_TEXT, min_size=2, max_size=2, unique=True),
 )
-def test_every_dialect_is_read_back_as_one_select_with_the_same_texts(
-    dialect, names, levels, labels
-):
+def test_every_dialect_is_read_back_as_one_select_with_its_texts(dialect, names, levels, labels):
     column, table = names
     # BigQuery's names hold no backtick, backslash or dot: no such column can exist there.
     if dialect == "bigquery":

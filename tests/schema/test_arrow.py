@@ -46,9 +46,7 @@ def with_nulls_and_repeats(cells):
     values = pa.array([None, *texts, *texts], type=pa.string())
     place = {text: 1 + at for at, text in enumerate(texts)}
     # Every other row refers to the second time that its text is there.
-    codes = [
-        0 if cell is None else place[cell] + row % 2 * len(texts) for row, cell in enumerate(cells)
-    ]
+    codes = [0 if c is None else place[c] + row % 2 * len(texts) for row, c in enumerate(cells)]
     chunk = pa.DictionaryArray.from_arrays(pa.array(codes, type=pa.int32()), values)
     return pa.table({"a": pa.chunked_array([chunk[:1], chunk[1:]] if len(cells) > 2 else [chunk])})
 

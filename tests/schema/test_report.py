@@ -8,9 +8,7 @@ import pytest
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, ColumnReport, Continuous, PrivacyUnit, Schema
 
-SCHEMA = Schema(
-    {"age": Continuous(17, 90), "job": Categorical(["a", "b"])}, target=Categorical([0, 1])
-)
+SCHEMA = Schema({"age": Continuous(17, 90), "job": Categorical(["a", "b"])}, Categorical([0, 1]))
 FRAME = pd.DataFrame(
     {"job": ["a", "x", None, "b", "y"], "age": [16, 17, math.nan, math.inf, 95]}, dtype=object
 )

@@ -165,9 +165,7 @@ def test_a_fit_predicts_a_rare_class_as_often_as_it_is(monkeypatch, others):
     X = pd.DataFrame(rng.uniform(-1, 1, size=(20_000, 6)), columns=list("abcdef"))
     is_rare = rng.random(20_000) < logistic(1.5 * (X.a + X.b) - 4.6)
     y = np.where(is_rare, "yes", rng.choice(others, 20_000))
-    schema = Schema(
-        dict.fromkeys(X, Continuous(-1, 1)), target=Categorical(sorted([*others, "yes"]))
-    )
+    schema = Schema(dict.fromkeys(X, Continuous(-1, 1)), Categorical(sorted([*others, "yes"])))
     model = DPExplainableBoostingClassifier(epsilon=4.0, delta=1e-6, schema=schema)
     ratios = []
     for _ in range(2):

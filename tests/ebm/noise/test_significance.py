@@ -54,9 +54,7 @@ def test_noise_is_released_as_zero_and_no_release_is_added_to_the_plan():
     # 40 rounds of eight terms are planned; what is left over does not make another round.
     spent = sum(count for (name, _), count in counts.items() if name == "boosting")
     assert 320 - 8 < spent <= 320
-    flat = {
-        name for name, s in zip(model.term_names_, model.term_scores_, strict=True) if not s.any()
-    }
+    flat = {n for n, s in zip(model.term_names_, model.term_scores_, strict=True) if not s.any()}
     assert flat
     assert not flat & {"x0", "x1"}
     for k in range(2, 8):

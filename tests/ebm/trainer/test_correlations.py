@@ -52,9 +52,7 @@ def test_functions_are_orthonormal(is_ordered):
     # Six levels have a group of their own, of which one says what the others do not.
     assert found.shape == (7, 3 if is_ordered else 5)
     assert shares @ found == pytest.approx(0, abs=1e-12)
-    assert found.T @ (shares[:, np.newaxis] * found) == pytest.approx(
-        np.eye(found.shape[1]), abs=1e-9
-    )
+    assert found.T @ (shares[:, None] * found) == pytest.approx(np.eye(found.shape[1]), abs=1e-9)
 
 
 def test_what_one_row_adds_is_the_declared_norm():

@@ -65,9 +65,7 @@ def _bins(editor):
 
 def _brush(editor, low, high):
     """Draw a range as the page reports it."""
-    _bins(editor)._dispatch_on_selection(
-        Points(), BoxSelector(xrange=[high, low], yrange=[0.0, 1.0])
-    )
+    _bins(editor)._dispatch_on_selection(Points(), BoxSelector(xrange=[high, low], yrange=[0, 1]))
 
 
 # ------------------------------------------------------------------------------- what is drawn

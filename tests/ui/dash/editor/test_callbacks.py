@@ -98,11 +98,9 @@ def names_of(editor):
 
 def test_a_drag_shifts_the_bins_that_it_grabbed_or_the_page_is_drawn_anew(editor, session):
     before = session.view("age").current
-    editor.change(
-        "idp-editor-act", "data", {"action": "drag", "bins": [4, 5], "by": -0.25, "at": 1}
-    )
+    editor.change("idp-editor-act", "data", {"action": "drag", "bins": [4, 5], "by": -0.5, "at": 1})
     after = session.view("age").current
-    assert after[[4, 5]] == pytest.approx(before[[4, 5]] - 0.25)
+    assert after[[4, 5]] == pytest.approx(before[[4, 5]] - 0.5)
     assert np.flatnonzero(after != before).tolist() == [4, 5]
     drawn = editor.state.get(("idp-editor-refresh", "data"))
     editor.change("idp-editor-act", "data", {"action": "drag", "bins": [], "by": 0.5, "at": 2})
