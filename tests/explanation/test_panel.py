@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import re
 from datetime import UTC, datetime
 from unittest.mock import Mock
 
@@ -116,21 +115,6 @@ def test_edits_and_origins_are_said():
     assert "Reused: an earlier explanation" in text(spend(origin="reused"))
     paid = text(spend(origin="released", explanation_epsilon=0.25))
     assert "This explanation cost epsilon 0.25" in paid
-
-
-def test_seeded_noise_promises_nothing_and_shows_no_figures():
-    voided = spend({"tests_only": True}, budget=budget_state())
-    shown = text(voided)
-    assert shown.startswith("No privacy guarantee: it does not hold The promise does not hold: ")
-    assert "from a fixed seed, which is for tests only" in shown
-    assert "Left for one more" not in shown
-    assert voided.line == "No privacy guarantee: it does not hold"
-    assert voided.guarantee.promised == "nothing promised: the guarantee does not hold"
-    assert spend({"dataset": None, "epsilon": 2.00001}).guarantee.brief == (
-        "epsilon 2.01 at delta 1e-06"
-    )
-    edges = {re.search(r"border-left: [^;]*", v._repr_html_())[0] for v in (voided, spend())}
-    assert len(edges) == 2
 
 
 def test_names_are_text_and_nothing_else():

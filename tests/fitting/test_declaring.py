@@ -295,16 +295,6 @@ def test_one_row_moves_nothing_that_is_not_charged(task, added, container, param
         assert report.worst_ratio <= 1.0
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_the_first_and_the_last_row(task):
-    records = base_records(task)[:2]
-    for small in range(2):
-        rows = [typed(records[:count], task) for count in (small, small + 1)]
-        for first, second in (rows, rows[::-1]):
-            report = replay(fit_undeclared(task), first, second)
-            assert report.ok, str(report)
-
-
 def violations(task, added):
     """Return what is wrong with a fit on one row more, which comes first."""
     one, other = (typed(rows, task) for rows in (with_one_more(task, added), base_records(task)))

@@ -137,15 +137,6 @@ def test_figures_cannot_end_their_script(monkeypatch):
     assert _parsed(render_html(model, PrivacySpend(guarantee=model.guarantee))).opened == 2
 
 
-def test_seeded_noise_is_shown_to_promise_nothing():
-    guarantee = dataclasses.replace(_model().guarantee, tests_only=True)
-    model = _model(guarantee=guarantee)
-    page = render_html(model, PrivacySpend(guarantee=guarantee))
-    assert '<section id="promise" class="void">' in page
-    assert "The promise does not hold: the noise was drawn from a fixed seed" in page
-    assert "Someone who" not in page
-
-
 def test_templates_leave_only_html_of_our_own_unescaped():
     texts = [path.read_text("utf-8") for path in Path(pages.__file__).parent.glob("*.html")]
     unescaped = {name for text in texts for name in re.findall(r"([\w.]+) *\| *safe", text)}

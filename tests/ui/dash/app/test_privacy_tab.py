@@ -96,13 +96,6 @@ def test_a_data_set_that_the_ledger_does_not_know_is_said(ledger, open_app):
     assert "carry no ledger" in text_of(open_app([explanation]).privacy_tab())
 
 
-def test_seeded_noise_is_called_what_it_is(ledger, open_app):
-    explanation = explanation_of_charge(ledger, "trial", name="seeded", tests_only=True)
-    text = text_of(open_app([explanation]).privacy_tab())
-    assert "seeded: The promise does not hold: the noise was drawn from a fixed seed" in text
-    assert "'seeded': nothing promised" in text
-
-
 def test_the_figure_adds_up_and_marks_what_is_shown(ledger):
     explanation_of_charge(ledger, "trial")
     explanation = explanation_of_charge(ledger, "trial", epsilon=0.5)
