@@ -7,14 +7,21 @@ import pytest
 
 from interpret_dp import Continuous, PrivacyLedger, Schema
 from interpret_dp.audit import replay
+from interpret_dp.audit.neighbours import explanation_parts
 from interpret_dp.release import ReleaseSession
 from tests.lime.paper.test_explainer import explainer
-from tests.lime.paper.test_replay import published
 from tests.lime.tables import Risk, account, table
 
 NUMBERS = Schema(default=Continuous(0, 100))
 ROWS = np.random.default_rng(0).uniform(0, 100, (60, 3))
 ODD = np.array([[1e200, 1.0, 1.0]])
+
+
+def published(explanations):
+    return {
+        f"{at}": (explanation_parts(one), one.privacy.per_row.to_dict("list"))
+        for at, one in enumerate(explanations)
+    }
 
 
 class _Halving:
