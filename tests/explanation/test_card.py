@@ -98,7 +98,9 @@ def test_characters_that_pages_may_not_hold_are_shown_as_escapes():
     card = ModelCard(model_of(), {"name": "a\x00\x1b\x7f\x9b\uffffb"})
     for page in (card.to_html(), card.to_markdown().replace("\\\\", "\\")):
         assert r"a\u0000\u001b\u007f\u009b\uffffb" in page
-        assert not re.search("[\x00\x1b\x7f-\x9f\uffff]", page)
+        # Older versions of plotly.js hold some themselves.
+        own = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+        assert not re.search("[\x00\x1b\x7f-\x9f\uffff]", own)
 
 
 @pytest.mark.parametrize("releases", [(), (ReleaseShare("levels", 0.01, 1, 1e-7),)])
