@@ -8,10 +8,11 @@ Nothing else in the package may turn private sums into public numbers. The exact
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ from interpret_dp.accounting.plans import (
     SampledSteps,
     SamplingInProgress,
 )
-from interpret_dp.accounting.state import SEEDED
+from interpret_dp.accounting.state import SEEDED, Doubts
 from interpret_dp.exceptions import BackendError, ReleaseError
 from interpret_dp.mechanisms.additive import gaussian_mechanism, sampled_gaussian_mechanism
 from interpret_dp.mechanisms.entropy import Randomness, refuse_seed
@@ -102,6 +103,11 @@ class ReleaseRequest:
     dataset: str
     conditions: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
+
+    def doubting(self, doubts: Doubts) -> Self:
+        """Return the request with more conditions of its promise, or reasons why it is void."""
+        both = Doubts(self.conditions, self.failures) | doubts
+        return dataclasses.replace(self, conditions=both.conditions, failures=both.failures)
 
     def opened(self, explainer: str, *, charges_used: bool = False) -> ReleaseSession:
         """Return the context in which the request runs; the ledger's log names the explainer."""

@@ -118,14 +118,14 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         ReleaseError
             If the computation failed. What was charged is in the message.
         """
-        surroundings = warn_of_learning_steps()
+        doubts = warn_of_learning_steps()
         if bags is not None:
             raise ValueError(
                 "bags was given; it must be None. Bags would divide the budget: the noise is "
                 "known, so standard_deviations_ has the error bands without them."
             )
         given = {"sample_weight": sample_weight, "init_score": init_score, "unit": unit}
-        request = surroundings.noted_in(open_request(self, X, y, **given, reads_dask=True))
+        request = open_request(self, X, y, **given, reads_dask=True).doubting(doubts)
         promise = request.promise()
         with request.opened(type(self).__name__) as session:
             rows = request.rows.with_init_scores()

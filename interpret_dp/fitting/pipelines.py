@@ -15,14 +15,11 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any
 
+from interpret_dp.accounting.state import Doubts
 from interpret_dp.exceptions import PrivacyWarning
-from interpret_dp.release import ReleaseRequest
-
-_Request = TypeVar("_Request", bound=ReleaseRequest)
 
 # Frames of these packages are not where the user wrote the call.
 _FRAMEWORKS = {"imblearn", "interpret_dp", "joblib", "sklearn"}
@@ -55,28 +52,6 @@ SCORED = "the rows that score() was given are public, or nothing was chosen by i
 """Condition of a model that was asked for an exact score."""
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """What a fit saw around it; from types and arguments alone, never from a row.
-
-    Attributes
-    ----------
-    conditions, failures : tuple of str
-        As in :class:`~interpret_dp.accounting.guarantee.Guarantee`.
-    """
-
-    conditions: tuple[str, ...] = ()
-    failures: tuple[str, ...] = ()
-
-    def noted_in(self, request: _Request) -> _Request:
-        """Return a request whose promise and ledger entry say so."""
-        return dataclasses.replace(
-            request,
-            conditions=(*request.conditions, *self.conditions),
-            failures=(*request.failures, *self.failures),
-        )
-
-
 class ScoredByHand:
     """Exact scores of an estimator, which its guarantee notes from then on."""
 
@@ -104,7 +79,7 @@ class ScoredByHand:
         return score
 
 
-def warn_of_learning_steps() -> Surroundings:
+def warn_of_learning_steps() -> Doubts:
     """Warn if something else learns from the private rows of the calling ``fit``.
 
     Found are the earlier steps of every scikit-learn Pipeline, or subclass of it, that is being
@@ -119,12 +94,12 @@ def warn_of_learning_steps() -> Surroundings:
 
     Returns
     -------
-    Surroundings
-        The promise fails if a step of scikit-learn learned from the rows before the fit, if a
-        wrapper chose columns or weights by all rows, or if a search chose by exact scores. It is
-        conditional where a step is not of scikit-learn and may learn nothing, where a score is a
-        function of the user's and may be paid for, and where what a wrapper learned beside its
-        models may stay unpublished.
+    Doubts
+        From types and arguments alone, never from a row. The promise fails if a step of
+        scikit-learn learned from the rows before the fit, if a wrapper chose columns or weights by
+        all rows, or if a search chose by exact scores. It is conditional where a step is not of
+        scikit-learn and may learn nothing, where a score is a function of the user's and may be
+        paid for, and where what a wrapper learned beside its models may stay unpublished.
 
     Warns
     -----
@@ -175,7 +150,7 @@ def warn_of_learning_steps() -> Surroundings:
         conditions[_UNSEEN] = None
     if texts:
         warnings.warn(" ".join(texts), PrivacyWarning, stacklevel=where if where > 1 else 3)
-    return Surroundings(tuple(conditions), tuple(failures))
+    return Doubts(tuple(conditions), tuple(failures))
 
 
 def _frames(frame: FrameType | None) -> tuple[list[FrameType], bool]:

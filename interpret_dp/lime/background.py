@@ -155,7 +155,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
     def _release(self, X: Any, unit: Any, model: PublicModel | None = None) -> Self:
         """Fit; a model that is to be explained is tried before anything is charged."""
         request = open_background_request(self, X, unit, model)
-        request = warn_of_learning_steps().noted_in(request)
+        request = request.doubting(warn_of_learning_steps())
         promise = background_promise(request)
         with request.opened(type(self).__name__) as session:
             rows = request.rows.limited(request.neighbourhood.max_rows, session.public_choices)

@@ -177,8 +177,8 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
         UserWarning
             If the surrogate explains less than half of the variance, by its released fidelity.
         """
-        surroundings = warn_of_learning_steps()
-        request = open_surrogate_request(self, self._box, X, unit, example, surroundings)
+        doubts = warn_of_learning_steps()
+        request = open_surrogate_request(self, self._box, X, unit, example, doubts)
         surrogate = fit_surrogate(request)
         self.surrogate_ = surrogate
         self.fidelity_ = surrogate.fidelity

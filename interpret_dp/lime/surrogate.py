@@ -19,6 +19,7 @@ from interpret_dp._validate import check_flag
 from interpret_dp.accounting.gaussian import epsilon_of_mu, mu_of_budget
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.accounting.state import Doubts
 from interpret_dp.ebm.estimators import (
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
@@ -33,7 +34,6 @@ from interpret_dp.fitting.account import (
     randomness_of,
     refuse_unnamed_unit,
 )
-from interpret_dp.fitting.pipelines import Surroundings
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.lime.black_box import LABEL_UNITS, BlackBox, Labels, tried_model
 from interpret_dp.lime.fidelity import FIDELITY, FidelitySums, fidelity_of, release_fidelity
@@ -128,7 +128,7 @@ class SurrogateRequest:
 
 
 def open_surrogate_request(
-    estimator: Any, box: BlackBox, X: Any, unit: Any, example: Any, surroundings: Surroundings
+    estimator: Any, box: BlackBox, X: Any, unit: Any, example: Any, doubts: Doubts
 ) -> SurrogateRequest:
     """Check the parameters, the form of the data and the model, never a value in a private row.
 
@@ -139,7 +139,7 @@ def open_surrogate_request(
         Its model.
     X, unit, example
         As ``fit`` takes them.
-    surroundings : Surroundings
+    doubts : Doubts
         Of the fit.
 
     Raises
@@ -189,7 +189,7 @@ def open_surrogate_request(
     )
     fit, patches = _opened(template, rows, declared, estimator.image_shape)
     fit = replace(_whole_request(fit, fidelity_mu, n_models), randomness=randomness)
-    fit = surroundings.noted_in(fit)
+    fit = fit.doubting(doubts)
     guarantee = fit.promise()
     guarantee = replace(
         guarantee, epsilon=epsilon, assumptions=(*guarantee.assumptions, *_ASSUMPTIONS)

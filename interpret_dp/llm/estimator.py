@@ -289,7 +289,8 @@ class DPLocallyLinearClassifier(
             If the user stopped the training and ``keep_on_interrupt`` is False. The steps begun
             were charged.
         """
-        request = warn_of_learning_steps().noted_in(open_request(self, X, y, unit=unit))
+        doubts = warn_of_learning_steps()
+        request = open_request(self, X, y, unit=unit).doubting(doubts)
         if self.engine == "opacus":
             import_optional("opacus", extra="llm", purpose="engine='opacus'")
         with request.opened(type(self).__name__, charges_used=True) as session:
