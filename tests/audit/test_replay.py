@@ -169,13 +169,12 @@ def _column(cells, kind):
 
 
 def _frame(rows, kinds):
-    columns = zip(NAMES, kinds, strict=True)
-    return pd.DataFrame(
-        {
-            name: _column([row[at] for row in rows.cells], kind)
-            for at, (name, kind) in enumerate(columns)
-        }
-    )
+    columns = {}
+    for at, (name, kind) in enumerate(zip(NAMES, kinds, strict=True)):
+        column = _column([row[at] for row in rows.cells], kind)
+        # Said once more: pandas makes dates of objects that are all dates.
+        columns[name] = pd.Series(column, dtype=column.dtype)
+    return pd.DataFrame(columns)
 
 
 def _array(rows, kinds):
