@@ -24,7 +24,7 @@ SAVED_PARAMETERS = {
     **{"bin_budget_frac": "number", "privacy_weight_max": "number or null"},
     **{"composition": "text", "neighboring": "text", "objective": "text"},
     "monotone_constraints": "list or object or null",
-    "interactions": "integer or number or text or list",
+    "interactions": "integer or number or text or list or null",
 }
 """Constructor parameters that a file holds, and their kinds."""
 

@@ -174,7 +174,7 @@ class PaperLimeTabular:
         self.model = model
         self.method = check_choice("method", method, METHODS)
         self.centered = check_flag("centered", centered)
-        self.steps = check_int("steps", steps, low=8, mend="The paper takes 300 gradients.")
+        self.steps = check_int("steps", steps, low=8, high=10**9, mend="The paper takes 300.")
         self.reuse_distance = check_real("reuse_distance", reuse_distance, low=0, high=1)
         self._same_people = check_flag("trained_on_same_people", trained_on_same_people)
         self._epsilon, self._delta = checked_budget(epsilon, delta)
