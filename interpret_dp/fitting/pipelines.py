@@ -224,7 +224,7 @@ def _around(enclosing: Any, frame: FrameType, inside: dict[int, Any]) -> tuple[s
         n_candidates = len(frame.f_locals.get("results", {}).get("params", ()))
         if n_candidates == 1:
             return "", False
-        if _may_be_paid_for(enclosing.scoring):
+        if _may_be_paid_for(getattr(enclosing, "scoring", None)):
             return f"the scores by which {name} chose the settings were public or paid for", False
         return f"{name} chose the settings by exact scores on these rows", True
     if names & _BEFORE or ("SelfTrainingClassifier" in names and enclosing.criterion == "k_best"):

@@ -2,7 +2,7 @@
 
 It takes nothing from ``interpret_dp.audit``, which was written with the code that it audits. Two
 runs get the same answers, so that all that follows from them must be the same; and what they asked
-may differ by what one unit adds, by the norm that the door was told.
+may differ by what one unit adds, by the norm that the door was given.
 """
 
 import contextlib
@@ -69,11 +69,11 @@ class Door:
         self._first, self._loudness = first, loudness
         self._noise = np.random.default_rng(0)
         self._session = None
-        self._told = {}
+        self._given = {}
         self.wrong = []
 
     def gaussian(self, name, exact, *, sensitivity, mu, **_):
-        square = self._square(sensitivity, self._told["row_norm"], aligned=self._told["aligned"])
+        square = self._square(sensitivity, self._given["row_norm"], aligned=self._given["aligned"])
         self._require(_is_exact(exact), f"{name}: no sums of int64")
         sigma = max(1024.0, math.sqrt((sensitivity / mu) ** 2 + 9.0))
         stacked = [dict(enumerate(one.ravel().tolist())) for one in exact]
@@ -83,7 +83,7 @@ class Door:
     def sampled(self, name, n_rows, sums, *, sensitivity, **given):
         neighbourhood = self._session.neighbourhood
         is_proved = (neighbourhood.relation, neighbourhood.max_rows) == ("add_or_remove_one", 1)
-        self._require(is_proved and sensitivity == self._told["row_norm"], f"{name}: other norm")
+        self._require(is_proved and sensitivity == self._given["row_norm"], f"{name}: other norm")
         sigma = max(1024.0, math.hypot(sensitivity * given["noise_multiplier"], 3.0))
         exact = sums(np.arange(n_rows))
         self._require(_is_exact(exact), f"{name}: no sums of int64")
@@ -125,7 +125,7 @@ class Door:
         return self._answer(Call(public, [exact], square, total), found)
 
     def choose(self, name, scores, *, sensitivity, epsilon, **_):
-        square = self._square(sensitivity, self._told["row_norm"], aligned=False)
+        square = self._square(sensitivity, self._given["row_norm"], aligned=False)
         self._require(all(type(score) is int for score in scores), f"{name}: no integers")
         public = name, len(scores), sensitivity, epsilon
         return self._answer(
@@ -151,9 +151,9 @@ class Door:
     def _answer(self, call, fresh):
         place = len(self.calls)
         self.calls.append(call)
-        told = sorted(self._told.items())
+        given = sorted(self._given.items())
         coins = repr(self._session.public_choices.bit_generator.state)
-        call.public = (*call.public, *told, coins)
+        call.public = (*call.public, *given, coins)
         earlier = self._first.calls[place : place + 1] if self._first else []
         is_same = bool(earlier) and earlier[0].public == call.public
         call.answer = earlier[0].answer if is_same else fresh()
@@ -164,10 +164,10 @@ class Door:
         """Stand at the door; nothing else can draw noise or sample rows."""
 
         def noting(method):
-            def noted(session, *arguments, **told):
+            def noted(session, *arguments, **given):
                 self._session = session
-                self._told = {key: told[key] for key in ("row_norm", "aligned") if key in told}
-                return method(session, *arguments, **told)
+                self._given = {key: given[key] for key in ("row_norm", "aligned") if key in given}
+                return method(session, *arguments, **given)
 
             return noted
 

@@ -212,7 +212,7 @@ CONTAINERS = {
 
 
 class Answers:
-    """A black box that looks at one row alone, and knows as many labels as it was told."""
+    """A black box that looks at one row alone, and knows as many labels as it is given."""
 
     def __init__(self, n_classes):
         self.classes_ = np.arange(n_classes)
