@@ -17,13 +17,17 @@ EPSILONS = st.floats(-6, 1.9).map(lambda power: 10.0**power)
 
 
 def extreme_pair(epsilon, t):
-    """Return the probabilities p, q of the outcome with ratio e^t, the other having e^(t - eps)."""
-    q = -math.expm1(t - epsilon) / -math.expm1(-epsilon) * math.exp(-t)
-    return q * math.exp(t), q
+    """Return the probabilities of two outcomes in two tables, with ratios e^t and e^(t - epsilon).
+
+    No probability is computed as one less another, which would lose the digits of a small one.
+    """
+    first = math.expm1(t - epsilon) / math.expm1(-epsilon)
+    second = math.exp(-epsilon) * math.expm1(t) / -math.expm1(-epsilon)
+    return (first, second), (first * math.exp(-t), second * math.exp(epsilon - t))
 
 
-def profile(p, q, epsilon):
-    return max(0.0, p - math.exp(epsilon) * q) + max(0.0, (1 - p) - math.exp(epsilon) * (1 - q))
+def profile(one, other, epsilon):
+    return sum(max(0.0, p - math.exp(epsilon) * q) for p, q in zip(one, other, strict=True))
 
 
 @given(EPSILONS, st.floats(0, 1), st.floats(0, 1))
