@@ -34,6 +34,7 @@ from interpret_dp.schema.lists import (
     object_array,
     row_of,
     wanted_names,
+    whole_rows,
 )
 
 __all__ = [
@@ -364,8 +365,9 @@ def open_table(X: Any, feature_names: Sequence[str | None] | None = None) -> Tab
         or holds a dtype that is neither numbers (decimals among them), bools, strings, objects
         nor categories (Arrow dictionaries among them).
     """
-    source = read_source(X)
     wanted = None if feature_names is None else wanted_names(feature_names)
+    # A list without rows has the columns that are wanted, as it has where it is fitted.
+    source = read_source(whole_rows(X, wanted) if isinstance(X, list | tuple) and not X else X)
     if source.n_columns == 0:
         raise SchemaError(
             "X has 0 feature(s) while a minimum of 1 is required. Pass at least one column."

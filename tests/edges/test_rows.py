@@ -151,6 +151,8 @@ def test_rows_to_predict_must_have_the_columns():
     ):
         with pytest.raises(SchemaError, match=message):
             open_table(rows, ["a", "b"])
+    # No row is as good a table for a prediction as it is for a fit.
+    assert open_table([], ["a", "b"]).n_rows == 0
 
 
 @pytest.mark.parametrize(
