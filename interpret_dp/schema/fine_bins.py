@@ -85,7 +85,8 @@ def search_edges(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
         As those of :func:`fine_edges`.
     """
     edges = fine_edges(spec, n_bins)
-    if spec.scale != "linear" or len(edges) < n_bins - 1:
+    has_all_values = isinstance(spec, Integer) and spec.upper - spec.lower < n_bins
+    if spec.scale != "linear" or len(edges) < n_bins - 1 or has_all_values:
         return edges
     half = n_bins // 2
     logarithmic = fine_edges(replace(spec, scale="symlog"), n_bins - half, unit=_SEARCH_UNIT)

@@ -70,6 +70,10 @@ def test_cuts_increase_strictly_inside_the_bounds(bounds, scale, n_bins, cuts):
     assert codes.tolist() == [1, len(edges) + 1]
 
 
+def test_as_many_fine_bins_as_integers_have_one_each():
+    assert search_edges(Integer(0, 3), 4).tolist() == [0.5, 1.5, 2.5]
+
+
 @given(
     st.tuples(*[st.integers(-(2**53) + 1, 2**53 - 1)] * 2) | st.tuples(*[st.integers(-60, 60)] * 2),
     st.sampled_from(["linear", "log", "symlog"]),
