@@ -146,6 +146,16 @@ class AdditiveRows(Protocol):
 class RegressionRows(AdditiveRows, Protocol):
     """Rows with a number, whose residuals have no bound of their own."""
 
+    def target_counts(self, edges: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Add the weights of the rows in cells of the target, in lattice units.
+
+        Parameters
+        ----------
+        edges : ndarray of float64, shape (n_cells - 1,)
+            Increasing, at most 255. A target on an edge is in the cell above.
+        """
+        ...
+
     def clip_residuals(self, clip: float) -> None:
         """Choose the bound of the residuals, before the first round."""
         ...

@@ -454,6 +454,13 @@ class LocalRegressionRows(_LocalRows):
         """
         return self._sums.copy()
 
+    def target_counts(self, edges: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Add the weights of the rows in cells of the target; shape (len(edges) + 1,)."""
+        cells = np.empty(len(self._numbers), dtype=np.uint8)
+        for rows in chunks(len(cells)):
+            cells[rows] = np.searchsorted(edges, self._numbers[rows], side="right")
+        return self._counts(cells, len(edges) + 1)
+
 
 _ROWS_AT_ONCE = 2**13
 # Of a weight, in lattice units.

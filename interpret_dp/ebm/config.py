@@ -224,6 +224,8 @@ class TrainerConfig:
         Number of terms of two features.
     n_chosen_pairs : int
         How many of them are chosen privately.
+    fits_mean : bool
+        Whether the mean of a number is fitted: its shape and its total are released.
     n_movable : int or None
         Terms that boosting can move, from 1 to ``n_terms``, once the bins are released.
     n_kept : int or None
@@ -239,6 +241,7 @@ class TrainerConfig:
     binning_share: float = 0.1
     n_pairs: int = 0
     n_chosen_pairs: int = 0
+    fits_mean: bool = False
     n_movable: int | None = None
     n_kept: int | None = None
 
@@ -306,6 +309,9 @@ class TrainerConfig:
         """Split mu**2 over target, histograms, choice of pairs, boosting and correlations."""
         shares = {"target": TUNING.target_share * (1 - self.binning_share)}
         shares["correlations"] = TUNING.correlation_share * (1 - self.binning_share)
+        if self.fits_mean:
+            shares["target cells"] = TUNING.shape_share
+            shares["balance"] = TUNING.balance_share
         rest = 1.0 - sum(shares.values()) - self.binning_share
         shares |= pair_shares(
             self.binning_share,
@@ -325,6 +331,8 @@ class TrainerConfig:
             "boosting": self.planned_rounds * self.n_terms,
             "correlations": int(self.planned_rounds > 0 and self.n_terms > 1),
             "pairs": self.planned_rounds * self.n_pairs,
+            "target cells": int(self.fits_mean),
+            "balance": int(self.fits_mean),
         }
         total = sum(shares[name] for name in shares if counts[name])
         kinds = {"pair selection": PlannedChoice}
@@ -441,6 +449,19 @@ class TrainerConfig:
             Scale of the loss.
         """
         return not _hides_the_curvature(self._noise_level("boosting", n_rows, scale), scale)
+
+    def balance_noise(self, n_rows: float, norm: float) -> float:
+        """Return the noise of the mean residual after boosting, per unit of the clip.
+
+        Parameters
+        ----------
+        n_rows : float
+            Released number of rows.
+        norm : float
+            Sensitivity of a sum of residuals, in units of the clip.
+        """
+        planned = self._planned("balance")
+        return math.inf if planned is None else norm / (planned.mu * n_rows)
 
     def can_correlate(self, n_rows: float, norm: float) -> bool:
         """Return whether anything can be seen of how features are correlated.

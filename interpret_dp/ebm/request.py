@@ -346,6 +346,7 @@ def trainer_config(
         binning_share=share,
         n_pairs=pairs.n_pairs,
         n_chosen_pairs=pairs.n_chosen,
+        fits_mean=estimator._task == "regression" and LOSSES[_objective(estimator)].fits_mean,
     )
 
 

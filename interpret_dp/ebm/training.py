@@ -25,6 +25,7 @@ from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, no_noise
 from interpret_dp.ebm.noise.variances import with_noise_of_others
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
+from interpret_dp.ebm.trainer.balance import released_shift
 from interpret_dp.ebm.trainer.binning import Bins, public_bins
 from interpret_dp.ebm.trainer.boosting import boost
 from interpret_dp.ebm.trainer.correlations import Correlations
@@ -162,6 +163,11 @@ def train(
     scores, noise, expected = boosted.denoised(correlations)
     if loss.is_classification and not start.has_scores:
         result = replace(result, intercept=boosted.balanced_intercept(scores))
+    if config.fits_mean and isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
+        before = loss.score_origin + in_units * float(result.intercept[0])
+        shift = released_shift(rows, scores, before, start, config, session)
+        result = replace(result, intercept=result.intercept + shift / in_units)
+        rows.clip_residuals(loss.clip)
     trained = TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
         scores=scores,
@@ -303,6 +309,12 @@ def _release_target(
         "target", rows.target_sums()[np.newaxis], row_norm=rows.target_norm, aligned=True
     )
     norm = session.neighbourhood.sensitivity(rows.residual_norm, aligned=False) / LATTICE
+    if config.fits_mean and isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
+        edges = loss.cell_edges(released[0] / LATTICE, sigma / LATTICE)
+        exact = rows.target_counts(edges)[np.newaxis]
+        # A row is in one cell.
+        counts, noise = session.gaussian("target cells", exact, row_norm=LATTICE, aligned=True)
+        loss = loss.shaped(edges, counts[0] / LATTICE, noise / LATTICE)
     return loss.start(released[0] / LATTICE, sigma / LATTICE, norm, config, has_scores)
 
 

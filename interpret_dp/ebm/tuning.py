@@ -25,17 +25,10 @@ class Tuning:
     target_share, correlation_share : float
         Shares of mu squared for the target's counts and for the correlations of features. Bands of
         correlated features need the latter; it costs 0.05 % of the error at most.
-    clip_spreads : float
-        Standard deviations of the target at which a regression's residuals are clipped, at a noise
-        level of ``clip_noise_level``.
-    clip_noise_level, clip_power : float
-        The more noise, the closer the clip: by this power of the noise level. A fixed clip has
-        0.4 % more error on average, and is 18 % worse than a constant on 300 rows at epsilon 0.1,
-        in place of 10 %.
-    clip_range : tuple of float
-        Least and most standard deviations at which residuals are clipped.
-    clip_spreads_of_counts : float
-        The same for a count, which is far above its mean more often.
+    shape_share, balance_share : float
+        Shares of mu squared for the shape of a regression's target, and for its total.
+    clip_noise : float
+        Noise of a prediction per unit of the clip, in noise levels.
     rows_per_bin : float
         Rows of a bin, in standard deviations of the noise of a count.
     rows_per_light_bin : float
@@ -72,11 +65,9 @@ class Tuning:
     most_extra_rounds: int = 4
     target_share: float = 0.02
     correlation_share: float = 0.01
-    clip_spreads: float = 1.25
-    clip_noise_level: float = 0.001
-    clip_power: float = 1 / 8
-    clip_range: tuple[float, float] = (0.75, 1.75)
-    clip_spreads_of_counts: float = 3.0
+    shape_share: float = 0.02
+    balance_share: float = 0.02
+    clip_noise: float = 25.0
     rows_per_bin: float = 1.5
     rows_per_light_bin: float = 3.0
     least_supported_bins: int = 6

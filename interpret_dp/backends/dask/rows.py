@@ -54,6 +54,11 @@ class DaskRows:
         sums: NDArray[np.int64] = self._ask("target_sums")
         return sums
 
+    def target_counts(self, edges: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Add the weights of the rows in cells of a regression's target."""
+        counts: NDArray[np.int64] = self._ask("target_counts", edges)
+        return counts
+
     def clip_residuals(self, clip: float) -> None:
         """Choose the bound of a regression's residuals, before the first round."""
         # The form's tables are the ones that all parts take over.

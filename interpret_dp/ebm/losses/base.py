@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.config import LossScale, TrainerConfig
+from interpret_dp.ebm.losses.shape import Shape, best_clip, cell_edges
 from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.schema import Continuous
 from interpret_dp.schema.partial import PartialSchema
@@ -32,7 +33,9 @@ RULES = "difference", "mean", "gap", "log gap"
 #: The least share of a target's variance that is taken for sampling error.
 MIN_UNEXPLAINED = 0.05
 
-_MIN_CLIP = 0.01  # of half the range: a target of one value with few outliers
+# The clip of a loss that does not fit the mean, in standard deviations of the target, and at least
+# of half the range: a target of one value with few outliers.
+_SPREADS, _MIN_CLIP = 1.25, 0.01
 
 
 @dataclass(frozen=True)
@@ -183,9 +186,15 @@ class RegressionLoss(Loss):
         included. Until :meth:`clipped`, half of the range.
     noise_share : float
         Share of the spread's square that is there for that noise.
+    shape : Shape or None
+        Once it is released, of a loss that :attr:`fits_mean`.
+    fits_mean : bool
+        Whether the loss without a clip is least at the mean, so that the clip follows from the
+        target's shape and the released total corrects the intercept.
     """
 
     name: ClassVar[str]
+    fits_mean: ClassVar[bool] = False
     link: ClassVar[str] = "identity"
     rule: ClassVar[str] = "gap"
     is_classification: ClassVar[bool] = False
@@ -195,6 +204,7 @@ class RegressionLoss(Loss):
     clip: float
     spread: float
     noise_share: float = 0.0
+    shape: Shape | None = None
 
     @staticmethod
     def residual(gap: FloatArray, clip: float) -> FloatArray:
@@ -258,6 +268,37 @@ class RegressionLoss(Loss):
         """Released score of a score of 0."""
         return self.middle
 
+    def cell_edges(self, sums: FloatArray, noise: float) -> FloatArray:
+        """Return the cells in which targets are counted, given the sums of :meth:`start`."""
+        n_rows = max(float(sums[0]), noise)
+        ratio = min(max(float(sums[1]) / n_rows, -1.0), 1.0)
+        return cell_edges(self.middle + ratio * self.half, self.lower, self.upper)
+
+    def shaped(self, edges: FloatArray, counts: FloatArray, noise: float) -> Self:
+        """Return the loss with the shape that the counts of :meth:`cell_edges` show."""
+        return replace(self, shape=Shape.of(edges, self.lower, self.upper, counts, noise))
+
+    @staticmethod
+    def gaps(values: FloatArray, mean: FloatArray) -> FloatArray:
+        """Return the residuals of some targets at a predicted mean, before the clip."""
+        return values - mean
+
+    def clips(self) -> FloatArray:
+        """Return the clips from which the best one is chosen, the widest first."""
+        return 2.0 * self.half * 2.0 ** (-np.arange(21) / 2.0)
+
+    def shift(self, lacking: float, level: float) -> float:
+        """Return the change of the intercept, given the mean residual that is left.
+
+        Parameters
+        ----------
+        lacking : float
+            Before it is divided by the clip.
+        level : float
+            Score where boosting started.
+        """
+        return lacking
+
     def start(
         self, sums: FloatArray, noise: float, norm: float, config: TrainerConfig, has_scores: bool
     ) -> Start:
@@ -287,6 +328,9 @@ class RegressionLoss(Loss):
         noise = math.hypot(deviation, 2.0 * ratio * deviation)
         # That of two rows at both ends of the range is the largest there is.
         variance = min(max(square - ratio**2, 0.0) + noise, 1.0)
+        if self.shape is not None and self.half > 0:
+            # Far cells hide less of it, and are not believed where they show noise.
+            variance, noise = max(self.shape.spread / self.half, _MIN_CLIP) ** 2, 0.0
         return replace(
             self,
             spread=math.sqrt(variance) * self.half,
@@ -295,12 +339,19 @@ class RegressionLoss(Loss):
         )
 
     def released_clip(self, variance: float, noise_level: float) -> float:
-        """Return the clip, given the released variance as a share of ``half**2``."""
-        spreads = TUNING.clip_spreads * math.pow(
-            TUNING.clip_noise_level / noise_level, TUNING.clip_power
-        )
-        fewest, most = TUNING.clip_range
-        return residual_clip(self.half, variance, min(max(spreads, fewest), most))
+        """Return the clip, given the released variance as a share of ``half**2``.
+
+        Parameters
+        ----------
+        variance, noise_level : float
+            As for :meth:`clipped`.
+        """
+        if self.half <= 0:
+            return 1.0
+        if self.shape is None:
+            return max(_SPREADS * math.sqrt(variance), _MIN_CLIP) * self.half
+        noise = TUNING.clip_noise * noise_level
+        return best_clip(self.shape, self.clips(), noise, self.gaps)
 
     def level(self, ratio: float, deviation: float, norm: float) -> tuple[float, LossScale]:
         """Return the score where boosting starts, and the meaning of a unit of it.
@@ -379,31 +430,3 @@ def _normal_gaps() -> tuple[FloatArray, FloatArray]:
     gaps = np.linspace(-8.0, 8.0, 4_001)
     density = np.exp(-(gaps**2) / 2.0)
     return gaps, density / density.sum()
-
-
-def residual_clip(half: float, variance: float, spreads: float, largest: float = 1.0) -> float:
-    """Bound on the absolute residual of a regression: about the target's spread.
-
-    Parameters
-    ----------
-    half : float
-        Half of the declared range, in units of the target.
-    variance : float
-        Of the target, as a share of ``half**2``: what was released and one standard deviation of
-        its noise, so that a variance that noise hides is not taken for none.
-    spreads : float
-        Number of standard deviations.
-    largest : float
-        Largest share of ``half``.
-
-    Notes
-    -----
-    Clipping well below the range costs little bias, since residuals shrink as the model learns,
-    and the noise is made for the bound: the more of it, the closer the clip. Where noise hides
-    the variance the bound grows towards half the range. The power and its bounds (``TUNING``) come
-    from simulated data: bias and noise of the sums are of the same order over a wide range of
-    clips, so that the best one moves slowly. A range of zero leaves nothing to learn; any bound
-    serves.
-    """
-    share = min(max(spreads * math.sqrt(variance), _MIN_CLIP), largest)
-    return share * half if half > 0 else 1.0

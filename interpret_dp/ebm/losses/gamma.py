@@ -23,6 +23,7 @@ class GammaDeviance(LogLinkLoss):
     """Gamma deviance; the target's lower bound is above 0."""
 
     name = "gamma_deviance"
+    fits_mean = True
     rule = "log gap"
 
     @staticmethod
@@ -46,9 +47,19 @@ class GammaDeviance(LogLinkLoss):
         """Return the loss of a declared target."""
         return cls(target.lower, target.upper, _CLIP, (target.upper - target.lower) / 2)
 
-    def released_clip(self, variance: float, noise_level: float) -> float:
-        """Return the clip of relative errors, which is fixed."""
-        return self.clip
+    @staticmethod
+    def gaps(values: FloatArray, mean: FloatArray) -> FloatArray:
+        """Return relative errors."""
+        return np.asarray(values / mean - 1.0)
+
+    def clips(self) -> FloatArray:
+        """Return clips of relative errors."""
+        mean = self.upper if self.shape is None else self.shape.mean
+        return super().clips() / mean
+
+    def shift(self, lacking: float, level: float) -> float:
+        """Return the logarithm of the mean ratio of targets and predictions."""
+        return -super().shift(-lacking, 0.0)
 
     def hessian(self, mean: float) -> float:
         """Return 1."""

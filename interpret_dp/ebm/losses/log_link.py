@@ -25,6 +25,8 @@ _MAX_STEP = 0.2
 _MAX_EXPLAINED = 100.0
 # No mean is believed to be a smaller share of the upper bound: about -14 on the log scale.
 _MIN_SHARE = 2.0**-20
+# No total is believed to be wrong by more than this factor.
+_LARGEST_FACTOR = 10.0
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,11 @@ class LogLinkLoss(RegressionLoss):
             max_step=_MAX_STEP,
             norm=norm,
         )
+
+    def shift(self, lacking: float, level: float) -> float:
+        """Return the logarithm of the factor that the mean prediction lacks."""
+        share = min(lacking / math.exp(level), 1.0 - 1.0 / _LARGEST_FACTOR)
+        return -math.log1p(-max(share, 1.0 - _LARGEST_FACTOR))
 
     def mean_slope(self, explained: float) -> float:
         """Return 1: clips are far out under a log link."""

@@ -7,32 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.ebm.losses.base import Terms, residual_clip
+from interpret_dp.ebm.losses.base import Terms
 from interpret_dp.ebm.losses.log_link import LogLinkLoss, relative_means
-from interpret_dp.ebm.tuning import TUNING
 
 FloatArray = NDArray[np.float64]
 
 # A leaf whose mean is small moves as if it were this share of the average: with less, the noise of
 # few expected counts would be blown up.
 _MIN_RELATIVE_MEAN = 0.25
-_MAX_CLIP = 0.5
 
 
 @dataclass(frozen=True)
 class PoissonDeviance(LogLinkLoss):
-    """Poisson deviance.
-
-    Counts stay as far from their mean as they are, and farther above than below, however good the
-    model: their clip is wider than that of squared error, but a quarter of the range at most.
-    """
+    """Poisson deviance."""
 
     name = "poisson_deviance"
+    fits_mean = True
     rule = "mean"
-
-    def released_clip(self, variance: float, noise_level: float) -> float:
-        """Return a fixed number of standard deviations of the target."""
-        return residual_clip(self.half, variance, TUNING.clip_spreads_of_counts, _MAX_CLIP)
 
     def hessian(self, mean: float) -> float:
         """Return the mean."""

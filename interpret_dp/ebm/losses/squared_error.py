@@ -13,6 +13,7 @@ class SquaredError(RegressionLoss):
     """Squared error of any target; the clip makes it Huber's loss."""
 
     name = "rmse"
+    fits_mean = True
     rule = "difference"
 
     def mean_slope(self, explained: float) -> float:

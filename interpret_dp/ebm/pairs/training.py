@@ -32,6 +32,7 @@ from interpret_dp.ebm.losses import Loss, Start
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.pairs.boosting import PairCells, boost_pairs, pair_noise, pair_updates
 from interpret_dp.ebm.pairs.interactions import PairTask
+from interpret_dp.ebm.trainer.balance import score_rows
 from interpret_dp.ebm.trainer.binning import Bins, merge_bins, project_to_total
 from interpret_dp.ebm.trainer.curves import BoostingResult
 from interpret_dp.release import ReleaseSession
@@ -128,7 +129,7 @@ def train_pairs(
     count_noise : float
         Standard deviation of a released count.
     """
-    _resume(rows, bins, trained)
+    score_rows(rows, trained.scores, trained.intercept)
     chosen = list(task.named)
     if task.n_chosen:
         chosen += select_pairs(rows, bins, specs, trained.scores, task, session)
@@ -186,18 +187,6 @@ def _coarse_bins(
         if (bins[k].n_codes - 2) * n_partner <= most:
             coarse[k] = replace(bins[k], code_map=np.arange(bins[k].n_codes, dtype=np.uint16))
     return coarse
-
-
-def _resume(rows: AdditiveRows, bins: Sequence[Bins], trained: BoostingResult) -> None:
-    """Set every row's score to that of the released features, rounded to the lattice."""
-    width = max(b.n_codes for b in bins)
-    updates = np.zeros((len(bins), width, 1), dtype=np.int32)
-    for k, scores in enumerate(trained.scores):
-        change = np.clip(np.rint(scores * LATTICE), -(2**29), 2**29)
-        updates[k, : len(scores)] = change
-    rows.begin(np.rint(trained.intercept * LATTICE).astype(np.int64))
-    nothing = np.zeros(0, dtype=np.int64)
-    rows.advance(np.arange(len(bins)), updates, nothing, width)
 
 
 def _no_codes() -> NDArray[np.uint16]:

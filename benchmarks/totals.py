@@ -1,0 +1,283 @@
+"""Are totals and effects right on average? ``python -m benchmarks.totals``.
+
+Twelve simulated targets of every shape (rare events, costs, counts, long and heavy tails, a range
+that was declared too wide) have known means; public tables are measured on held-out rows. Printed
+for each engine: the predicted total over the observed one on the training rows, of all and of the
+fifth with the highest predictions; the slope of the true mean by the prediction; the worst tenth of
+the predictions; the distance from the true mean over its standard deviation; the deviance, and how
+often the 95 % bands of the prediction hold the true mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from benchmarks.engines import nonprivate, ours, reference
+from benchmarks.problems import Problem, load_problem
+from benchmarks.summary import markdown_table
+from interpret_dp import Continuous, DPExplainableBoostingRegressor, Integer, PrivacyWarning, Schema
+from interpret_dp.datasets import DATA_VARIABLE
+
+__all__ = ["TARGETS", "Target", "drawn", "main", "measured", "totals"]
+
+Floats = NDArray[np.float64]
+
+DELTA = 1e-6
+TABLES = ("abalone", "california_housing", "elevators", "pol", "wine_quality")
+ENGINES = {"ours": ours, "interpret.privacy": reference, "EBM": nonprivate}
+FEATURES = {
+    "age": Integer(18, 89),
+    "power": Integer(4, 14),
+    "x3": Continuous(0, 1),
+    "x4": Continuous(0, 1),
+    "x5": Continuous(0, 1),
+}
+_TEST_ROWS = 20_000
+_DRAWS_OF_A_MEAN = 400_000
+_COVERED = 1.959964
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target whose mean grows with the risk, from 1 to 2.5.
+
+    Attributes
+    ----------
+    draw : callable
+        From a generator and the risk of each row to its target.
+    lower, upper : float
+        What is declared; targets beyond it count as the bound.
+    objective : str
+    """
+
+    draw: Callable[[np.random.Generator, Floats], Any]
+    lower: float
+    upper: float
+    objective: str = "rmse"
+
+    def clipped(self, rng: np.random.Generator, risk: Floats) -> Floats:
+        """Return targets within the declared bounds."""
+        return np.clip(np.asarray(self.draw(rng, risk), dtype=np.float64), self.lower, self.upper)
+
+
+def _some(rng: np.random.Generator, share: Floats, amounts: Any) -> Floats:
+    """Return amounts of a share of the rows, and zero of the others."""
+    return np.where(rng.random(len(share)) < share, amounts, 0.0)
+
+
+def _collective(rng: np.random.Generator, risk: Floats) -> Floats:
+    """Return the sum of a Poisson number of amounts."""
+    number = rng.poisson(0.2 * risk)
+    return rng.gamma(1.5 * np.maximum(number, 1e-9), 600.0) * (number > 0)
+
+
+TARGETS = {
+    "rare flag": Target(lambda rng, r: rng.random(len(r)) < 0.05 * r, 0, 1),
+    "costs": Target(
+        lambda rng, r: _some(rng, np.full(len(r), 0.1), 1e3 * r * rng.lognormal(size=len(r))),
+        0,
+        20_000,
+    ),
+    "days": Target(lambda rng, r: rng.geometric(1.0 / (1.0 + r)) - 1, 0, 30),
+    "claims": Target(lambda rng, r: rng.poisson(0.033 * r), 0, 5, "poisson_deviance"),
+    "severities": Target(
+        lambda rng, r: 1e3 * r * rng.gamma(0.8, size=len(r)), 1, 2e5, "gamma_deviance"
+    ),
+    "rain": Target(lambda rng, r: _some(rng, 0.06 * r, rng.integers(1, 25, len(r))), 0, 24),
+    "lognormal": Target(lambda rng, r: 400.0 * r * rng.lognormal(sigma=1.5, size=len(r)), 0, 1e5),
+    "collective": Target(_collective, 0, 20_000),
+    "two ends": Target(lambda rng, r: rng.beta(0.15 * r, 0.4), 0, 1),
+    "heavy tails": Target(lambda rng, r: r + rng.standard_t(2.5, size=len(r)), -50, 50),
+    "scores": Target(lambda rng, r: 110.0 * rng.beta(3.0 * r, 1.5), 0, 100),
+    "wide range": Target(lambda rng, r: r + rng.normal(size=len(r)), -50, 70),
+}
+SCHEMA = Schema(FEATURES)
+
+
+def drawn(target: Target, n_rows: int, seed: int) -> tuple[pd.DataFrame, Floats, Floats]:
+    """Return rows, their risk and their targets."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n_rows),
+            "power": rng.integers(4, 15, n_rows),
+            "x3": rng.uniform(size=n_rows),
+            "x4": rng.uniform(size=n_rows),
+            "x5": rng.uniform(size=n_rows),
+        }
+    )
+    risk = 1.0 + (X["age"] < 30).to_numpy(float) + 0.5 * (X["power"] > 11).to_numpy(float)
+    return X, risk, target.clipped(rng, risk)
+
+
+def true_means(target: Target, risk: Floats) -> Floats:
+    """Return the mean target of each risk, of which there are four, over many draws."""
+    levels, place = np.unique(risk, return_inverse=True)
+    rng = np.random.default_rng(0)
+    means = [target.clipped(rng, np.full(_DRAWS_OF_A_MEAN, level)).mean() for level in levels]
+    return np.asarray(means)[place]
+
+
+def measured(
+    objective: str, on_training: tuple[Floats, Floats], on_test: tuple[Floats, Floats, Floats]
+) -> dict[str, float]:
+    """Return the figures of a fit.
+
+    Parameters
+    ----------
+    objective : str
+    on_training : tuple of ndarray
+        Predictions and targets.
+    on_test : tuple of ndarray
+        Predictions, true means, or targets where these are not known, and targets.
+    """
+    from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance, mean_squared_error
+
+    shown, y = on_training
+    highest = shown >= np.quantile(shown, 0.8)
+    predicted, mean, y_test = on_test
+    tenths = np.array_split(np.argsort(predicted, kind="stable"), 10)
+    ratios = [predicted[part].mean() / mean[part].mean() for part in tenths]
+    spread = predicted.var()
+    positive = np.maximum(predicted, 1e-6 * max(y_test.max(), 1e-6))
+    deviance = {
+        "rmse": lambda: mean_squared_error(y_test, predicted) / y_test.var(),
+        "poisson_deviance": lambda: mean_poisson_deviance(y_test, positive),
+        "gamma_deviance": lambda: mean_gamma_deviance(y_test, positive),
+    }[objective]
+    return {
+        "total": float(shown.sum() / y.sum()),
+        "highest fifth": float(shown[highest].sum() / y[highest].sum()),
+        "slope": float(np.cov(predicted, mean)[0, 1] / spread) if spread > 0 else float("nan"),
+        "worst tenth": float(max(ratios, key=lambda ratio: abs(np.log(max(ratio, 1e-3))))),
+        "error": float(np.sqrt(np.mean((predicted - mean) ** 2)) / mean.std()),
+        "deviance": float(deviance()),
+    }
+
+
+def _simulated(
+    name: str, epsilon: float, n_rows: int, seed: int, engines: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    target = TARGETS[name]
+    X, _, y = drawn(target, n_rows, seed)
+    X_test, risk, y_test = drawn(target, _TEST_ROWS, 1_000_000 + seed)
+    schema = SCHEMA.replace(target=Continuous(target.lower, target.upper))
+    problem = Problem(name, X, pd.Series(y), schema, "regression", DELTA)
+    mean = true_means(target, risk)
+    for engine in engines:
+        model = ENGINES[engine].ENGINE.build(problem, epsilon, DELTA)
+        if engine == "ours" or engine == "EBM":
+            model.set_params(objective=target.objective)
+        model.fit(X, y)
+        predicted = model.predict(X_test)
+        found = measured(target.objective, (model.predict(X), y), (predicted, mean, y_test))
+        if isinstance(model, DPExplainableBoostingRegressor):
+            found["covered"] = _coverage(model, X_test, mean)
+        yield {"engine": engine, **found}
+
+
+def _coverage(model: DPExplainableBoostingRegressor, X: pd.DataFrame, mean: Floats) -> float:
+    """Return the share of the rows whose band holds the true mean."""
+    middle, deviation = model.predict_with_uncertainty(X).T
+    true = np.log(mean) if model.link_ == "log" else mean
+    return float(np.mean(np.abs(middle - true) <= _COVERED * deviation))
+
+
+def _public(
+    name: str, epsilon: float, seed: int, engines: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    problem = _housing() if name == "california_housing" else load_problem(name)
+    split = problem.split(seed)
+    y, y_test = (np.asarray(part, dtype=np.float64) for part in (split.y_train, split.y_test))
+    for engine in engines:
+        found = ENGINES[engine].ENGINE
+        model = found.build(problem, epsilon, DELTA)
+        model.fit(found.prepare(split.X_train), y)
+        shown = model.predict(found.prepare(split.X_train))
+        predicted = model.predict(found.prepare(split.X_test))
+        yield {"engine": engine, **measured("rmse", (shown, y), (predicted, y_test, y_test))}
+
+
+def _housing() -> Problem:
+    """Return the prices of houses in California, which scikit-learn fetches."""
+    from sklearn.datasets import fetch_california_housing
+
+    file = Path(os.environ.get(DATA_VARIABLE, "")) / "california_housing.parquet"
+    if file.is_file():
+        table = pd.read_parquet(file)
+        X, y = table.drop(columns="target"), table["target"]
+    else:
+        X, y = fetch_california_housing(return_X_y=True, as_frame=True)
+    schema = Schema.draft(X.assign(target=y), target="target", task="regression")
+    return Problem("california_housing", X, y, schema, "regression")
+
+
+def totals(
+    names: Sequence[str],
+    epsilons: Sequence[float],
+    n_rows: int,
+    seeds: Sequence[int],
+    engines: Sequence[str],
+) -> Iterator[dict[str, Any]]:
+    """Yield the figures of each fit."""
+    for name in names:
+        for epsilon in epsilons:
+            for seed in seeds:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", PrivacyWarning)
+                    warnings.filterwarnings("ignore", "Possible PII|.*privacy", UserWarning)
+                    fits = (
+                        _simulated(name, epsilon, n_rows, seed, engines)
+                        if name in TARGETS
+                        else _public(name, epsilon, seed, engines)
+                    )
+                    for fit in fits:
+                        yield {"target": name, "epsilon": epsilon, "seed": seed, **fit}
+
+
+def _table(fits: pd.DataFrame) -> str:
+    """Return means over the seeds, and the spread of the totals."""
+    figures = [name for name in fits if name not in ("target", "epsilon", "seed", "engine")]
+    lines = []
+    for key, group in fits.groupby(["target", "epsilon", "engine"], sort=False):
+        means = (f"{group[name].mean():.3f}" for name in figures)
+        lines.append([*(f"{part}" for part in key), *means, f"{group['total'].std():.3f}"])
+    return markdown_table(["target", "epsilon", "engine", *figures, "spread of totals"], lines)
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--names", nargs="+", default=[*TARGETS, *TABLES])
+    parser.add_argument("--epsilons", nargs="+", type=float, default=[0.1, 0.5, 1.0, 4.0, 10.0])
+    parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=list(ENGINES))
+    parser.add_argument("--rows", type=int, default=40_000)
+    parser.add_argument("--fits", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="number of the first table")
+    parser.add_argument("--out", type=Path, help="a file of JSON lines, one a fit")
+    arguments = parser.parse_args()
+    seeds = range(arguments.first, arguments.first + arguments.fits)
+    found = []
+    for fit in totals(
+        arguments.names, arguments.epsilons, arguments.rows, seeds, arguments.engines
+    ):
+        found.append(fit)
+        if arguments.out is not None:
+            with arguments.out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(fit) + "\n")
+    print(_table(pd.DataFrame(found)))
+
+
+if __name__ == "__main__":
+    main()
