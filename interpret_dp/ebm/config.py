@@ -312,6 +312,7 @@ class TrainerConfig:
         if self.fits_mean:
             shares["target cells"] = TUNING.shape_share
             shares["balance"] = TUNING.balance_share
+            shares["residual cells"] = TUNING.residual_share
         rest = 1.0 - sum(shares.values()) - self.binning_share
         shares |= pair_shares(
             self.binning_share,
@@ -333,6 +334,7 @@ class TrainerConfig:
             "pairs": self.planned_rounds * self.n_pairs,
             "target cells": int(self.fits_mean),
             "balance": int(self.fits_mean),
+            "residual cells": int(self.fits_mean),
         }
         total = sum(shares[name] for name in shares if counts[name])
         kinds = {"pair selection": PlannedChoice}

@@ -165,7 +165,7 @@ def train(
         result = replace(result, intercept=boosted.balanced_intercept(scores))
     if config.fits_mean and isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
         before = loss.score_origin + in_units * float(result.intercept[0])
-        shift = released_shift(rows, scores, before, start, config, session)
+        shift = released_shift(rows, bins, scores, before, start, config, session)
         result = replace(result, intercept=result.intercept + shift / in_units)
         rows.clip_residuals(loss.clip)
     trained = TrainedTerms(

@@ -67,7 +67,8 @@ class Tuning:
     correlation_share: float = 0.01
     shape_share: float = 0.02
     balance_share: float = 0.02
-    clip_noise: float = 25.0
+    residual_share: float = 0.01
+    clip_noise: float = 35.0
     rows_per_bin: float = 1.5
     rows_per_light_bin: float = 3.0
     least_supported_bins: int = 6

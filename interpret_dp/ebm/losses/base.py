@@ -287,17 +287,22 @@ class RegressionLoss(Loss):
         """Return the clips from which the best one is chosen, the widest first."""
         return 2.0 * self.half * 2.0 ** (-np.arange(21) / 2.0)
 
-    def shift(self, lacking: float, level: float) -> float:
+    def shift(self, lacking: float, mean: float) -> float:
         """Return the change of the intercept, given the mean residual that is left.
 
         Parameters
         ----------
         lacking : float
             Before it is divided by the clip.
-        level : float
-            Score where boosting started.
+        mean : float
+            Of the predictions.
         """
         return lacking
+
+    @staticmethod
+    def mean_prediction(intercept: float, scores: Terms, weights: Terms) -> float:
+        """Return the mean prediction over the released weights; not used without a log link."""
+        return intercept
 
     def start(
         self, sums: FloatArray, noise: float, norm: float, config: TrainerConfig, has_scores: bool

@@ -57,9 +57,9 @@ class GammaDeviance(LogLinkLoss):
         mean = self.upper if self.shape is None else self.shape.mean
         return super().clips() / mean
 
-    def shift(self, lacking: float, level: float) -> float:
+    def shift(self, lacking: float, mean: float) -> float:
         """Return the logarithm of the mean ratio of targets and predictions."""
-        return -super().shift(-lacking, 0.0)
+        return super().shift(lacking, 1.0)
 
     def hessian(self, mean: float) -> float:
         """Return 1."""

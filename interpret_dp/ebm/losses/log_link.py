@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.config import LossScale
-from interpret_dp.ebm.losses.base import MIN_UNEXPLAINED, Loss, RegressionLoss
+from interpret_dp.ebm.losses.base import MIN_UNEXPLAINED, Loss, RegressionLoss, Terms
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Continuous
 from interpret_dp.schema.declarations import UndeclaredContinuous
@@ -110,10 +110,15 @@ class LogLinkLoss(RegressionLoss):
             norm=norm,
         )
 
-    def shift(self, lacking: float, level: float) -> float:
+    def shift(self, lacking: float, mean: float) -> float:
         """Return the logarithm of the factor that the mean prediction lacks."""
-        share = min(lacking / math.exp(level), 1.0 - 1.0 / _LARGEST_FACTOR)
-        return -math.log1p(-max(share, 1.0 - _LARGEST_FACTOR))
+        return math.log(min(max(1.0 + lacking / mean, 1.0 / _LARGEST_FACTOR), _LARGEST_FACTOR))
+
+    @staticmethod
+    def mean_prediction(intercept: float, scores: Terms, weights: Terms) -> float:
+        """Return the mean prediction, terms being independent."""
+        logs = [np.log(w @ np.exp(f) / w.sum()) for f, w in zip(scores, weights) if w.sum() > 0]
+        return math.exp(intercept + sum(logs))
 
     def mean_slope(self, explained: float) -> float:
         """Return 1: clips are far out under a log link."""

@@ -10,19 +10,24 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-#: From the residuals of values at a score's mean to these residuals: the loss's own.
+#: From targets and a predicted mean to residuals before the clip: the loss's own.
 Gaps = Callable[[FloatArray, FloatArray], FloatArray]
 
 # Each cell is so many times as wide as the next one on the way to the mean; the narrowest ones are
-# such a share of the range.
-_RATIO, _NARROWEST = 2.0**0.5, 2.0**-9
-# Standard deviations of its noise above which a cell is believed. What a cell of fewer rows says of
-# the mean is less than the noise of a clip that reaches it.
-_BELIEVED, _NEAR = 3.0, 2
+# such a share of the range. Rows are taken to be spread evenly over the parts of a cell.
+_RATIO, _NARROWEST, _PARTS = 2.0**0.5, 2.0**-9, 2
+# Cells are believed where they and their neighbours, so many in all, have rows of so many standard
+# deviations of the noise. What fewer rows say of the mean is less than the noise of a clip that
+# reaches them.
+_WINDOW, _BELIEVED = 5, 3.0
+# A tail may go on so many times as far as the cells that are believed.
+_REACH = 4.0
 # Rows of high targets weigh up to so much more, and those of low ones so much less, or the other
-# way round: an effect must not be clipped any more than the mean.
-_TILTS = -0.5, 0.0, 1.0
+# way round: effects must not be clipped any more than the mean. The last is that of the mean.
+_TILTS = -0.5, 1.0, 0.0
 _HALVINGS = 40
+# The narrowest clip, in standard deviations of the targets.
+_LEAST_CLIP = 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,14 +36,20 @@ class Shape:
 
     Attributes
     ----------
-    values : ndarray of float64, shape (n_cells,)
-        The middle of each cell; the bounds themselves for the first and the last.
-    shares : ndarray of float64, shape (n_cells,)
+    borders : ndarray of float64, shape (n_parts + 1,)
+        Of the parts of the cells.
+    values : ndarray of float64, shape (n_parts,)
+        The middle of each; the bounds themselves in the first and the last cell.
+    shares : ndarray of float64, shape (n_parts,)
         Not negative; they add up to 1.
+    doubt : ndarray of float64, shape (n_parts,)
+        Standard deviation of the share of each that a tail may reach.
     """
 
+    borders: FloatArray
     values: FloatArray
     shares: FloatArray
+    doubt: FloatArray
 
     @classmethod
     def of(cls, edges: FloatArray, lower: float, upper: float, counts: FloatArray, noise: float) -> Shape:
@@ -54,16 +65,22 @@ class Shape:
         noise : float
             Standard deviation of the noise in each.
         """
-        borders = np.concatenate([[lower], edges, [upper]])
-        values = borders[:-1] / 2.0 + borders[1:] / 2.0
-        # Bounds are common values: no cost, every day.
-        values[0], values[-1] = lower, upper
-        # A tail does not end at once: the cells next to a believed one are taken as they are.
-        near = np.convolve(counts > _BELIEVED * noise, np.ones(2 * _NEAR + 1), "same") > 0
-        believed = np.where(near, np.maximum(counts, 0.0), 0.0)
+        cells = np.concatenate([[lower], edges, [upper]])
+        around = np.convolve(counts, np.ones(_WINDOW), "same")
+        believed = np.where(around > _BELIEVED * _WINDOW**0.5 * noise, np.maximum(counts, 0.0), 0.0)
         if not believed.any():
             believed = np.maximum(counts, noise)
-        return cls(values, believed / believed.sum())
+        shares = believed / believed.sum()
+        places = np.arange(_PARTS * len(shares) + 1) / _PARTS
+        borders = np.interp(places, np.arange(len(cells)), cells)
+        values = borders[:-1] / 2.0 + borders[1:] / 2.0
+        # Bounds are common values: no cost, every day.
+        values[:_PARTS], values[-_PARTS:] = lower, upper
+        shares = np.repeat(shares / _PARTS, _PARTS)
+        centre, seen = shares @ values, values[shares > 0]
+        reach = np.where(values < centre, centre - seen[0], seen[-1] - centre)
+        within = np.abs(values - centre) <= _REACH * reach
+        return cls(borders, values, shares, within * noise / believed.sum() / _PARTS)
 
     @property
     def mean(self) -> float:
@@ -75,8 +92,8 @@ class Shape:
         """Standard deviation of the targets."""
         return float(np.sqrt(self.shares @ (self.values - self.mean) ** 2))
 
-    def bias(self, clips: FloatArray, gaps: Gaps) -> tuple[FloatArray, FloatArray]:
-        """Return by how much clipping moves the mean and means after an effect, and what it keeps.
+    def means(self, clips: FloatArray, gaps: Gaps) -> tuple[FloatArray, FloatArray]:
+        """Return where clipped residuals cancel, and where they should.
 
         Parameters
         ----------
@@ -87,10 +104,10 @@ class Shape:
 
         Returns
         -------
-        bias : ndarray of float64, shape (n_clips, 3)
-            In units of a residual: of tilted shares, of the shares as they are in the middle.
-        kept : ndarray of float64, shape (n_clips,)
-            Share of the rows whose residuals are not clipped at the mean that is found.
+        found : ndarray of float64, shape (n_clips, n_tilts)
+            The means that are found with each clip, by shares that are tilted.
+        means : ndarray of float64, shape (n_tilts,)
+            Those of the tilted shares.
         """
         places = 2.0 * np.cumsum(self.shares) - self.shares - 1.0
         tilted = self.shares * (1.0 + np.multiply.outer(_TILTS, places))
@@ -103,9 +120,21 @@ class Shape:
             residuals = np.clip(gaps(self.values, middle[..., np.newaxis]), -bounds, bounds)
             rises = (residuals * tilted).sum(axis=2) > 0
             low, high = np.where(rises, middle, low), np.where(rises, high, middle)
-        found = high[..., np.newaxis]
-        kept = (np.abs(gaps(self.values, found[:, 1])) <= clips[:, np.newaxis]) @ self.shares
-        return gaps(high, tilted @ self.values), kept
+        return high, tilted @ self.values
+
+    def kept(self, clips: FloatArray, gaps: Gaps, means: FloatArray) -> FloatArray:
+        """Return the share of the rows whose residuals at the mean of each clip are not clipped."""
+        at = means[:, np.newaxis]
+        low, high = (gaps(border, at) for border in (self.borders[:-1], self.borders[1:]))
+        bounds = clips[:, np.newaxis]
+        inside = np.clip(high, -bounds, bounds) - np.clip(low, -bounds, bounds)
+        return np.asarray((inside / (high - low)) @ self.shares)
+
+    def unseen(self, clips: FloatArray, gaps: Gaps) -> FloatArray:
+        """Return the standard deviation of what lies beyond each clip and is not seen."""
+        beyond = np.abs(gaps(self.values, np.array(self.mean))) - clips[:, np.newaxis]
+        of_cells = (np.maximum(beyond, 0.0) * self.doubt).reshape(len(clips), -1, _PARTS)
+        return np.asarray(np.sqrt((of_cells.sum(axis=2) ** 2).sum(axis=1)))
 
 
 def cell_edges(mean: float, lower: float, upper: float) -> FloatArray:
@@ -118,22 +147,21 @@ def cell_edges(mean: float, lower: float, upper: float) -> FloatArray:
     lower, upper : float
         Declared bounds of the target.
     """
-    width = upper - lower
     steps = np.arange(round(-np.log(_NARROWEST) / np.log(_RATIO)) + 1)
-    distances = width * _NARROWEST * _RATIO**steps
+    distances = (upper - lower) * _NARROWEST * _RATIO**steps
     ends = [lower + distances[0], upper - distances[0]]
     edges = np.unique(np.concatenate([mean - distances, mean + distances, ends]))
     return edges[(edges > lower) & (edges < upper)]
 
 
 def best_clip(shape: Shape, clips: FloatArray, noise: float, gaps: Gaps) -> float:
-    """Return the clip at which bias and noise are smallest together.
+    """Return the clip at which bias and noise of predictions are smallest together.
 
     Parameters
     ----------
     shape : Shape
     clips : ndarray of float64
-        To choose from.
+        To choose from, the widest first.
     noise : float
         Standard deviation of the noise of a prediction, per unit of the clip.
     gaps : callable
@@ -144,13 +172,18 @@ def best_clip(shape: Shape, clips: FloatArray, noise: float, gaps: Gaps) -> floa
     Where clipped residuals cancel at the wrong mean, no number of rows mends it. The noise of a
     mean is that of a sum over the slope of the clipped residual, which rows beyond the clip lack.
     """
-    bias, kept = shape.bias(clips, gaps)
-    errors = (bias**2).mean(axis=1) + (noise * clips / np.maximum(kept, 1e-9)) ** 2
+    found, means = shape.means(clips, gaps)
+    kept = np.maximum(shape.kept(clips, gaps, found[:, -1]), _NARROWEST)
+    errors = (gaps(found, means) ** 2).mean(axis=1) + (noise * clips / kept) ** 2
+    spread = gaps(np.array(shape.mean + shape.spread), np.array(shape.mean))
+    errors[clips < min(_LEAST_CLIP * float(spread), clips[0])] = np.inf
     return float(clips[np.argmin(errors)])
 
 
-def balance_clip(shape: Shape, clips: FloatArray, noise: float, gaps: Gaps) -> float:
-    """Return the clip at which the sum of the residuals has the smallest error.
+def clip_of_total(
+    shape: Shape, clips: FloatArray, noise: float, gaps: Gaps
+) -> tuple[float, float]:
+    """Return the clip at which the mean residual has the smallest error, and that error.
 
     Parameters
     ----------
@@ -159,6 +192,13 @@ def balance_clip(shape: Shape, clips: FloatArray, noise: float, gaps: Gaps) -> f
     noise : float
         Standard deviation of the noise of the mean residual, per unit of the clip.
     """
-    bounds = clips[:, np.newaxis]
-    bias = np.clip(gaps(shape.values, np.array(shape.mean)), -bounds, bounds) @ shape.shares
-    return float(clips[np.argmin(bias**2 + (noise * clips) ** 2)])
+    errors = error_of_total(shape, clips, noise, gaps)
+    best = int(np.argmin(errors))
+    return float(clips[best]), float(errors[best])
+
+
+def error_of_total(shape: Shape, clips: FloatArray, noise: float, gaps: Gaps) -> FloatArray:
+    """Return the error of the mean residual with each clip; parameters of :func:`clip_of_total`."""
+    found, means = shape.means(clips, gaps)
+    bias, unseen = gaps(found[:, -1], means[-1]), shape.unseen(clips, gaps)
+    return np.asarray(np.sqrt(bias**2 + (noise * clips) ** 2 + unseen**2))

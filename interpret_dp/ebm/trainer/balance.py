@@ -12,7 +12,8 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows, RegressionRows
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.losses import RegressionLoss, Start
-from interpret_dp.ebm.losses.shape import balance_clip
+from interpret_dp.ebm.losses.shape import clip_of_total, error_of_total
+from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.release import ReleaseSession
 
 FloatArray = NDArray[np.float64]
@@ -47,6 +48,7 @@ def score_rows(
 
 def released_shift(
     rows: RegressionRows,
+    bins: Sequence[Bins],
     scores: Sequence[FloatArray],
     intercept: float,
     start: Start,
@@ -59,6 +61,7 @@ def released_shift(
     ----------
     rows : RegressionRows
         Private; their residuals are clipped at another bound afterwards.
+    bins : sequence of Bins
     scores : sequence of ndarray of float64, shape (n_codes,) each
         Final curves, in units of the target or its logarithm.
     intercept : float
@@ -69,14 +72,17 @@ def released_shift(
 
     Notes
     -----
-    A row adds its residual, so that the norm is the clip, which is as wide as the noise allows.
+    A row adds its residual, so that the norm is the clip, which is as wide as the noise allows. The
+    sum is shrunk by its error against the error that the clip of boosting may have left.
     """
     loss = start.loss
     if not isinstance(loss, RegressionLoss) or loss.shape is None or loss.half <= 0:
         return 0.0
     noise = config.balance_noise(start.n_rows, start.scale.norm)
-    clip = balance_clip(loss.shape, loss.clips(), noise, loss.gaps)
+    clip, error = clip_of_total(loss.shape, loss.clips(), noise, loss.gaps)
+    left = error_of_total(loss.shape, np.array([loss.clip]), 0.0, loss.gaps)[0]
     wide = replace(loss, clip=clip)
+    rows.narrow(LATTICE)
     rows.clip_residuals(clip)
     unit = wide.score_unit
     first = np.array([(intercept - wide.score_origin) / unit])
@@ -85,4 +91,7 @@ def released_shift(
     # Residuals of two rows may have opposite signs.
     noisy, _ = session.gaussian("balance", exact, row_norm=rows.residual_norm, aligned=False)
     lacking = clip * float(noisy[0, 0]) / LATTICE / start.n_rows
-    return wide.shift(lacking, float(start.level[0]))
+    share = left**2 / (left**2 + error**2)
+    import os
+    if os.environ.get("SHOW"): print("   balance: lacking", lacking, "error", error, "left", left, "share", share, "clip", clip)
+    return loss.shift(share * lacking, loss.mean_prediction(intercept, scores, [b.weights for b in bins]))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
+from interpret_dp.ebm.losses.shape import Shape, best_clip, cell_edges
 from interpret_dp.ebm.trainer.curves import BoostingResult, BoostingTask, Curves
 from interpret_dp.ebm.trainer.partitions import (
     LeafRelease,
@@ -59,6 +60,8 @@ class _Rounds:
 
     def __init__(self, rows: AdditiveRows, task: BoostingTask, session: ReleaseSession) -> None:
         self._rows, self._task, self._session = rows, task, session
+        self._full_norm = rows.residual_norm
+        self.residual_shape = None
         self.terms = Curves(task.bins, rows.n_scores, task.directions)
         self.movable = list(task.movable)
         self.settings = task.settings()
@@ -147,8 +150,8 @@ class _Rounds:
             aligned=False,
         )
         # That of a plain sum would be larger by as much as its norm.
-        self.noise = sigma / LATTICE * residual_norm / row_norm
-        noise = row_norm / residual_norm
+        self.noise = sigma / LATTICE * self._full_norm / row_norm
+        noise = row_norm / self._full_norm
         shifts = Shifts.between(self._seen[k], self._shifts)
         self._seen[k] = self._shifts
         update = TermUpdate(part, gain, noise, release.by_contrasts, shifts)
@@ -174,6 +177,26 @@ class _Rounds:
         self.movable = [k for k in self.movable if k not in pruned]
         n_kept = len(self.movable) if pruned else None
         self.settings = self._task.settings(n_kept, late=True)
+
+    def narrow(self) -> None:
+        nothing = np.zeros(0, dtype=np.int64)
+        self._rows.advance(self._pending, self._changes, nothing, self._width)
+        self._pending = nothing
+        self._changes = self._no_changes(0)
+        loss, config, start = self._task.start.loss, self._task.config, self._task.start
+        width = 2.0 * loss.half / loss.clip
+        edges = cell_edges(0.0, -width, width)
+        exact = self._rows.residual_counts(np.rint(edges * LATTICE).astype(np.int64))[np.newaxis]
+        counts, noise = self._session.gaussian("residual cells", exact, row_norm=LATTICE, aligned=True)
+        shape = Shape.of(edges, -width, width, counts[0] / LATTICE, noise / LATTICE)
+        self.residual_shape = shape
+        clips = 2.0 ** (-np.arange(21) / 2.0)
+        level = config.boosting(start.n_rows, start.scale).noise_level
+        clip = best_clip(shape, clips, TUNING.clip_noise * level, loss.gaps)
+        import os
+        if os.environ.get("SHOW"): print("   narrowed to", round(clip,3), "residual sd", round(shape.spread,3), "in clips; level", level)
+        self._rows.narrow(int(clip * LATTICE))
+        self._task = replace(self._task, start=replace(start, scale=replace(start.scale, norm=start.scale.norm * clip)))
 
     def result(self) -> BoostingResult:
         """Return the averages so far."""
@@ -267,6 +290,9 @@ def boost(
     # Where none is significant, no term is better than another.
     if len(pruned) == len(task.movable):
         pruned = []
+    if config.fits_mean and task.start.loss.rule == "difference" and task.start.loss.half > 0:
+        rounds.movable = [k for k in rounds.movable if k not in pruned] if 0 else rounds.movable
+        rounds.narrow()
     rounds.begin_second_half(pruned)
     if pruned:
         config = replace(config, n_kept=len(rounds.movable))
