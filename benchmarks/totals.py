@@ -177,13 +177,16 @@ def _simulated(
     mean = true_means(target, risk)
     for engine in engines:
         model = ENGINES[engine].ENGINE.build(problem, epsilon, DELTA)
-        if engine == "ours" or engine == "EBM":
+        if engine != "interpret.privacy":
             model.set_params(objective=target.objective)
         model.fit(X, y)
         predicted = model.predict(X_test)
         found = measured(target.objective, (model.predict(X), y), (predicted, mean, y_test))
         if isinstance(model, DPExplainableBoostingRegressor):
             found["covered"] = _coverage(model, X_test, mean)
+            off = float(np.mean(model.predict(X)) - y.mean())
+            found["stated error"] = model.total_error_ / y.mean()
+            found["off by"] = off / model.total_error_
         yield {"engine": engine, **found}
 
 
@@ -252,7 +255,7 @@ def _table(fits: pd.DataFrame) -> str:
     lines = []
     for key, group in fits.groupby(["target", "epsilon", "engine"], sort=False):
         means = (f"{group[name].mean():.3f}" for name in figures)
-        lines.append([*(f"{part}" for part in key), *means, f"{group['total'].std():.3f}"])
+        lines.append([*map(str, key), *means, f"{group['total'].std():.3f}"])
     return markdown_table(["target", "epsilon", "engine", *figures, "spread of totals"], lines)
 
 

@@ -12,8 +12,12 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp.accounting.lattice import LATTICE
+
 #: Scores of rows saturate here (lattice units), so that no sum of updates can wrap around.
 MAX_SCORE = 2**30
+#: The widest bound of a regression's residuals, in lattice units: 64 clips.
+MAX_RESIDUAL = 64 * LATTICE
 
 
 class AdditiveRows(Protocol):
@@ -156,6 +160,26 @@ class RegressionRows(AdditiveRows, Protocol):
         """
         ...
 
+    def residual_counts(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Add the weights of the rows in cells of target minus score, in lattice units.
+
+        Parameters
+        ----------
+        edges : ndarray of int64, shape (n_cells - 1,)
+            As for :meth:`target_counts`, in lattice units.
+        """
+        ...
+
     def clip_residuals(self, clip: float) -> None:
-        """Choose the bound of the residuals, before the first round."""
+        """Choose the unit of scores and residuals, which bounds the latter, before any round."""
+        ...
+
+    def bound_residuals(self, norm: int) -> None:
+        """Clip residuals at another bound from now on, which is ``residual_norm`` then.
+
+        Parameters
+        ----------
+        norm : int
+            In lattice units, from 1 to ``MAX_RESIDUAL``.
+        """
         ...

@@ -455,15 +455,15 @@ class LocalRegressionRows(_LocalRows):
         return self._sums.copy()
 
     def residual_counts(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Add the weights of the rows in cells of the residual, which is not clipped."""
+        """Add the weights of the rows in cells of target minus score; (len(edges) + 1,)."""
         cells = np.empty(len(self._numbers), dtype=np.uint8)
         for rows in chunks(len(cells)):
             residuals = self._target[rows].astype(np.int64) - self._scores[rows]
             cells[rows] = np.searchsorted(edges, residuals, side="right")
         return self._counts(cells, len(edges) + 1)
 
-    def narrow(self, norm: int) -> None:
-        """Clip residuals at a part of the bound from now on."""
+    def bound_residuals(self, norm: int) -> None:
+        """Clip residuals at another bound from now on."""
         self.residual_norm = norm
 
     def target_counts(self, edges: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.base import MAX_SCORE
+from interpret_dp.backends.base import MAX_RESIDUAL, MAX_SCORE
 from interpret_dp.backends.kernels import (
     _TABLE_BITS,
     advance_gap,
@@ -63,17 +63,18 @@ def gap_table(residual: Residual, clip: float) -> NDArray[np.int32]:
     Parameters
     ----------
     residual : callable
-        From gaps and ``clip`` to residuals in units of the clip, which are clipped at 1.
+        From gaps and ``clip`` to residuals in units of the clip.
     clip : float
 
     Returns
     -------
     ndarray of int32, shape (8192,)
-        In units of ``clip / LATTICE``, truncated, for gaps from -16 to 16.
+        In units of ``clip / LATTICE``, truncated, for gaps from -16 to 16. The loop over rows clips
+        them at the bound of the residuals.
     """
     gaps = (np.arange(2 * _ENTRIES) + 0.5) / _STEPS - 16
     table = np.trunc(residual(gaps, clip) * LATTICE)
-    return np.clip(table, -LATTICE, LATTICE).astype(np.int32)
+    return np.clip(table, -MAX_RESIDUAL, MAX_RESIDUAL).astype(np.int32)
 
 
 def log_steps(target: NDArray[np.float64], lower: float, upper: float) -> NDArray[np.int32]:

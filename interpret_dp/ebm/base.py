@@ -175,6 +175,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         self.best_iteration_ = np.array([[model.rounds]], dtype=np.int64)
         self.noise_scale_binning_ = model.noise_scale_binning
         self.noise_scale_boosting_ = model.noise_scale_boosting
+        self.total_error_ = model.total_error
         self.link_, self.link_param_ = model.link, float("nan")
         if model.classes is None:
             self.intercept_: Any = float(model.intercept[0])

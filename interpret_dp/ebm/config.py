@@ -224,8 +224,9 @@ class TrainerConfig:
         Number of terms of two features.
     n_chosen_pairs : int
         How many of them are chosen privately.
-    fits_mean : bool
-        Whether the mean of a number is fitted: its shape and its total are released.
+    n_shapes : int
+        How many histograms of the target and of its residuals are released. Where there are any,
+        the mean of a number is fitted, and the total is released as well.
     n_movable : int or None
         Terms that boosting can move, from 1 to ``n_terms``, once the bins are released.
     n_kept : int or None
@@ -241,7 +242,7 @@ class TrainerConfig:
     binning_share: float = 0.1
     n_pairs: int = 0
     n_chosen_pairs: int = 0
-    fits_mean: bool = False
+    n_shapes: int = 0
     n_movable: int | None = None
     n_kept: int | None = None
 
@@ -309,10 +310,11 @@ class TrainerConfig:
         """Split mu**2 over target, histograms, choice of pairs, boosting and correlations."""
         shares = {"target": TUNING.target_share * (1 - self.binning_share)}
         shares["correlations"] = TUNING.correlation_share * (1 - self.binning_share)
-        if self.fits_mean:
-            shares["target cells"] = TUNING.shape_share
-            shares["balance"] = TUNING.balance_share
-            shares["residual cells"] = TUNING.residual_share
+        # Without rounds after half of them there are no residuals to look at.
+        n_shapes = self.n_shapes if self.planned_rounds > 3 else min(self.n_shapes, 1)
+        if n_shapes:
+            shares["target cells"] = n_shapes * shares["target"]
+            shares["total"] = shares["target"]
         rest = 1.0 - sum(shares.values()) - self.binning_share
         shares |= pair_shares(
             self.binning_share,
@@ -332,9 +334,8 @@ class TrainerConfig:
             "boosting": self.planned_rounds * self.n_terms,
             "correlations": int(self.planned_rounds > 0 and self.n_terms > 1),
             "pairs": self.planned_rounds * self.n_pairs,
-            "target cells": int(self.fits_mean),
-            "balance": int(self.fits_mean),
-            "residual cells": int(self.fits_mean),
+            "target cells": n_shapes,
+            "total": min(self.n_shapes, 1),
         }
         total = sum(shares[name] for name in shares if counts[name])
         kinds = {"pair selection": PlannedChoice}
@@ -452,17 +453,17 @@ class TrainerConfig:
         """
         return not _hides_the_curvature(self._noise_level("boosting", n_rows, scale), scale)
 
-    def balance_noise(self, n_rows: float, norm: float) -> float:
-        """Return the noise of the mean residual after boosting, per unit of the clip.
+    def noise_of_total(self, n_rows: float, norm: float) -> float:
+        """Return the noise of the mean of the residuals that are left, per unit of their bound.
 
         Parameters
         ----------
         n_rows : float
             Released number of rows.
         norm : float
-            Sensitivity of a sum of residuals, in units of the clip.
+            Sensitivity of a sum of residuals, in units of their bound.
         """
-        planned = self._planned("balance")
+        planned = self._planned("total")
         return math.inf if planned is None else norm / (planned.mu * n_rows)
 
     def can_correlate(self, n_rows: float, norm: float) -> bool:

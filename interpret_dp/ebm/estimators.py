@@ -159,6 +159,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     noise_scale_binning_, noise_scale_boosting_ : float
         Standard deviation of the noise of the weight of a bin (in rows; up to 1.4 times as much for
         one that was merged of many fine ones) and of a sum of the last rounds (in score).
+    total_error_ : float or None
+        Of a regression: standard deviation of the mean prediction about the rows' mean.
 
     Notes
     -----

@@ -97,6 +97,7 @@ def fitted_model(
         rounds=request.config.n_rounds,
         guarantee=guarantee,
         parameters=_json_parameters(estimator),
+        total_error=trained.total_error,
         correlations=tuple(
             (features[columns[i]].name, features[columns[j]].name, value)
             for i, j, value in trained.correlations

@@ -346,7 +346,7 @@ def trainer_config(
         binning_share=share,
         n_pairs=pairs.n_pairs,
         n_chosen_pairs=pairs.n_chosen,
-        fits_mean=estimator._task == "regression" and LOSSES[_objective(estimator)].fits_mean,
+        n_shapes=LOSSES[_objective(estimator)].n_shapes if estimator._task == "regression" else 0,
     )
 
 

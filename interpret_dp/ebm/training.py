@@ -25,13 +25,13 @@ from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, no_noise
 from interpret_dp.ebm.noise.variances import with_noise_of_others
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
-from interpret_dp.ebm.trainer.balance import released_shift
 from interpret_dp.ebm.trainer.binning import Bins, public_bins
 from interpret_dp.ebm.trainer.boosting import boost
 from interpret_dp.ebm.trainer.correlations import Correlations
 from interpret_dp.ebm.trainer.curves import Averaged, BoostingResult, BoostingTask
 from interpret_dp.ebm.trainer.partitions import movable_terms
 from interpret_dp.ebm.trainer.releases import release_bins, release_correlations
+from interpret_dp.ebm.trainer.totals import release_total
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec, encode_classes, encode_target
@@ -83,6 +83,9 @@ class TrainedTerms:
     expected : list of Expected or None
         What was denoised, and what is expected of it without noise; None of terms that were not.
     intercept : ndarray of float64, shape (1,) or (n_classes,)
+    total_error : float or None
+        Standard deviation of the mean prediction about the rows' mean, in units of the target;
+        None where no total was released.
     n_rows : float
         Released sum of the weights of the rows with a target; without weights, their number.
     count_noise : float
@@ -105,6 +108,7 @@ class TrainedTerms:
     expected: list[Expected | None]
     intercept: NDArray[np.float64]
     n_rows: float
+    total_error: float | None
     count_noise: float
     update_noise: float
     boosting: BoostingResult
@@ -140,7 +144,7 @@ def train(
     loss = _loss(task, has_init_scores=private.has_init_scores)
     rows = private.encoded(_encoded, task, config, loss, n_threads=n_threads)
     start = _release_target(rows, loss, config, session, has_scores=private.has_init_scores)
-    loss = start.loss
+    loss, norm = start.loss, start.scale.norm
     if isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
         rows.clip_residuals(loss.clip)
     bins, count_noise, weight_noise = release_bins(rows, task.specs, config, session, start)
@@ -157,17 +161,20 @@ def train(
     )
     significant = _significance(boosting, session)
     result = boost(rows, boosting, session, significant=significant, verbose=verbose)
+    start = result.start or start
+    loss = start.loss
+    boosting = replace(boosting, start=start)
     in_units = loss.score_unit
     correlations = _correlations(rows, result, boosting, session)
     boosted = Boosted(result, boosting, session.public_choices)
     scores, noise, expected = boosted.denoised(correlations)
     if loss.is_classification and not start.has_scores:
         result = replace(result, intercept=boosted.balanced_intercept(scores))
-    if config.fits_mean and isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
+    total_error = None
+    if config.n_shapes and isinstance(rows, RegressionRows):
         before = loss.score_origin + in_units * float(result.intercept[0])
-        shift = released_shift(rows, bins, scores, before, start, config, session)
+        shift, total_error = release_total(rows, bins, scores, before, start, config, session)
         result = replace(result, intercept=result.intercept + shift / in_units)
-        rows.clip_residuals(loss.clip)
     trained = TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
         scores=scores,
@@ -175,8 +182,9 @@ def train(
         expected=expected,
         intercept=loss.score_origin + in_units * result.intercept,
         n_rows=task.largest_weight * start.n_rows,
+        total_error=total_error,
         count_noise=task.largest_weight * count_noise,
-        update_noise=in_units * result.step * result.noise,
+        update_noise=in_units * result.step * result.noise * start.scale.norm / norm,
         boosting=result,
         correlations=[] if correlations is None else correlations.strongest(boosting.is_ordered),
     )
@@ -196,7 +204,10 @@ def train(
     return replace(
         trained,
         scores=[in_units * scores[:, 0] for scores in stage.scores],
-        intercept=loss.score_origin + in_units * stage.intercept,
+        # The constants of pairs are residuals that a clip made: the released total knows better.
+        intercept=trained.intercept
+        if config.n_shapes
+        else loss.score_origin + in_units * stage.intercept,
         pairs=[pair.in_units(in_units, task.largest_weight) for pair in stage.pairs],
         pair_cuts={k: b.cuts for k, b in stage.coarse.items() if b.cuts is not None},
     )
@@ -309,7 +320,7 @@ def _release_target(
         "target", rows.target_sums()[np.newaxis], row_norm=rows.target_norm, aligned=True
     )
     norm = session.neighbourhood.sensitivity(rows.residual_norm, aligned=False) / LATTICE
-    if config.fits_mean and isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
+    if config.n_shapes and isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
         edges = loss.cell_edges(released[0] / LATTICE, sigma / LATTICE)
         exact = rows.target_counts(edges)[np.newaxis]
         # A row is in one cell.
@@ -356,6 +367,7 @@ def train_constant(
         expected=[None] * len(bins),
         intercept=intercept,
         n_rows=task.largest_weight * max(float(released[0, 0]), sigma) / LATTICE,
+        total_error=None,
         count_noise=0.0,
         update_noise=0.0,
         boosting=BoostingResult(

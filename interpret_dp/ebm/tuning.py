@@ -23,12 +23,12 @@ class Tuning:
         How many times as many rounds the terms may have that are left, where others are pruned or
         cannot move. Pruning gains 2.0 % of the error on average over the benchmark tables.
     target_share, correlation_share : float
-        Shares of mu squared for the target's counts and for the correlations of features. Bands of
-        correlated features need the latter; it costs 0.05 % of the error at most.
-    shape_share, balance_share : float
-        Shares of mu squared for the shape of a regression's target, and for its total.
+        Shares of mu squared for each release of the target alone (its sums, its cells, the total of
+        what predictions lack) and for the correlations of features. Bands of correlated features
+        need the latter; it costs 0.05 % of the error at most.
     clip_noise : float
-        Noise of a prediction per unit of the clip, in noise levels.
+        Noise of a regression's predictions, in noise levels, against which the bias of a clip is
+        weighed. Totals and errors hardly move between half and twice as much.
     rows_per_bin : float
         Rows of a bin, in standard deviations of the noise of a count.
     rows_per_light_bin : float
@@ -65,9 +65,6 @@ class Tuning:
     most_extra_rounds: int = 4
     target_share: float = 0.02
     correlation_share: float = 0.01
-    shape_share: float = 0.02
-    balance_share: float = 0.02
-    residual_share: float = 0.01
     clip_noise: float = 35.0
     rows_per_bin: float = 1.5
     rows_per_light_bin: float = 3.0

@@ -30,6 +30,7 @@ from interpret_dp.released.terms import (
     AdditiveFeature,
     AdditiveTerm,
     FeaturePair,
+    mean_prediction,
     read_term,
     term_document,
 )
@@ -51,6 +52,7 @@ _MORE_KEYS = {
     SEAL: "text",
     **dict.fromkeys(("link", "target"), "text"),
     **dict.fromkeys(("edits", "correlations"), "list"),
+    "total_error": "number",
 }
 _FEATURE_KEYS = {"name": "text", "cuts": "list or null"}
 _TERM_KEYS = {
@@ -60,7 +62,7 @@ _TERM_KEYS = {
 }
 _LARGEST = {
     **dict.fromkeys(("n_rows", "noise_scale_binning"), LARGEST_COUNT),
-    "noise_scale_boosting": LARGEST_SCORE,
+    **dict.fromkeys(("noise_scale_boosting", "total_error"), LARGEST_SCORE),
 }
 _LINKS = ("identity", "log")  # that a file may name
 _MOST_ROUNDS = 2**63 - 1  # of interpret's attribute
@@ -107,6 +109,9 @@ class AdditiveModel:
         Names of two features and their correlation, for each feature with those that it is most
         correlated with: of the normal scores of ordered features; with a nominal feature the
         correlation ratio, of two nominal ones Cramer's V. Empty if the fit released none.
+    total_error : float or None
+        Standard deviation of the mean prediction about the mean of the fitted rows, in units of the
+        target; None of a classification, and where the fit released no total.
 
     Examples
     --------
@@ -135,6 +140,7 @@ class AdditiveModel:
     has_log_link: bool = False
     target: str | None = None
     correlations: tuple[tuple[str, str, float], ...] = ()
+    total_error: float | None = None
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -185,6 +191,8 @@ class AdditiveModel:
                 raise TypeError(f"target is {self.target!r}; it must be a name or None.")
             check_text("The name of the target", self.target)
         for name, largest in _LARGEST.items():
+            if name == "total_error" and self.total_error is None:
+                continue
             number = frozen(getattr(self, name), (), name, low=0, largest=largest)
             object.__setattr__(self, name, float(number))
         object.__setattr__(self, "edits", tuple(self.edits))
@@ -286,8 +294,16 @@ class AdditiveModel:
             "parameters": dict(self.parameters),
             # Left out if there are none, so that the digests of older files stay.
             **({"edits": [edit.to_dict() for edit in self.edits]} if self.edits else {}),
+            **({} if self.total_error is None else {"total_error": self.total_error}),
             **({"correlations": list(map(list, self.correlations))} if self.correlations else {}),
         }
+
+    @property
+    def mean_prediction(self) -> float:
+        """Mean prediction of a regression over the released weights of bins."""
+        scores, weights = [t.scores for t in self.terms], [t.weights for t in self.terms]
+        intercept = float(self.intercept[0])
+        return mean_prediction(intercept, scores, weights, has_log_link=self.has_log_link)
 
     @property
     def _is_extended(self) -> bool:
@@ -344,6 +360,7 @@ class AdditiveModel:
                 has_log_link=check_choice("link", content.get("link", "identity"), _LINKS) == "log",
                 target=content.get("target"),
                 correlations=tuple(content.get("correlations", ())),
+                total_error=content.get("total_error"),
             )
 
 

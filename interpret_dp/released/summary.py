@@ -43,6 +43,8 @@ _ROWS_OF_MANY_BINS = 100.0
 # The number of rows is said to be near zero if it surely is below this. A healthy table that is so
 # small is of no use either, and what noise makes of larger ones must not raise an alarm.
 _SMALL_TABLE = 500
+# A total is relied on if its error is a smaller share of the mean.
+_RIGHT_TOTAL = 0.03
 _COLUMNS_NAMED = 3
 _MISSING, _UNDECLARED = "nearly all rows missing", "nearly all rows undeclared"
 _UNRELEASED, _ONE_BIN = "no level was released", "one bin"
@@ -108,6 +110,8 @@ class ModelSummary:
         Where declarations do not seem to match the rows, each with what to do.
     privacy_findings : tuple of str
         What weakens the promise.
+    average : str
+        How right a regression is on average; empty where that was not released.
     share_noise : float
         Shares of rows up to this one may be noise: three standard deviations. Texts show them as
         below it.
@@ -128,6 +132,7 @@ class ModelSummary:
     columns: tuple[ColumnSummary, ...]
     findings: tuple[str, ...] = ()
     privacy_findings: tuple[str, ...] = ()
+    average: str = ""
     share_noise: float = 0.0
 
     def to_frame(self) -> pd.DataFrame:
@@ -146,13 +151,15 @@ class ModelSummary:
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in (head, *rows)
         ]
-        findings = [f"- {finding}" for finding in (*self.findings, *self.privacy_findings)]
-        return "\n".join([self.title, *lines, *findings])
+        return "\n".join([self.title, *lines, *(f"- {note}" for note in self._notes())])
 
     def _repr_html_(self) -> str:
         head, rows = self._texts()
-        note = " ".join((*self.findings, *self.privacy_findings))
-        return notebook_table(self.title, head, rows, note=note)
+        return notebook_table(self.title, head, rows, note=" ".join(self._notes()))
+
+    def _notes(self) -> list[str]:
+        notes = self.average, *self.findings, *self.privacy_findings
+        return [note for note in notes if note]
 
     def _used_names(self) -> list[str]:
         """Return the figures that some column has."""
@@ -218,6 +225,7 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
         columns,
         (*_target_findings(model), *_column_findings(model, terms)),
         _delta_findings(model.guarantee.delta, model.n_rows, _rows_of_one_unit(model)),
+        _average(model),
         _SIGNIFICANT * model.noise_scale_binning / max(model.n_rows, 1e-300),
     )
 
@@ -242,6 +250,21 @@ def warn_after_fit(model: AdditiveModel | LocallyLinearModel | Background) -> No
         warnings.warn(text, DeclarationWarning, stacklevel=4)
     if summary.privacy_findings:
         warnings.warn(" ".join(summary.privacy_findings), PrivacyWarning, stacklevel=4)
+
+
+def _average(model: AdditiveModel) -> str:
+    """Say how right predictions are on average; an edit moves their mean."""
+    if model.total_error is None or model.edits:
+        return ""
+    mean = model.mean_prediction
+    text = f"Predictions are right on average to within {model.total_error:.2g}"
+    share = abs(model.total_error / mean) if mean else math.inf
+    if share < _RIGHT_TOTAL:
+        return f"{text}, one standard deviation: {100 * share:.2g} % of their mean."
+    return (
+        f"{text}, one standard deviation, and their mean is {mean:.3g}. Do not rely on their "
+        "total: ask for a larger epsilon, or declare bounds that are closer to the targets."
+    )
 
 
 # ------------------------------------------------------------------------------ one column

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, ClassVar
@@ -571,3 +571,27 @@ def _full_square(name: str, entry: Mapping[str, Any], shape: tuple[int, ...]) ->
     square[..., rows, columns] = values
     square[..., columns, rows] = values
     return square
+
+
+def mean_prediction(
+    intercept: float,
+    scores: Sequence[FloatArray],
+    weights: Sequence[FloatArray],
+    *,
+    has_log_link: bool,
+) -> float:
+    """Return the mean prediction of a regression over its released bin weights.
+
+    Parameters
+    ----------
+    intercept : float
+    scores, weights : sequence of ndarray of float64, shape (n_codes,) each
+        Of each term.
+    has_log_link : bool
+        Whether predictions are exponentials of scores; terms are taken as independent then.
+    """
+    shares = [w / w.sum() if w.any() else np.full(len(w), 1.0 / len(w)) for w in weights]
+    if not has_log_link:
+        return intercept + sum(float(p @ f) for p, f in zip(shares, scores, strict=True))
+    logs = [np.log(p @ np.exp(f)) for p, f in zip(shares, scores, strict=True)]
+    return float(np.exp(intercept + sum(logs)))

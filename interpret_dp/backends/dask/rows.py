@@ -59,6 +59,16 @@ class DaskRows:
         counts: NDArray[np.int64] = self._ask("target_counts", edges)
         return counts
 
+    def residual_counts(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Add the weights of the rows in cells of target minus score."""
+        counts: NDArray[np.int64] = self._ask("residual_counts", edges)
+        return counts
+
+    def bound_residuals(self, norm: int) -> None:
+        """Clip residuals at another bound from now on."""
+        self.residual_norm = norm
+        self._commands.append(("bound_residuals", (norm,)))
+
     def clip_residuals(self, clip: float) -> None:
         """Choose the bound of a regression's residuals, before the first round."""
         # The form's tables are the ones that all parts take over.
@@ -75,6 +85,8 @@ class DaskRows:
         # Nothing before it matters any more. Numbers are never used twice.
         self._first += len(self._commands)
         self._commands = [("begin", (np.array(scores, dtype=np.int64),))]
+        if self.residual_norm != self._form.residual_norm:
+            self._commands.append(("bound_residuals", (self.residual_norm,)))
         self._sent = 0
 
     def advance(

@@ -187,14 +187,18 @@ class RegressionLoss(Loss):
     noise_share : float
         Share of the spread's square that is there for that noise.
     shape : Shape or None
-        Once it is released, of a loss that :attr:`fits_mean`.
-    fits_mean : bool
-        Whether the loss without a clip is least at the mean, so that the clip follows from the
-        target's shape and the released total corrects the intercept.
+        Of the target, once it is released.
+    residuals : Shape or None
+        Of the residuals after half of the rounds, in units of the clip.
+    bound : float
+        At which residuals are clipped from then on, in units of the clip.
+    n_shapes : int
+        How many of the two are released, and let the clip follow: none unless the loss without a
+        clip is least at the mean, and only the first where residuals are not differences.
     """
 
     name: ClassVar[str]
-    fits_mean: ClassVar[bool] = False
+    n_shapes: ClassVar[int] = 0
     link: ClassVar[str] = "identity"
     rule: ClassVar[str] = "gap"
     is_classification: ClassVar[bool] = False
@@ -205,6 +209,8 @@ class RegressionLoss(Loss):
     spread: float
     noise_share: float = 0.0
     shape: Shape | None = None
+    residuals: Shape | None = None
+    bound: float = 1.0
 
     @staticmethod
     def residual(gap: FloatArray, clip: float) -> FloatArray:
@@ -285,7 +291,7 @@ class RegressionLoss(Loss):
 
     def clips(self) -> FloatArray:
         """Return the clips from which the best one is chosen, the widest first."""
-        return 2.0 * self.half * 2.0 ** (-np.arange(21) / 2.0)
+        return _steps(2.0 * self.half)
 
     def shift(self, lacking: float, mean: float) -> float:
         """Return the change of the intercept, given the mean residual that is left.
@@ -299,10 +305,9 @@ class RegressionLoss(Loss):
         """
         return lacking
 
-    @staticmethod
-    def mean_prediction(intercept: float, scores: Terms, weights: Terms) -> float:
-        """Return the mean prediction over the released weights; not used without a log link."""
-        return intercept
+    def in_target(self, error: float, mean: float) -> float:
+        """Return an error of the mean residual in units of the target."""
+        return error
 
     def start(
         self, sums: FloatArray, noise: float, norm: float, config: TrainerConfig, has_scores: bool
@@ -355,8 +360,13 @@ class RegressionLoss(Loss):
             return 1.0
         if self.shape is None:
             return max(_SPREADS * math.sqrt(variance), _MIN_CLIP) * self.half
-        noise = TUNING.clip_noise * noise_level
-        return best_clip(self.shape, self.clips(), noise, self.gaps)
+        return best_clip(self.shape, self.clips(), TUNING.clip_noise * noise_level, self.gaps)
+
+    def narrowed(self, residuals: Shape, noise_level: float) -> Self:
+        """Return the loss with the bound that the shape of the residuals asks for."""
+        bounds, noise = _steps(1.0), TUNING.clip_noise * noise_level
+        bound = best_clip(residuals, bounds, noise, RegressionLoss.gaps)
+        return replace(self, residuals=residuals, bound=bound)
 
     def level(self, ratio: float, deviation: float, norm: float) -> tuple[float, LossScale]:
         """Return the score where boosting starts, and the meaning of a unit of it.
@@ -435,3 +445,8 @@ def _normal_gaps() -> tuple[FloatArray, FloatArray]:
     gaps = np.linspace(-8.0, 8.0, 4_001)
     density = np.exp(-(gaps**2) / 2.0)
     return gaps, density / density.sum()
+
+
+def _steps(widest: float) -> FloatArray:
+    """Return clips from the widest one to about a thousandth of it."""
+    return widest * 2.0 ** (-np.arange(21) / 2.0)

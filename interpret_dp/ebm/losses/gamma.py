@@ -23,7 +23,7 @@ class GammaDeviance(LogLinkLoss):
     """Gamma deviance; the target's lower bound is above 0."""
 
     name = "gamma_deviance"
-    fits_mean = True
+    n_shapes = 1
     rule = "log gap"
 
     @staticmethod
@@ -60,6 +60,10 @@ class GammaDeviance(LogLinkLoss):
     def shift(self, lacking: float, mean: float) -> float:
         """Return the logarithm of the mean ratio of targets and predictions."""
         return super().shift(lacking, 1.0)
+
+    def in_target(self, error: float, mean: float) -> float:
+        """Return a relative error of the mean in units of the target."""
+        return error * mean
 
     def hessian(self, mean: float) -> float:
         """Return 1."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.config import LossScale
-from interpret_dp.ebm.losses.base import MIN_UNEXPLAINED, Loss, RegressionLoss, Terms
+from interpret_dp.ebm.losses.base import MIN_UNEXPLAINED, Loss, RegressionLoss
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Continuous
 from interpret_dp.schema.declarations import UndeclaredContinuous
@@ -26,7 +26,7 @@ _MAX_EXPLAINED = 100.0
 # No mean is believed to be a smaller share of the upper bound: about -14 on the log scale.
 _MIN_SHARE = 2.0**-20
 # No total is believed to be wrong by more than this factor.
-_LARGEST_FACTOR = 10.0
+_LARGEST_FACTOR = 3.0
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,6 @@ class LogLinkLoss(RegressionLoss):
     def shift(self, lacking: float, mean: float) -> float:
         """Return the logarithm of the factor that the mean prediction lacks."""
         return math.log(min(max(1.0 + lacking / mean, 1.0 / _LARGEST_FACTOR), _LARGEST_FACTOR))
-
-    @staticmethod
-    def mean_prediction(intercept: float, scores: Terms, weights: Terms) -> float:
-        """Return the mean prediction, terms being independent."""
-        logs = [np.log(w @ np.exp(f) / w.sum()) for f, w in zip(scores, weights) if w.sum() > 0]
-        return math.exp(intercept + sum(logs))
 
     def mean_slope(self, explained: float) -> float:
         """Return 1: clips are far out under a log link."""

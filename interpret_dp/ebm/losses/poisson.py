@@ -22,7 +22,7 @@ class PoissonDeviance(LogLinkLoss):
     """Poisson deviance."""
 
     name = "poisson_deviance"
-    fits_mean = True
+    n_shapes = 1
     rule = "mean"
 
     def hessian(self, mean: float) -> float:

@@ -52,7 +52,9 @@ class Shape:
     doubt: FloatArray
 
     @classmethod
-    def of(cls, edges: FloatArray, lower: float, upper: float, counts: FloatArray, noise: float) -> Shape:
+    def of(
+        cls, edges: FloatArray, lower: float, upper: float, counts: FloatArray, noise: float
+    ) -> Shape:
         """Return the shape that noisy counts show.
 
         Parameters
@@ -180,10 +182,8 @@ def best_clip(shape: Shape, clips: FloatArray, noise: float, gaps: Gaps) -> floa
     return float(clips[np.argmin(errors)])
 
 
-def clip_of_total(
-    shape: Shape, clips: FloatArray, noise: float, gaps: Gaps
-) -> tuple[float, float]:
-    """Return the clip at which the mean residual has the smallest error, and that error.
+def errors_of_mean(shape: Shape, clips: FloatArray, noise: float, gaps: Gaps) -> FloatArray:
+    """Return the error of the mean with each clip: bias, noise, and what lies beyond unseen.
 
     Parameters
     ----------
@@ -192,13 +192,6 @@ def clip_of_total(
     noise : float
         Standard deviation of the noise of the mean residual, per unit of the clip.
     """
-    errors = error_of_total(shape, clips, noise, gaps)
-    best = int(np.argmin(errors))
-    return float(clips[best]), float(errors[best])
-
-
-def error_of_total(shape: Shape, clips: FloatArray, noise: float, gaps: Gaps) -> FloatArray:
-    """Return the error of the mean residual with each clip; parameters of :func:`clip_of_total`."""
     found, means = shape.means(clips, gaps)
     bias, unseen = gaps(found[:, -1], means[-1]), shape.unseen(clips, gaps)
     return np.asarray(np.sqrt(bias**2 + (noise * clips) ** 2 + unseen**2))

@@ -32,9 +32,9 @@ from interpret_dp.ebm.losses import Loss, Start
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.pairs.boosting import PairCells, boost_pairs, pair_noise, pair_updates
 from interpret_dp.ebm.pairs.interactions import PairTask
-from interpret_dp.ebm.trainer.balance import score_rows
 from interpret_dp.ebm.trainer.binning import Bins, merge_bins, project_to_total
 from interpret_dp.ebm.trainer.curves import BoostingResult
+from interpret_dp.ebm.trainer.totals import score_rows
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Continuous, FeatureSpec, Integer
 

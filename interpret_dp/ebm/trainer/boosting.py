@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.ebm.losses.shape import Shape, best_clip, cell_edges
+from interpret_dp.backends.base import AdditiveRows, RegressionRows
 from interpret_dp.ebm.trainer.curves import BoostingResult, BoostingTask, Curves
 from interpret_dp.ebm.trainer.partitions import (
     LeafRelease,
@@ -33,6 +32,7 @@ from interpret_dp.ebm.trainer.partitions import (
     without_common_part,
     without_total,
 )
+from interpret_dp.ebm.trainer.totals import release_residuals
 from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.fitting.progress import progress
 from interpret_dp.release import ReleaseSession
@@ -61,7 +61,6 @@ class _Rounds:
     def __init__(self, rows: AdditiveRows, task: BoostingTask, session: ReleaseSession) -> None:
         self._rows, self._task, self._session = rows, task, session
         self._full_norm = rows.residual_norm
-        self.residual_shape = None
         self.terms = Curves(task.bins, rows.n_scores, task.directions)
         self.movable = list(task.movable)
         self.settings = task.settings()
@@ -161,12 +160,10 @@ class _Rounds:
 
     def begin_second_half(self, pruned: Sequence[int]) -> None:
         """Begin the second half of the rounds, with some terms taken back to zero."""
-        nothing = np.zeros(0, dtype=np.int64)
         # No more at a time than in a round: changes are as wide as the widest term.
         for start in range(0, len(pruned), _MOST_AT_ONCE):
-            block = np.array(pruned[start : start + _MOST_AT_ONCE])
-            self._rows.advance(self._pending, self._changes, nothing, self._width)
-            self._pending, self._changes = block, self._no_changes(len(block))
+            block = np.array(pruned[start : start + _MOST_AT_ONCE], dtype=np.int64)
+            self._move_rows(block)
             for slot, k in enumerate(block):
                 scores = self.terms.scores[k]
                 # A curve of extreme noise may exceed int32, and row scores may have saturated: then
@@ -174,29 +171,20 @@ class _Rounds:
                 back = np.clip(-scores, -_LARGEST_RETURN, _LARGEST_RETURN)
                 self._changes[slot, : len(scores)] = back
                 scores[:] = 0.0
+        task = self._task
+        if task.config.n_shapes > 1 and isinstance(self._rows, RegressionRows):
+            self._move_rows(np.zeros(0, dtype=np.int64))
+            later = release_residuals(self._rows, task.start, task.config, self._session)
+            self._task = replace(task, start=later)
         self.movable = [k for k in self.movable if k not in pruned]
         n_kept = len(self.movable) if pruned else None
         self.settings = self._task.settings(n_kept, late=True)
 
-    def narrow(self) -> None:
+    def _move_rows(self, block: NDArray[np.int64]) -> None:
+        """Give rows the changes that they lack, and begin those of a block of terms."""
         nothing = np.zeros(0, dtype=np.int64)
         self._rows.advance(self._pending, self._changes, nothing, self._width)
-        self._pending = nothing
-        self._changes = self._no_changes(0)
-        loss, config, start = self._task.start.loss, self._task.config, self._task.start
-        width = 2.0 * loss.half / loss.clip
-        edges = cell_edges(0.0, -width, width)
-        exact = self._rows.residual_counts(np.rint(edges * LATTICE).astype(np.int64))[np.newaxis]
-        counts, noise = self._session.gaussian("residual cells", exact, row_norm=LATTICE, aligned=True)
-        shape = Shape.of(edges, -width, width, counts[0] / LATTICE, noise / LATTICE)
-        self.residual_shape = shape
-        clips = 2.0 ** (-np.arange(21) / 2.0)
-        level = config.boosting(start.n_rows, start.scale).noise_level
-        clip = best_clip(shape, clips, TUNING.clip_noise * level, loss.gaps)
-        import os
-        if os.environ.get("SHOW"): print("   narrowed to", round(clip,3), "residual sd", round(shape.spread,3), "in clips; level", level)
-        self._rows.narrow(int(clip * LATTICE))
-        self._task = replace(self._task, start=replace(start, scale=replace(start.scale, norm=start.scale.norm * clip)))
+        self._pending, self._changes = block, self._no_changes(len(block))
 
     def result(self) -> BoostingResult:
         """Return the averages so far."""
@@ -210,6 +198,7 @@ class _Rounds:
             self.noise,
             self.settings.step,
             self.total_step,
+            self._task.start,
         )
 
     @property
@@ -290,9 +279,6 @@ def boost(
     # Where none is significant, no term is better than another.
     if len(pruned) == len(task.movable):
         pruned = []
-    if config.fits_mean and task.start.loss.rule == "difference" and task.start.loss.half > 0:
-        rounds.movable = [k for k in rounds.movable if k not in pruned] if 0 else rounds.movable
-        rounds.narrow()
     rounds.begin_second_half(pruned)
     if pruned:
         config = replace(config, n_kept=len(rounds.movable))

@@ -1,0 +1,151 @@
+"""Releases by which a regression is right on average: its residuals' shape, and what it lacks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends.base import MAX_RESIDUAL, AdditiveRows, RegressionRows
+from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.ebm.losses import RegressionLoss, Start
+from interpret_dp.ebm.losses.shape import Shape, cell_edges, errors_of_mean
+from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.release import ReleaseSession
+from interpret_dp.released.terms import mean_prediction
+
+FloatArray = NDArray[np.float64]
+
+# In lattice units, well inside int32.
+_LARGEST_SCORE = 2**29
+
+
+def score_rows(
+    rows: AdditiveRows,
+    scores: Sequence[FloatArray],
+    intercept: FloatArray,
+    wanted: Sequence[int] = (),
+) -> NDArray[np.int64]:
+    """Give every row the score of some curves; return the residual sums of some terms.
+
+    Parameters
+    ----------
+    rows : AdditiveRows
+        Private.
+    scores : sequence of ndarray of float64, shape (n_codes, n_scores) each
+        In units of the score lattice, to which they are rounded.
+    intercept : ndarray of float64, shape (n_scores,)
+    wanted : sequence of int
+        Terms whose residuals are summed by bin.
+    """
+    width = max(len(curve) for curve in scores)
+    updates = np.zeros((len(scores), width, len(intercept)), dtype=np.int32)
+    for k, curve in enumerate(scores):
+        change = np.clip(np.rint(curve * LATTICE), -_LARGEST_SCORE, _LARGEST_SCORE)
+        updates[k, : len(curve)] = change
+    rows.begin(np.rint(intercept * LATTICE).astype(np.int64))
+    return rows.advance(np.arange(len(scores)), updates, np.array(wanted, dtype=np.int64), width)
+
+
+def release_residuals(
+    rows: RegressionRows, start: Start, config: TrainerConfig, session: ReleaseSession
+) -> Start:
+    """Release the shape of the residuals, and clip them from now on as it asks for.
+
+    What a model explains is no longer in its residuals: the rounds to come need less noise.
+
+    Returns
+    -------
+    Start
+        With the new bound.
+    """
+    loss = start.loss
+    if not isinstance(loss, RegressionLoss):
+        raise TypeError(f"The loss is {loss!r}; it must be one of a regression.")
+    width = 2.0 * loss.half / loss.clip
+    edges = cell_edges(0.0, -width, width)
+    # A row is in one cell.
+    counts, sigma = session.gaussian(
+        "target cells",
+        rows.residual_counts(np.rint(edges * LATTICE).astype(np.int64))[np.newaxis],
+        row_norm=LATTICE,
+        aligned=True,
+    )
+    shape = Shape.of(edges, -width, width, counts[0] / LATTICE, sigma / LATTICE)
+    noise_level = config.boosting(start.n_rows, start.scale).noise_level
+    narrow = loss.narrowed(shape, noise_level)
+    rows.bound_residuals(int(narrow.bound * LATTICE))
+    scale = replace(start.scale, norm=narrow.bound * start.scale.norm)
+    return replace(start, loss=narrow, scale=scale)
+
+
+def release_total(
+    rows: RegressionRows,
+    bins: Sequence[Bins],
+    scores: Sequence[FloatArray],
+    intercept: float,
+    start: Start,
+    config: TrainerConfig,
+    session: ReleaseSession,
+) -> tuple[float, float]:
+    """Release what all predictions together lack; return the shift that adds it.
+
+    Parameters
+    ----------
+    rows : RegressionRows
+        Private.
+    bins : sequence of Bins
+    scores : sequence of ndarray of float64, shape (n_codes,) each
+        Final curves, in units of the target or its logarithm.
+    intercept : float
+    start : Start
+        With the released number of rows, and the loss with the target's shape.
+    config : TrainerConfig
+    session : ReleaseSession
+
+    Returns
+    -------
+    shift : float
+        Of the intercept, in units of the target or its logarithm.
+    error : float
+        Standard deviation of the mean prediction about the rows' mean, in units of the target.
+
+    Notes
+    -----
+    A row adds its residual, whose bound is as wide as the noise allows: the wider it is, the less
+    of a tail is cut off. The sum is shrunk by its error against the error that boosting, with its
+    own clip, may have left.
+    """
+    loss = start.loss
+    if not isinstance(loss, RegressionLoss) or loss.shape is None:
+        return 0.0, 0.0
+    norm = session.neighbourhood.sensitivity(LATTICE, aligned=False) / LATTICE
+    noise = config.noise_of_total(start.n_rows, norm)
+    widths = loss.clips()
+    widths = widths[widths <= MAX_RESIDUAL / LATTICE * loss.clip]
+    errors = errors_of_mean(loss.shape, widths, noise, loss.gaps)
+    best = int(np.argmin(errors))
+    own = np.array([loss.clip])
+    left, error = float(errors_of_mean(loss.shape, own, noise, loss.gaps)[0]), float(errors[best])
+    before = rows.residual_norm
+    rows.bound_residuals(int(widths[best] / loss.clip * LATTICE))
+    sums = score_rows(
+        rows,
+        [curve[:, np.newaxis] / loss.score_unit for curve in scores],
+        np.array([(intercept - loss.score_origin) / loss.score_unit]),
+        wanted=[0],
+    )
+    # Residuals of two rows may have opposite signs.
+    noisy, _ = session.gaussian(
+        "total", sums.sum(axis=(1, 2))[np.newaxis], row_norm=rows.residual_norm, aligned=False
+    )
+    rows.bound_residuals(before)
+    lacking = loss.clip * float(noisy[0, 0]) / LATTICE / start.n_rows
+    share = left**2 / max(left**2 + error**2, np.finfo(float).tiny)
+    has_log_link, weights = loss.link == "log", [b.weights for b in bins]
+    mean = mean_prediction(intercept, scores, weights, has_log_link=has_log_link)
+    return loss.shift(share * lacking, mean), loss.in_target(math.sqrt(share) * error, mean)
