@@ -156,7 +156,7 @@ class RegressionRows(AdditiveRows, Protocol):
         Parameters
         ----------
         edges : ndarray of float64, shape (n_cells - 1,)
-            Increasing, at most 255. A target on an edge is in the cell above.
+            Increasing, at most 65,535. A target on an edge is in the cell above.
         """
         ...
 

@@ -456,7 +456,7 @@ class LocalRegressionRows(_LocalRows):
 
     def residual_counts(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
         """Add the weights of the rows in cells of target minus score; (len(edges) + 1,)."""
-        cells = np.empty(len(self._numbers), dtype=np.uint8)
+        cells = np.empty(len(self._numbers), dtype=np.uint16)
         for rows in chunks(len(cells)):
             residuals = self._target[rows].astype(np.int64) - self._scores[rows]
             cells[rows] = np.searchsorted(edges, residuals, side="right")
@@ -468,7 +468,7 @@ class LocalRegressionRows(_LocalRows):
 
     def target_counts(self, edges: NDArray[np.float64]) -> NDArray[np.int64]:
         """Add the weights of the rows in cells of the target; shape (len(edges) + 1,)."""
-        cells = np.empty(len(self._numbers), dtype=np.uint8)
+        cells = np.empty(len(self._numbers), dtype=np.uint16)
         for rows in chunks(len(cells)):
             cells[rows] = np.searchsorted(edges, self._numbers[rows], side="right")
         return self._counts(cells, len(edges) + 1)

@@ -110,11 +110,11 @@ class ModelSummary:
         Where declarations do not seem to match the rows, each with what to do.
     privacy_findings : tuple of str
         What weakens the promise.
-    average : str
-        How right a regression is on average; empty where that was not released.
     share_noise : float
         Shares of rows up to this one may be noise: three standard deviations. Texts show them as
         below it.
+    average : str
+        How right a regression is on average; empty where that was not released.
 
     Examples
     --------
@@ -132,8 +132,8 @@ class ModelSummary:
     columns: tuple[ColumnSummary, ...]
     findings: tuple[str, ...] = ()
     privacy_findings: tuple[str, ...] = ()
-    average: str = ""
     share_noise: float = 0.0
+    average: str = ""
 
     def to_frame(self) -> pd.DataFrame:
         """Return the lines as a table, indexed by the name of the column."""
@@ -225,8 +225,8 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
         columns,
         (*_target_findings(model), *_column_findings(model, terms)),
         _delta_findings(model.guarantee.delta, model.n_rows, _rows_of_one_unit(model)),
-        _average(model),
         _SIGNIFICANT * model.noise_scale_binning / max(model.n_rows, 1e-300),
+        _average(model),
     )
 
 

@@ -24,13 +24,8 @@ FloatArray = NDArray[np.float64]
 _LARGEST_SCORE = 2**29
 
 
-def score_rows(
-    rows: AdditiveRows,
-    scores: Sequence[FloatArray],
-    intercept: FloatArray,
-    wanted: Sequence[int] = (),
-) -> NDArray[np.int64]:
-    """Give every row the score of some curves; return the residual sums of some terms.
+def score_rows(rows: AdditiveRows, scores: Sequence[FloatArray], intercept: FloatArray) -> None:
+    """Give every row the score of some curves.
 
     Parameters
     ----------
@@ -39,8 +34,6 @@ def score_rows(
     scores : sequence of ndarray of float64, shape (n_codes, n_scores) each
         In units of the score lattice, to which they are rounded.
     intercept : ndarray of float64, shape (n_scores,)
-    wanted : sequence of int
-        Terms whose residuals are summed by bin.
     """
     width = max(len(curve) for curve in scores)
     updates = np.zeros((len(scores), width, len(intercept)), dtype=np.int32)
@@ -48,7 +41,13 @@ def score_rows(
         change = np.clip(np.rint(curve * LATTICE), -_LARGEST_SCORE, _LARGEST_SCORE)
         updates[k, : len(curve)] = change
     rows.begin(np.rint(intercept * LATTICE).astype(np.int64))
-    return rows.advance(np.arange(len(scores)), updates, np.array(wanted, dtype=np.int64), width)
+    rows.advance(np.arange(len(scores)), updates, np.zeros(0, dtype=np.int64), width)
+
+
+def _residual_sum(rows: AdditiveRows, width: int) -> NDArray[np.int64]:
+    """Return the sum of all residuals, shape (1, 1); private."""
+    nothing = np.zeros(0, dtype=np.int64), np.zeros((0, width, 1), dtype=np.int32)
+    return np.asarray(rows.advance(*nothing, np.zeros(1, dtype=np.int64), width).sum(axis=1))
 
 
 def release_residuals(
@@ -133,16 +132,14 @@ def release_total(
     left, error = float(errors_of_mean(loss.shape, own, noise, loss.gaps)[0]), float(errors[best])
     before = rows.residual_norm
     rows.bound_residuals(int(widths[best] / loss.clip * LATTICE))
-    sums = score_rows(
+    score_rows(
         rows,
         [curve[:, np.newaxis] / loss.score_unit for curve in scores],
         np.array([(intercept - loss.score_origin) / loss.score_unit]),
-        wanted=[0],
     )
+    exact = _residual_sum(rows, len(bins[0].weights))
     # Residuals of two rows may have opposite signs.
-    noisy, _ = session.gaussian(
-        "total", sums.sum(axis=(1, 2))[np.newaxis], row_norm=rows.residual_norm, aligned=False
-    )
+    noisy, _ = session.gaussian("total", exact, row_norm=rows.residual_norm, aligned=False)
     rows.bound_residuals(before)
     lacking = loss.clip * float(noisy[0, 0]) / LATTICE / start.n_rows
     share = left**2 / max(left**2 + error**2, np.finfo(float).tiny)
