@@ -9,7 +9,6 @@ import math
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -46,7 +45,6 @@ rows = st.lists(row, min_size=1, max_size=7)
 
 NAMES = [*SCHEMA.features, "target"]
 POLARS = [pl.Int64, pl.Float64, pl.String, pl.Boolean, pl.Int8, pl.Float32]
-ARROW = [pa.int32(), pa.float64(), pa.large_string(), pa.bool_(), pa.int8(), pa.float32()]
 
 
 def columns_of(found):
@@ -73,23 +71,6 @@ def of_polars(found):
     )
 
 
-def polars_categories(found):
-    return of_polars(found).with_columns(pl.col("text").cast(pl.Categorical))
-
-
-def of_arrow(found):
-    # Numbers that are no integers have no place in a column of integers.
-    cells = columns_of(found)
-    cells[5] = [None if cell is None else float(cell) for cell in cells[5]]
-    arrays = [pa.array(column, type=kind) for column, kind in zip(cells, ARROW, strict=True)]
-    return pa.table(dict(zip(NAMES, arrays, strict=True)))
-
-
-def arrow_dictionary(found):
-    table = of_arrow(found)
-    return table.set_column(2, "text", table["text"].dictionary_encode())
-
-
 def of_objects(found):
     return cells_of(found, len(NAMES))
 
@@ -98,10 +79,8 @@ def of_lists(found):
     return [list(one) for one in found]
 
 
-CONTAINERS = [
-    *(inferred, nullable, with_categories, of_polars, polars_categories),
-    *(of_arrow, arrow_dictionary, of_objects, of_lists),
-]
+# What Arrow, and other types of polars, make of cells: tests/schema/test_arrow.py.
+CONTAINERS = [inferred, nullable, with_categories, of_polars, of_objects, of_lists]
 
 
 def row_values(table):

@@ -267,13 +267,6 @@ def test_nothing_else_is_taken_over(history):
 # ----------------------------------------------------------------------------------------- checks
 
 
-def test_a_budget_too_small_for_64_bits_is_refused_before_anything_is_spent():
-    with pytest.raises(ValueError, match="Ask for a larger epsilon"):
-        adaptive_plan(weights(), Neighbourhood(), config(mu=1e-7), 1, ())
-    with pytest.raises(ValueError, match="n_queries is 0"):
-        adaptive_plan(weights(), Neighbourhood(), config(), 0, ())
-
-
 ENTRIES = st.floats(-1e3, 1e3).map(lambda value: 0.0 if abs(value) < 1e-3 else value)
 
 

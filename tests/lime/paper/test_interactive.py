@@ -124,12 +124,3 @@ def test_an_exact_number_among_what_is_published_is_found():
         lambda rows: fit(rows)[:1] * 0 + len(rows), records(30), records(29), published=published
     )
     assert [v.kind for v in report.violations] == ["published"]
-
-
-def test_what_cannot_be_released_is_refused_before_anything_is_spent():
-    with pytest.raises(ValueError, match="Ask for a larger epsilon"):
-        gradients_release(weights(), Neighbourhood(), 1e-5, 10, 300)
-    with pytest.raises(ValueError, match="n_queries is 0"):
-        gradients_release(weights(), Neighbourhood(), 1.0, 0, 75)
-    with pytest.raises(ValueError, match="steps is 0"):
-        gradients_release(weights(), Neighbourhood(), 1.0, 1, 0)
