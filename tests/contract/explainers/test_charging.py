@@ -35,6 +35,7 @@ from tests.contract.explainers.registry import (
 )
 from tests.contract.explainers.tables import FEATURES, N_ROWS, TARGET, frame, requested
 from tests.edges.tables import KINDS, REFUSED
+from tests.ledger.requests import budgeted, unchanged
 
 
 def charged(ledger):
@@ -420,12 +421,10 @@ BAD = [
 )
 def test_bad_parameters_are_refused_before_anything_is_spent(name, given, error, message):
     ledger = new_ledger()
-    head = ledger.head
-    with pytest.raises(error, match=message) as caught:
+    with unchanged(ledger), pytest.raises(error, match=message) as caught:
         requested(name, ledger, **given)
     check_error(caught.value)
     assert len(str(caught.value)) < 1_000
-    assert ledger.verify() == head
     assert charged(ledger) == GdpPair(0.0)
 
 
@@ -448,12 +447,10 @@ def test_random_state_voids_the_promise(name, tmp_path):
     assert free[0] != free[1]
     for explanation in explainer.explanations(seeded[0], frame()):
         assert "no privacy guarantee" in explanation.privacy.line.lower()
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
-    ledger.create_budget(DATASET, 8.0, 1e-5, delta_x=5e-6)
-    head = ledger.head
+    ledger = budgeted(DATASET, 8.0, 1e-5, delta_x=5e-6, url=f"sqlite:///{tmp_path / 'privacy.db'}")
     with (
+        unchanged(ledger),
         pytest.warns(PrivacyWarning),
         pytest.raises(ValueError, match=r"random_state is set.*Nothing was spent"),
     ):
         requested(name, ledger, random_state=3)
-    assert ledger.verify() == head

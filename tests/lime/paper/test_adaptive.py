@@ -1,4 +1,7 @@
-"""Adaptive methods: private by replay, never above a query's mu, fewer steps from a good start."""
+"""Adaptive methods: private by replay, never above a query's mu, fewer steps from a good start.
+
+Through the explainer, with rows on which the model fails: tests/audit/test_replay.py.
+"""
 
 import dataclasses
 import math
@@ -28,7 +31,6 @@ from tests.lime.paper.explanation_sets import (
     explanation_data,
     extreme_data,
     extreme_pair,
-    neighbours,
     queries,
     records,
     session_of,
@@ -40,11 +42,6 @@ BATCH = [*ASKED, (31, 2.1e5, "a", 5), (70, 9e5, "b", 5)]
 
 def labels_of(rows):
     return [int(label) for label in explanation_data(rows).labels[:, 0]]
-
-
-def anchored(rows):
-    asked = queries(rows)
-    return Queries(asked.points, asked.outputs, tuple(labels_of(rows)))
 
 
 def config(**changes):
@@ -78,41 +75,25 @@ def published(found):
     return parts
 
 
-def fit_of(asked=None, neighbourhood=None, **changes):
+def fit_of(**given):
     """Return what answers the batch from explanation data."""
+    chosen = config(enhanced=given.pop("enhanced", False))
     return lambda rows: explain(
-        explanation_data(rows),
-        asked or queries(BATCH),
-        labels_of(BATCH),
-        config(**changes),
-        neighbourhood=neighbourhood,
+        explanation_data(rows), queries(BATCH), labels_of(BATCH), chosen, **given
     )
 
 
-@pytest.mark.parametrize("extreme", EXTREMES, ids=range(len(EXTREMES)))
-@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("enhanced", [False, True])
-def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
-    enhanced, relation, extreme
-):
-    """Plain rows in one order, anchored ones in the other."""
-    first, second = neighbours(relation, extreme)
-    neighbourhood = Neighbourhood(relation=relation)
-    for asked, pair in ((queries, (first, second)), (anchored, (second, first))):
-        fit = fit_of(asked(BATCH), neighbourhood, enhanced=enhanced)
-        report = replay(fit, *pair, published=published)
-        assert report.ok, report
-        assert {release.name for release in report.releases} == {"gradients", "start", "rows"}
-        assert report.mu <= math.sqrt(len(BATCH))
-
-
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_all_rows_of_a_person_may_change(relation):
+def test_all_rows_of_a_person_may_change(relation, enhanced):
     more, others = [*records(), *EXTREMES[:3]], records()
     if relation == "replace_one":
         others = [*others, *[EXTREMES[0]] * 3]
     unit = Neighbourhood(relation=relation, unit="person", max_rows=3)
-    check_both_ways(fit_of(neighbourhood=unit), more, others, published=published)
+    fit = fit_of(neighbourhood=unit, enhanced=enhanced)
+    report, _ = check_both_ways(fit, more, others, published=published)
+    assert {release.name for release in report.releases} == {"gradients", "start", "rows"}
+    assert report.mu <= math.sqrt(len(BATCH))
     if relation == "add_or_remove_one":
         # The same change breaks a promise about single rows.
         assert kinds(replay(fit_of(), more, others, published=published)) == {"sensitivity"}
