@@ -203,8 +203,7 @@ def test_a_budget_without_delta_x_says_what_to_do(tmp_path):
 
 
 def test_a_fit_says_before_it_runs_how_many_rows_a_label_needs(cohort, monkeypatch):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         Classifier(schema=cohort.schema, max_rounds=0).fit(cohort.X, cohort.y)
     X, y = table(3_000)
     said = []
@@ -320,8 +319,7 @@ def test_control_levels_that_are_all_named(monkeypatch):
 def test_adult_loses_little(benchmark_table):
     """At epsilon 1; four splits differ by -0.001 to 0.003 of AUROC."""
     X, y = benchmark_table("adult")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         schema = Schema.draft(X.assign(target=y), target="target", task="classification")
     rows, held_out, labels, truth = train_test_split(X, y, test_size=0.2, random_state=0)
     declared, undeclared = (
