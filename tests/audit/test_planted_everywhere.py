@@ -90,21 +90,16 @@ def with_weights_and_scores(X, y):
     return model.fit(X, cost, sample_weight=age / 100.0, init_score=age)
 
 
-def maps(X, y):
+def maps(X, y, **given):
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 
-    return DPLocallyLinearClassifier(schema=SCHEMA, epochs=2, sampling_rate=0.1, **ledger()).fit(
-        X, y
-    )
+    settings = {"schema": SCHEMA, "epochs": 2, "sampling_rate": 0.1} | ledger() | given
+    return DPLocallyLinearClassifier(**settings).fit(X, y)
 
 
 def maps_of_opacus(X, y):
     pytest.importorskip("opacus")
-    from interpret_dp.llm.estimator import DPLocallyLinearClassifier
-
-    return DPLocallyLinearClassifier(
-        schema=SCHEMA, epochs=1, sampling_rate=0.2, engine="opacus", **ledger()
-    ).fit(X, y)
+    return maps(X, y, engine="opacus")
 
 
 def metrics(X, y):

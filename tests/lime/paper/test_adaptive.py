@@ -24,24 +24,13 @@ from interpret_dp.lime.paper.interactive import ExplanationData, Queries
 from interpret_dp.lime.paper.weighting import stable_weight, weight_table
 from interpret_dp.release import ReleasePlan, ReleaseSession
 from tests.audit.fits import check_both_ways, kinds
-from tests.lime.paper.explanation_sets import (
-    ASKED,
-    EXTREMES,
-    RELATIONS,
-    explanation_data,
-    extreme_data,
-    extreme_pair,
-    queries,
-    records,
-    session_of,
-    weights,
-)
+from tests.lime.paper import explanation_sets as sets
 
-BATCH = [*ASKED, (31, 2.1e5, "a", 5), (70, 9e5, "b", 5)]
+BATCH = [*sets.ASKED, (31, 2.1e5, "a", 5), (70, 9e5, "b", 5)]
 
 
 def labels_of(rows):
-    return [int(label) for label in explanation_data(rows).labels[:, 0]]
+    return [int(label) for label in sets.explanation_data(rows).labels[:, 0]]
 
 
 def config(**changes):
@@ -53,11 +42,11 @@ def explain(
     data, asked, labels, chosen, *, history=(), neighbourhood=None, ledger=None, table=None
 ):
     """Answer a batch, as an explainer would, and return the session with what it charged."""
-    table = table or weights()
+    table = table or sets.weights()
     neighbourhood = neighbourhood or Neighbourhood()
     planned = adaptive_plan(table, neighbourhood, chosen, len(asked), history)
     assert ReleasePlan(planned).cost.mu <= chosen.mu * math.sqrt(len(asked))
-    with session_of(
+    with sets.session_of(
         *planned, neighbourhood=neighbourhood, ledger=ledger, charges_used=True
     ) as session:
         answer = explain_adaptively(session, data, asked, labels, table, chosen, history)
@@ -79,16 +68,16 @@ def fit_of(**given):
     """Return what answers the batch from explanation data."""
     chosen = config(enhanced=given.pop("enhanced", False))
     return lambda rows: explain(
-        explanation_data(rows), queries(BATCH), labels_of(BATCH), chosen, **given
+        sets.explanation_data(rows), sets.queries(BATCH), labels_of(BATCH), chosen, **given
     )
 
 
 @pytest.mark.parametrize("enhanced", [False, True])
-@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("relation", sets.RELATIONS)
 def test_all_rows_of_a_person_may_change(relation, enhanced):
-    more, others = [*records(), *EXTREMES[:3]], records()
+    more, others = [*sets.records(), *sets.EXTREMES[:3]], sets.records()
     if relation == "replace_one":
-        others = [*others, *[EXTREMES[0]] * 3]
+        others = [*others, *[sets.EXTREMES[0]] * 3]
     unit = Neighbourhood(relation=relation, unit="person", max_rows=3)
     fit = fit_of(neighbourhood=unit, enhanced=enhanced)
     report, _ = check_both_ways(fit, more, others, published=published)
@@ -107,15 +96,16 @@ def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data):
     phis = data.draw(arrays(np.float64, (4, n), elements=st.floats(-1, 1)))
     phis /= np.maximum(1.0, np.linalg.norm(phis, axis=1, keepdims=True))
     history = tuple(
-        Explained(extreme_data(data, 1, n).points[0], 0, 5, phi, "x", "released") for phi in phis
+        Explained(sets.extreme_data(data, 1, n).points[0], 0, 5, phi, "x", "released")
+        for phi in phis
     )
     table = weight_table(stable_weight, 0.5, n * UNITS**2, 1)
-    asked = Queries(extreme_data(data, 1, n).points, (0,))
-    relation = data.draw(st.sampled_from(RELATIONS))
+    asked = Queries(sets.extreme_data(data, 1, n).points, (0,))
+    relation = data.draw(st.sampled_from(sets.RELATIONS))
     given = {"history": history, "neighbourhood": Neighbourhood(relation=relation), "table": table}
     report = replay(
         lambda rows: explain(rows, asked, [9], config(n_rows=10.0), **given),
-        *extreme_pair(data, relation, n),
+        *sets.extreme_pair(data, relation, n),
         published=published,
     )
     assert report.ok, report
@@ -146,11 +136,13 @@ def test_the_sensitivity_of_the_choice_is_reached():
 
 
 def report_of_a_control():
-    return replay(fit_of(), [*records(200), EXTREMES[0]], records(200), published=published)
+    return replay(
+        fit_of(), [*sets.records(200), sets.EXTREMES[0]], sets.records(200), published=published
+    )
 
 
 def test_a_norm_that_is_too_small_is_found(monkeypatch):
-    right = interactive.row_norm(weights())
+    right = interactive.row_norm(sets.weights())
     for module in (adaptive, interactive):
         monkeypatch.setattr(module, "row_norm", lambda table: right // 20)
     violations = report_of_a_control().violations
@@ -195,10 +187,10 @@ def test_an_exact_number_of_rows_is_found(monkeypatch):
 @pytest.mark.parametrize("n_rows", [None, 3000.0])
 @pytest.mark.parametrize("mu", [0.05, 200.0])
 def test_no_query_costs_more_than_its_mu(enhanced, n_rows, mu):
-    asked, ledger = records(12, seed=5), PrivacyLedger.in_memory()
+    asked, ledger = sets.records(12, seed=5), PrivacyLedger.in_memory()
     chosen = config(enhanced=enhanced, n_rows=n_rows, mu=mu, steps=40)
-    data = explanation_data(records(3000))
-    answer, session = explain(data, queries(asked), labels_of(asked), chosen, ledger=ledger)
+    data = sets.explanation_data(sets.records(3000))
+    answer, session = explain(data, sets.queries(asked), labels_of(asked), chosen, ledger=ledger)
     mus = [one.mu for one in answer.explained]
     assert 0 < max(mus) <= mu
     # What the session charged is what was used.
@@ -214,7 +206,7 @@ def test_no_query_costs_more_than_its_mu(enhanced, n_rows, mu):
 
 
 def made(row, origin="released", output=0):
-    (point,), (label,) = queries([row]).points, labels_of([row])
+    (point,), (label,) = sets.queries([row]).points, labels_of([row])
     return Explained(point, output, label, np.full(6, 0.1), "interactive", origin, 0.2)
 
 
@@ -235,8 +227,8 @@ NOT_TAKEN_OVER = [
 )
 def test_nothing_else_is_taken_over(history):
     answer, session = explain(
-        explanation_data(records(50)),
-        queries(NEAR[1:]),
+        sets.explanation_data(sets.records(50)),
+        sets.queries(NEAR[1:]),
         labels_of(NEAR[1:]),
         config(reuse_distance=0.05, n_rows=50.0),
         history=history,

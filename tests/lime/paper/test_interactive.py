@@ -22,31 +22,21 @@ from interpret_dp.lime.paper.interactive import (
 from interpret_dp.lime.paper.weighting import stable_weight, weight_table
 from interpret_dp.release import ReleaseSession
 from tests.audit.fits import kinds
-from tests.lime.paper.explanation_sets import (
-    ASKED,
-    RELATIONS,
-    explanation_data,
-    extreme_data,
-    extreme_pair,
-    published,
-    queries,
-    records,
-    session_of,
-    weights,
-)
+from tests.lime.paper import explanation_sets as sets
+from tests.lime.paper.explanation_sets import weights
 
 STEPS = 3
 
 
 def fit_of(relation="add_or_remove_one", table=None, asked=None):
     """Return what explains queries by Algorithm 1 at a mu of 1, from rows or explanation data."""
-    own_table, own_asked = table or weights(), asked or queries(ASKED)
+    own_table, own_asked = table or weights(), asked or sets.queries(sets.ASKED)
     neighbourhood = Neighbourhood(relation=relation)
     planned = gradients_release(own_table, neighbourhood, 1.0, len(own_asked), STEPS)
 
     def fit(rows):
-        data = rows if isinstance(rows, ExplanationData) else explanation_data(rows)
-        with session_of(planned, neighbourhood=neighbourhood) as session:
+        data = rows if isinstance(rows, ExplanationData) else sets.explanation_data(rows)
+        with sets.session_of(planned, neighbourhood=neighbourhood) as session:
             return descend(session, data, own_asked, own_table, STEPS)
 
     return fit
@@ -77,10 +67,10 @@ def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data):
     n = data.draw(st.integers(1, 3))
     c, stretch = data.draw(st.sampled_from([0.01, 0.5, 8])), data.draw(st.integers(1, 3))
     table = weight_table(stable_weight, c, n * UNITS**2, stretch)
-    asked = Queries(extreme_data(data, 1, n).points, (0,))
-    relation = data.draw(st.sampled_from(RELATIONS))
-    pair = extreme_pair(data, relation, n)
-    report = replay(fit_of(relation, table, asked), *pair, published=published)
+    asked = Queries(sets.extreme_data(data, 1, n).points, (0,))
+    relation = data.draw(st.sampled_from(sets.RELATIONS))
+    pair = sets.extreme_pair(data, relation, n)
+    report = replay(fit_of(relation, table, asked), *pair, published=sets.published)
     assert report.ok, report
 
 
@@ -93,7 +83,7 @@ def test_a_norm_that_is_too_small_is_found(monkeypatch):
     # At phi = 0 the gradient is b alone, so that the worst label and distance are those of b.
     fit = fit_of(table=ONE_COLUMN, asked=MIDDLE)
     reports = [
-        replay(fit, line(at, LABEL_UNITS), NOWHERE, published=published) for at in (53, UNITS)
+        replay(fit, line(at, LABEL_UNITS), NOWHERE, published=sets.published) for at in (53, UNITS)
     ]
     assert any(v.kind == "sensitivity" for report in reports for v in report.violations)
 
@@ -106,13 +96,16 @@ def test_a_session_that_forgets_the_factor_of_replacing_is_found(monkeypatch):
 
     monkeypatch.setattr(ReleaseSession, "gaussian", forgetful)
     pair = line(53, LABEL_UNITS), line(-53, LABEL_UNITS)
-    report = replay(fit_of("replace_one", ONE_COLUMN, MIDDLE), *pair, published=published)
+    report = replay(fit_of("replace_one", ONE_COLUMN, MIDDLE), *pair, published=sets.published)
     assert "sensitivity" in kinds(report)
 
 
 def test_an_exact_number_among_what_is_published_is_found():
     fit = fit_of()
     report = replay(
-        lambda rows: fit(rows)[:1] * 0 + len(rows), records(30), records(29), published=published
+        lambda rows: fit(rows)[:1] * 0 + len(rows),
+        sets.records(30),
+        sets.records(29),
+        published=sets.published,
     )
     assert [v.kind for v in report.violations] == ["published"]
