@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from interpret_dp import PrivacyLedger
+from interpret_dp.accounting import GdpPair, compose
 from interpret_dp.audit import replay
 from interpret_dp.llm import training
 from interpret_dp.llm.gradients import ClosedForm
@@ -125,17 +126,33 @@ def test_mixed_precision_around_the_fit_does_not_reach_it():
 
 
 @pytest.mark.thorough
-def test_a_stop_before_the_first_step_charges_no_gaussian_and_bills_none(monkeypatch):
-    """Without ``keep_on_interrupt``: tests/contract/explainers/test_interrupted_requests.py."""
-
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_stop_before_the_first_step_charges_no_gaussian_and_bills_none(keep, monkeypatch):
     def stopped(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(training, "progress", stopped)
     ledger = PrivacyLedger.in_memory()
-    model = classifier(ledger=ledger, dataset="d", keep_on_interrupt=True, centring=0.0)
-    assert model.fit(*three_classes(100)).guarantee_.releases == ()
+    model = classifier(ledger=ledger, dataset="d", keep_on_interrupt=keep, centring=0.0)
+    if keep:
+        assert model.fit(*three_classes(100)).guarantee_.releases == ()
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(*three_classes(100))
     assert ledger.spent("d").mu == 0.0
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore:.*not declared")
+def test_undeclared_labels_and_bounds_are_in_the_ledger_with_their_deltas():
+    ledger = PrivacyLedger.in_memory()
+    model = classifier(schema=None, ledger=ledger, dataset="d").fit(*three_classes(3_000))
+    billed = compose(GdpPair(share.mu, share.delta) for share in model.guarantee_.releases)
+    labels = next(share for share in model.guarantee_.releases if share.name == "labels")
+    assert labels.delta > 0
+    assert ledger.spent("d").mu == pytest.approx(billed.mu, rel=1e-9)
+    assert ledger.spent("d").delta == pytest.approx(billed.delta, rel=1e-9)
+    assert billed.epsilon_at(1e-5) <= 4.0
 
 
 # What is kept, and files
