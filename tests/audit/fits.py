@@ -124,15 +124,6 @@ def lists(records):
     return features, target.tolist()
 
 
-def frame_of_objects(records):
-    """Return a DataFrame of objects: neighbouring tables have the same dtypes."""
-    features, target = objects(records)
-    return pd.DataFrame(features, columns=list(FEATURES), dtype=object), target
-
-
-CONTAINERS = [frame_of_objects, objects, lists]
-
-
 def base_records(task):
     """Return forty ordinary rows; no row has the level "rare"."""
     rng = np.random.default_rng(5)

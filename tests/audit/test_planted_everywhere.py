@@ -10,14 +10,11 @@ import dataclasses
 import gc
 import json
 import pickle
-import warnings
 import weakref
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, reject, settings
-from hypothesis import strategies as st
 
 from interpret_dp import (
     Categorical,
@@ -29,7 +26,6 @@ from interpret_dp import (
     PrivateBackground,
     PrivateSurrogate,
     Schema,
-    SchemaError,
 )
 from interpret_dp.audit.explainers import published_answers
 from interpret_dp.audit.neighbours import explanation_parts
@@ -41,14 +37,12 @@ from tests.audit.planted import (
     N_SITE_A,
     N_YES,
     RARE_NUMBER,
-    TEXTS,
     find_planted,
     inside_pickle,
     leaves,
     planted_in,
     private_table,
 )
-from tests.ebm.tasks import machine
 from tests.lime.tables import Risk
 
 FEATURES = {"age": Continuous(0, 100), "site": Categorical(["a", "b"])}
@@ -96,21 +90,16 @@ def with_weights_and_scores(X, y):
     return model.fit(X, cost, sample_weight=age / 100.0, init_score=age)
 
 
-def maps(X, y):
+def maps(X, y, **given):
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 
-    return DPLocallyLinearClassifier(schema=SCHEMA, epochs=2, sampling_rate=0.1, **ledger()).fit(
-        X, y
-    )
+    settings = {"schema": SCHEMA, "epochs": 2, "sampling_rate": 0.1} | ledger() | given
+    return DPLocallyLinearClassifier(**settings).fit(X, y)
 
 
 def maps_of_opacus(X, y):
     pytest.importorskip("opacus")
-    from interpret_dp.llm.estimator import DPLocallyLinearClassifier
-
-    return DPLocallyLinearClassifier(
-        schema=SCHEMA, epochs=1, sampling_rate=0.2, engine="opacus", **ledger()
-    ).fit(X, y)
+    return maps(X, y, engine="opacus")
 
 
 def metrics(X, y):
@@ -262,38 +251,3 @@ def test_control_a_reference_is_noticed(honest):
     del X
     gc.collect()
     assert watched() is model._rows
-
-
-# --------------------------------------------------------------------------- with any declaration
-
-
-BOUNDS = [(0, 100), (-1e6, 1e6), (50, 50), (0, 1e-300), (40, 60.5)]
-LEVELS = [["a"], ["b", "c"], ["c", "a", "", "nan", "é"], [1, 2.5], [True], ["b", 1]]
-SPECS = st.one_of(
-    st.none(),
-    st.sampled_from([Continuous(*own, scale=s) for own in BOUNDS for s in ("linear", "log")]),
-    st.sampled_from([Categorical(own, ordered=is_so) for own in LEVELS for is_so in (False, True)]),
-)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("task", ["classification", "regression"])
-@settings(max_examples=6)
-@given(age=SPECS, site=SPECS, bins=st.integers(2, 40))
-def test_nothing_planted_is_published(task, age, site, bins):
-    X, y = private_table(task)
-    features = {n: spec for n, spec in (("age", age), ("site", site)) if spec is not None}
-    is_labels = task == "classification"
-    target = Categorical(["no", "yes"]) if is_labels else Continuous(0, 10)
-    schema = Schema(features, target=target)
-    model = machine(schema, max_rounds=2, max_bins=bins, n_jobs=1, **ledger())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            model.fit(X, y)
-        except SchemaError:
-            # Levels of another kind than the column's dtype are refused.
-            reject()
-        assert find_planted(model) == []
-    shown = [model.explain_global().visualize(at).to_json() for at in range(2)]
-    assert not any(text in figure for text in TEXTS for figure in shown)

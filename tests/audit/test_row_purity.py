@@ -1,40 +1,27 @@
-"""Rows influence themselves alone: what one row becomes, and what it adds to any released sum.
+"""Rows influence themselves alone: what a row is encoded as does not depend on the other rows.
 
-Two properties. What a row is encoded as does not depend on the other rows, in any container. And
-every exact sum that an explainer would release is additive: that of a table is the sum of those of
-its parts, down to the last unit. If one row moved another row's integers, it would not be.
+That a row adds the same to every sum that an explainer releases, whatever else is in the table, is
+in test_replay.py; here it is shown to the last unit for gradients.
 """
 
 import math
-from functools import cache
 
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpret_dp import Categorical, Continuous, PrivacyLedger, PrivateSurrogate, Schema
+from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.audit import refit
 from interpret_dp.audit.replaying import Recording, Replaying
-from interpret_dp.ebm.evaluation import private_metrics
 from interpret_dp.lime.paper.coordinates import Coordinates
 from interpret_dp.llm.inputs import input_coding
 from interpret_dp.mechanisms import use_randomness
 from interpret_dp.schema import encode_classes, encode_column, encode_target, open_table
 from interpret_dp.schema.encode import encode_weights
-from tests.audit.fits import (
-    FEATURES,
-    base_records,
-    cells_of,
-    classifier,
-    objects,
-    paper_answers,
-    regressor,
-)
-from tests.audit.planted_kernels import centre_residuals
+from tests.audit.fits import cells_of
 
 N_BINS = 7
 SCHEMA = Schema(
@@ -58,7 +45,6 @@ rows = st.lists(row, min_size=1, max_size=7)
 
 NAMES = [*SCHEMA.features, "target"]
 POLARS = [pl.Int64, pl.Float64, pl.String, pl.Boolean, pl.Int8, pl.Float32]
-ARROW = [pa.int32(), pa.float64(), pa.large_string(), pa.bool_(), pa.int8(), pa.float32()]
 
 
 def columns_of(found):
@@ -85,23 +71,6 @@ def of_polars(found):
     )
 
 
-def polars_categories(found):
-    return of_polars(found).with_columns(pl.col("text").cast(pl.Categorical))
-
-
-def of_arrow(found):
-    # Numbers that are no integers have no place in a column of integers.
-    cells = columns_of(found)
-    cells[5] = [None if cell is None else float(cell) for cell in cells[5]]
-    arrays = [pa.array(column, type=kind) for column, kind in zip(cells, ARROW, strict=True)]
-    return pa.table(dict(zip(NAMES, arrays, strict=True)))
-
-
-def arrow_dictionary(found):
-    table = of_arrow(found)
-    return table.set_column(2, "text", table["text"].dictionary_encode())
-
-
 def of_objects(found):
     return cells_of(found, len(NAMES))
 
@@ -110,10 +79,8 @@ def of_lists(found):
     return [list(one) for one in found]
 
 
-CONTAINERS = [
-    *(inferred, nullable, with_categories, of_polars, polars_categories),
-    *(of_arrow, arrow_dictionary, of_objects, of_lists),
-]
+# What Arrow, and other types of polars, make of cells: tests/schema/test_arrow.py.
+CONTAINERS = [inferred, nullable, with_categories, of_polars, of_objects, of_lists]
 
 
 def row_values(table):
@@ -181,93 +148,6 @@ def exact_sums(fit, recording, table):
     with use_randomness(replaying):
         fit(table)
     return replaying.sums
-
-
-RECORDS = {task: base_records(task)[:24] for task in ("classification", "regression")}
-AWKWARD = (math.inf, None, "rare", math.nan, "x")
-RECORDS["classification"].insert(5, (*AWKWARD, "yes"))
-RECORDS["regression"].insert(5, (*AWKWARD, 10**400))
-PARTS = [slice(0, 5), slice(5, 6), slice(6, None)]
-
-
-def fitted_metrics(table):
-    ledger = PrivacyLedger.in_memory()
-    return private_metrics(
-        {"m": fitted_model()}, *table, epsilon=1.0, delta=1e-6, ledger=ledger, dataset="audit"
-    )
-
-
-@cache
-def fitted_model():
-    """Return the same fitted model each time: what it predicts must not differ between parts."""
-    return classifier(objects(base_records("classification")))
-
-
-class _Grades:
-    """Looks at each row alone."""
-
-    classes_ = np.array(["low", "high"])
-
-    def predict_proba(self, X):
-        high = np.array([0.9 if one[2] == "a" else 0.2 for one in X])
-        return np.column_stack([1 - high, high])
-
-
-def explained(method):
-    queries, named = objects(base_records("classification")[-2:])[0], list(FEATURES)
-    return paper_answers(_Grades(), queries, method, feature_names=named, schema=Schema(FEATURES))
-
-
-def surrogate(data):
-    model = PrivateSurrogate(
-        _Grades(), Schema(FEATURES), feature_names=list(FEATURES), trained_on_same_people=False
-    )
-    return refit(model)((data,))
-
-
-METHODS = "interactive", "adaptive", "enhanced"
-EXPLAINERS = {
-    "classifier": ("classification", classifier, True),
-    "regressor": ("regression", regressor, True),
-    "metrics": ("classification", fitted_metrics, True),
-    **{method: ("classification", explained(method), False) for method in METHODS},
-    "surrogate": ("classification", surrogate, False),
-}
-
-
-# Leaf sums are released without a share of their mean: within a lattice unit of a sum over rows.
-ROUNDED = ("classifier", "regressor")
-
-
-@pytest.mark.parametrize("name", EXPLAINERS)
-def test_every_released_sum_is_that_of_its_parts(name):
-    task, fit, has_target = EXPLAINERS[name]
-    found = RECORDS[task]
-
-    def table(records):
-        X, y = objects(records)
-        return (X, y) if has_target else X
-
-    recording = Recording(0)
-    with use_randomness(recording):
-        fit(table(found))
-    whole_sums = exact_sums(fit, recording, table(found))
-    parts = [exact_sums(fit, recording, table(found[part])) for part in PARTS]
-    assert len(whole_sums) > 0
-    for number, total in enumerate(whole_sums):
-        apart = np.abs(sum(part[number] for part in parts) - total)
-        # A share of a total is rounded down, in the whole as in each part; it is declared.
-        rounding = len(PARTS) if name in ROUNDED else 0
-        assert (apart <= rounding).all(), f"call {number}"
-    backwards = exact_sums(fit, recording, table(found[::-1]))
-    for forward, backward in zip(whole_sums, backwards, strict=True):
-        assert (forward == backward).all()
-
-
-def test_control_a_row_that_moves_the_others_breaks_the_sum(monkeypatch):
-    centre_residuals(monkeypatch)
-    with pytest.raises(AssertionError, match="call"):
-        test_every_released_sum_is_that_of_its_parts("regressor")
 
 
 @pytest.mark.parametrize("features", ["inputs", "scattering"])

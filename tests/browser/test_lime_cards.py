@@ -4,12 +4,7 @@ import pytest
 
 from interpret_dp import PrivateBackground
 from interpret_dp.datasets import make_cohort
-from tests.explanation.influences import (
-    adult_explanation,
-    explanation_of,
-    image_record,
-    text_record,
-)
+from tests.explanation import influences
 
 pytestmark = pytest.mark.browser
 
@@ -25,7 +20,7 @@ def look(page, name, *words):
 
 
 def test_in_the_small_dashboard(dashboard):
-    page = dashboard(adult_explanation(name="five applicants"), width=800)
+    page = dashboard(influences.adult_explanation(name="five applicants"), width=800)
     cost = "These 5 explanations cost epsilon 0.145 together"
     look(page, "lime_overview", cost, "reused from a near query")
     page.select_row(0)
@@ -36,15 +31,17 @@ def test_in_the_small_dashboard(dashboard):
 
 def test_in_the_full_dashboard(dashboard):
     background = PrivateBackground(COHORT.schema, epsilon=0.5).fit(COHORT.X)
-    images = [image_record(seed, signal=1 - 0.2 * seed) for seed in range(5)]
+    images = [influences.image_record(seed, signal=1 - 0.2 * seed) for seed in range(5)]
     explanations = [
         background.explain_data(),
         background.explain_local(lambda X: X["age"] / 100, COHORT.X[:3], name="three patients"),
         background.explain_global(
             lambda X: X["age"] / 100 + (X["age"] > 60), rows=COHORT.X[:3], name="curves"
         ),
-        explanation_of([text_record(0), text_record(1)], name="two reviews"),
-        explanation_of(images, name="five faces"),
+        influences.explanation_of(
+            [influences.text_record(0), influences.text_record(1)], name="two reviews"
+        ),
+        influences.explanation_of(images, name="five faces"),
     ]
     page = dashboard(explanations, width=800)
     page.open_tab("Data")

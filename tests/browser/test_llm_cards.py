@@ -3,18 +3,8 @@
 import numpy as np
 import pytest
 
+from tests.explanation import maps_models as maps
 from tests.explanation.influences import adult_explanation
-from tests.explanation.maps_models import (
-    TABLE_INPUTS,
-    all_maps,
-    image_inputs,
-    image_model,
-    image_rows,
-    stroke_model,
-    stroke_rows,
-    table_model,
-    table_rows,
-)
 
 pytestmark = pytest.mark.browser
 
@@ -22,18 +12,18 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def shown_maps():
     """Return what is shown: classes and rows, of a table and of images."""
-    pictures = image_model(n_classes=10, n_maps=12)
+    pictures = maps.image_model(n_classes=10, n_maps=12)
     return {
-        "table_classes": all_maps(
-            table_model(), inputs=np.tile(TABLE_INPUTS, (50, 1)), name="three classes"
+        "table_classes": maps.all_maps(
+            maps.table_model(), inputs=np.tile(maps.TABLE_INPUTS, (50, 1)), name="three classes"
         ),
-        "table_rows": table_rows(),
-        "image_classes": all_maps(
-            pictures, inputs=image_inputs(pictures, 300), name="ten kinds of picture"
+        "table_rows": maps.table_rows(),
+        "image_classes": maps.all_maps(
+            pictures, inputs=maps.image_inputs(pictures, 300), name="ten kinds of picture"
         ),
-        "image_rows": image_rows(pictures, n_rows=6, actual=[0, 1, 2, 3, 4, None]),
-        "stroke_classes": all_maps(stroke_model(), name="bars across and upright"),
-        "stroke_rows": stroke_rows(),
+        "image_rows": maps.image_rows(pictures, n_rows=6, actual=[0, 1, 2, 3, 4, None]),
+        "stroke_classes": maps.all_maps(maps.stroke_model(), name="bars across and upright"),
+        "stroke_rows": maps.stroke_rows(),
     }
 
 

@@ -16,7 +16,6 @@ N_ROWS = 2_345
 class Outcome:
     """What a command answered."""
 
-    code: int
     out: str
     err: str
 
@@ -34,12 +33,14 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def command(folder, capsys):
-    """Run a command in this process."""
+    """Run a command in this process, which must end with a code."""
 
-    def run(*arguments):
+    def run(*arguments, code=0):
         capsys.readouterr()
-        code = main([str(argument) for argument in arguments])
-        return Outcome(code, *capsys.readouterr())
+        found = main([str(argument) for argument in arguments])
+        outcome = Outcome(*capsys.readouterr())
+        assert found == code, outcome.err
+        return outcome
 
     return run
 
@@ -47,7 +48,7 @@ def command(folder, capsys):
 @pytest.fixture
 def typed(command):
     """Run a command as it is typed after ``interpret-dp``."""
-    return lambda line: command(*shlex.split(line))
+    return lambda line, code=0: command(*shlex.split(line), code=code)
 
 
 def write_patients(folder, cohort):
@@ -69,7 +70,7 @@ def patients(folder, cohort):
 def fit(command):
     """Run ``fit`` on the patients with epsilon 1, what is given changed or added."""
 
-    def run(file="patients.parquet", *flags, **options):
+    def run(file="patients.parquet", *flags, code=0, **options):
         given = {
             "target": "readmitted",
             "schema": "schema.toml",
@@ -80,7 +81,7 @@ def fit(command):
             **options,
         }
         words = [w for name, value in given.items() for w in (f"--{name.replace('_', '-')}", value)]
-        return command("fit", file, *words, *flags)
+        return command("fit", file, *words, *flags, code=code)
 
     return run
 

@@ -86,8 +86,7 @@ def test_bad_input_is_one_short_message_and_2(typed, folder, line, message):
     (folder / "text.csv").write_text("b\n1\n2\n")
     Schema({"b": Continuous(0, 1)}).save(folder / "good.toml")
     before = sorted(folder.iterdir())
-    outcome = typed(line)
-    assert outcome.code == 2
+    outcome = typed(line, code=2)
     assert outcome.err.startswith("interpret-dp: ")
     assert message in outcome.err
     assert "Errno" not in outcome.err

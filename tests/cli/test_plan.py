@@ -10,12 +10,11 @@ def schema(cohort, folder):
 
 def test_a_plan_is_printed_with_what_the_ledger_has_room_for(command, schema, folder):
     account = ("--dataset", "ward", "--ledger", "sqlite:///privacy.db")
-    assert command("ledger", "create", *account, "--epsilon", 4, "--delta", 1e-6).code == 0
+    command("ledger", "create", *account, "--epsilon", 4, "--delta", 1e-6)
     before = (folder / "privacy.db").read_bytes()
     words = ("--rows", 2_000, "--rate", 0.2, "--delta", 1e-6, "--epsilon", 1, "--epsilon", 4)
     outputs = ("--width", 0.2, "--html", "plan.html")
     outcome = command("plan", "--schema", schema, *words, *account, *outputs)
-    assert outcome.code == 0, outcome.err
     first, second = (line.split() for line in outcome.out.splitlines()[1:3])
     assert first[:3] == ["2,000", "1", "levels"]
     assert (first[-1], second[-1]) == ("12", "12")
@@ -26,6 +25,5 @@ def test_a_plan_is_printed_with_what_the_ledger_has_room_for(command, schema, fo
 
 
 def test_a_missing_guess_is_named(command, schema):
-    outcome = command("plan", "--schema", schema, "--rows", 3_000, "--delta", 1e-6)
-    assert outcome.code == 2
+    outcome = command("plan", "--schema", schema, "--rows", 3_000, "--delta", 1e-6, code=2)
     assert "your own public guess" in outcome.err

@@ -9,7 +9,6 @@ from interpret_dp._documents import write_sealed
 
 def test_html_is_written_with_the_guarantee_and_the_account(command, model, folder):
     outcome = command("show", model, "--ledger", "sqlite:///privacy.db", "--html", "page.html")
-    assert outcome.code == 0, outcome.err
     assert "one more release of at most epsilon 3.79" in outcome.out
     page = (folder / "page.html").read_text()
     assert "<h1>Model of ward</h1>" in page
@@ -23,7 +22,6 @@ def test_edits_are_printed_and_on_the_page(command, model, folder):
     session.commit("no effect is known")
     session.model.save(folder / "edited.json")
     outcome = command("show", folder / "edited.json", "--html", "page.html")
-    assert outcome.code == 0, outcome.err
     assert "Edited      'age' flattened" in outcome.out
     assert ": no effect is known" in outcome.out
     assert "Edited by people" in (folder / "page.html").read_text()
@@ -32,7 +30,6 @@ def test_edits_are_printed_and_on_the_page(command, model, folder):
 
 def test_the_promise_is_printed_and_checked_against_the_log(command, model, folder):
     outcome = command("show", model, "--text", "--ledger", "sqlite:///privacy.db")
-    assert outcome.code == 0, outcome.err
     guarantee = load_model(model).guarantee_
     text = " ".join(outcome.out.split())
     digest = f"{load_model(model).released_.digest}, of the content"
@@ -46,9 +43,8 @@ def test_the_promise_is_printed_and_checked_against_the_log(command, model, fold
 
 def test_a_log_that_does_not_hold_the_models_head_is_refused(command, model, folder):
     words = ["ledger", "create", "--dataset", "ward", "--epsilon", "4", "--delta", "1e-6"]
-    assert command(*words, "--ledger", "sqlite:///other.db").code == 0
-    outcome = command("show", model, "--text", "--ledger", "sqlite:///other.db")
-    assert outcome.code == 1
+    command(*words, "--ledger", "sqlite:///other.db")
+    outcome = command("show", model, "--text", "--ledger", "sqlite:///other.db", code=1)
     assert "head" in outcome.err
 
 
@@ -57,8 +53,7 @@ def test_a_model_with_the_head_of_another_request_is_refused(command, model, fol
     released = load_model(model).to_released()
     changed = dataclasses.replace(released.guarantee, ledger_head=budget["hash"])
     write_sealed(folder / "other.json", dataclasses.replace(released, guarantee=changed).to_dict())
-    outcome = command("show", "other.json", "--text", "--ledger", "sqlite:///privacy.db")
-    assert outcome.code == 2
+    outcome = command("show", "other.json", "--text", "--ledger", "sqlite:///privacy.db", code=2)
     assert "is a budget of mu" in outcome.err
     assert "the file was changed" in outcome.err.lower()
 
@@ -74,8 +69,7 @@ IMPOSSIBLE = [
 
 @pytest.mark.parametrize(("options", "message"), IMPOSSIBLE)
 def test_what_cannot_be_done_is_said(command, model, folder, options, message):
-    outcome = command("show", model, *options, "--no-browser")
-    assert outcome.code == 2
+    outcome = command("show", model, *options, "--no-browser", code=2)
     assert message in outcome.err
     assert not (folder / "absent.db").exists()
 
@@ -85,7 +79,7 @@ def test_edits_are_kept_unless_that_is_switched_off(command, model, folder, monk
     shown = []
     monkeypatch.setenv("INTERPRET_DP_AUTOSAVE", "on")
     monkeypatch.setattr("interpret_dp.cli.serve.serve", lambda e, **page: shown.append(e))
-    assert command("show", model, *options).code == 0
+    command("show", model, *options)
     session = shown[0].edit_session
     session.autosave.start()
     session.flatten("age")
@@ -96,7 +90,6 @@ def test_metrics_are_of_the_public_rows_of_a_file(command, model, monkeypatch, c
     shown = []
     monkeypatch.setattr("interpret_dp.cli.serve.serve", lambda e, **page: shown.append(e))
     outcome = command("show", model, "--public-rows", "patients.csv", "--target", "readmitted")
-    assert outcome.code == 0, outcome.err
     assert "Metrics     on 2,345 public rows" in outcome.out
     session = shown[0].edit_session
     rows = cohort.X[:2_345].assign(bed=range(2_345)), cohort.y[:2_345]
@@ -108,6 +101,5 @@ def test_a_port_in_use_is_refused(command, model):
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         port = listener.getsockname()[1]
-        outcome = command("show", model, "--port", port, "--no-browser")
-    assert outcome.code == 2
+        outcome = command("show", model, "--port", port, "--no-browser", code=2)
     assert f"--port is {port}" in outcome.err

@@ -151,6 +151,8 @@ class SimplestMulticlassRows(SimplestRows):
 class SimplestRegressionRows(SimplestRows):
     """Numeric targets between bounds; residuals are clipped."""
 
+    bound = LATTICE
+
     def __init__(self, codes, targets, *, lower, upper, clip, **extras):
         super().__init__(codes, targets, **extras)
         self.middle, self.half, self.clip = (lower + upper) / 2, (upper - lower) / 2, clip
@@ -161,10 +163,32 @@ class SimplestRegressionRows(SimplestRows):
     def clip_residuals(self, clip):
         self.clip = clip
 
-    def residuals(self, target, scores):
+    def bound_residuals(self, norm):
+        self.bound = norm
+
+    def bounded(self, residual):
+        return [min(max(residual, -self.bound), self.bound)]
+
+    def difference(self, target, scores):
         limit = int(self.half / self.clip * LATTICE)
         centred = math.trunc((float(target) - self.middle) / self.clip * LATTICE)
-        return [min(max(min(max(centred, -limit), limit) - scores[0], -LATTICE), LATTICE)]
+        return min(max(centred, -limit), limit) - scores[0]
+
+    def residuals(self, target, scores):
+        return self.bounded(self.difference(target, scores))
+
+    def target_counts(self, edges):
+        return self.counts(edges, [float(target) for _, target, _, _ in self.rows])
+
+    def residual_counts(self, edges):
+        rows = zip(self.rows, self.scores, strict=True)
+        return self.counts(edges, [self.difference(row[1], scores) for row, scores in rows])
+
+    def counts(self, edges, numbers):
+        cells = [0] * (len(edges) + 1)
+        for (_, _, weight, _), number in zip(self.rows, numbers, strict=True):
+            cells[sum(edge <= number for edge in edges.tolist())] += weight
+        return cells
 
     def target_sums(self):
         total = squares = 0
@@ -195,7 +219,7 @@ class SimplestPoissonRows(SimplestRegressionRows):
         limit = int(self.half / self.clip * LATTICE)
         centred = math.trunc((float(target) - self.middle) / self.clip * LATTICE)
         residual = min(max(centred, -limit), limit) - int(self.means[entry])
-        return [min(max(residual, -LATTICE), LATTICE)]
+        return self.bounded(residual)
 
 
 class SimplestGapRows(SimplestRegressionRows):
@@ -219,7 +243,7 @@ class SimplestGapRows(SimplestRegressionRows):
             limit = int(self.half / self.clip * LATTICE)
             own = min(max(own, -limit), limit)
         entry = min(max((own - scores[0]) // 2**12 + 4096, 0), len(self.errors) - 1)
-        return [int(self.errors[entry])]
+        return self.bounded(int(self.errors[entry]))
 
 
 def as_lists(sums):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 from interpret_dp.backends import local
-from interpret_dp.backends.base import MAX_SCORE
+from interpret_dp.backends.base import MAX_RESIDUAL, MAX_SCORE
 from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, LocalRegressionRows
 from interpret_dp.backends.residual_tables import LocalGapRows, LocalPoissonRows
 from interpret_dp.ebm.losses.gamma import GammaDeviance
@@ -209,7 +209,7 @@ def programs(draw, task, n_bins):
     calls = [
         ("bin_counts", (n_bins,)),
         ("target_sums", ()),
-        *([("clip_residuals", (draw(st.sampled_from(CLIPS)),))] if has_numbers(task) else []),
+        *(draw(calls_of_numbers(task)) if has_numbers(task) else []),
         ("merge_bins", (maps,)),
         ("begin", (np.array([draw(start) for _ in range(n_scores)], dtype=np.int64),)),
     ]
@@ -221,10 +221,24 @@ def programs(draw, task, n_bins):
         updates = np.array([np.resize(change, shape[1:]) for change in changes], dtype=np.int32)
         wanted = np.array(draw(subsets), dtype=np.int64)
         calls.append(("advance", (updated, updates.reshape(shape), wanted, width)))
+        if has_numbers(task) and draw(st.booleans()):
+            calls.append(("bound_residuals", (draw(st.integers(1, MAX_RESIDUAL)),)))
+        if task == "regression":
+            edges = draw(st.lists(st.integers(-2 * LATTICE, 2 * LATTICE), unique=True))
+            calls.append(("residual_counts", (np.sort(np.array(edges, dtype=np.int64)),)))
     features = draw(st.permutations(range(len(n_bins))))[: draw(st.integers(1, len(n_bins)))]
     functions = [draw(vectors(merged[feature])) for feature in features]
     calls.append(("product_sums", (features, functions)))
     return calls + draw(calls_of_pairs(merged, n_scores))
+
+
+@st.composite
+def calls_of_numbers(draw, task):
+    """Draw what is asked of numbers before the first round."""
+    number = st.floats(BOUNDS[task]["lower"], BOUNDS[task]["upper"])
+    edges = np.sort(np.array(draw(st.lists(number, unique=True)), dtype=np.float64))
+    clip = draw(st.sampled_from(CLIPS))
+    return [("target_counts", (edges,)), ("clip_residuals", (clip,))]
 
 
 @st.composite
@@ -350,10 +364,13 @@ def check_one_row(name, task, data):
     assert backend.n_scores == N_SCORES[task]
     assert backend.residual_norm == declared_norm(2 if task == "multiclass" else 1)
     assert backend.target_norm == declared_norm(3 if has_numbers(task) else 1)
-    names = [name for name, _ in calls if name in ANSWERED]
-    for name_of, answer in zip(names, answers(backend, calls), strict=True):
-        if name_of == "bin_counts":
-            for histogram in answer:
+    named, norm = [], backend.residual_norm
+    for name_of, given in calls:
+        norm = given[0] if name_of == "bound_residuals" else norm
+        named += [(name_of, norm)] if name_of in ANSWERED else []
+    for (name_of, norm), answer in zip(named, answers(backend, calls), strict=True):
+        if name_of in ("bin_counts", "target_counts", "residual_counts"):
+            for histogram in answer if name_of == "bin_counts" else [answer]:
                 assert sum(histogram) <= LATTICE
                 assert np.count_nonzero(histogram) <= 1
         elif name_of == "target_sums":
@@ -364,10 +381,13 @@ def check_one_row(name, task, data):
             for per_bin in answer:
                 assert sum(any(residuals) for residuals in per_bin) <= 1
                 square = sum(value**2 for residuals in per_bin for value in residuals)
-                assert square <= backend.residual_norm**2
+                assert square <= norm**2
 
 
-ANSWERED = ("bin_counts", "target_sums", "advance", "product_sums", "pair_sums")
+ANSWERED = {
+    *("bin_counts", "target_sums", "target_counts", "residual_counts", "advance"),
+    *("product_sums", "pair_sums"),
+}
 
 
 def check_products(products, vectors_of):

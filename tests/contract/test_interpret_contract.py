@@ -66,8 +66,7 @@ def test_bounds_from_outside_are_taken_without_a_warning():
     """Other forms: tests/schema/test_arguments.py."""
     rng = np.random.default_rng(7)
     X, y = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("ABCD")), rng.normal(size=400)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         model = DPExplainableBoostingRegressor(
             **{"privacy_bounds": np.array([[-3.0, 3.0]] * 4), "max_bins": np.int64(16)},
             **{"privacy_target_min": np.float64(-3), "privacy_target_max": np.int64(3)},

@@ -42,8 +42,7 @@ def defaults(function):
 
 def fit(estimator, *table):
     """Fit without the warnings of the reference, which are not what is tested here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return estimator.fit(*table)
 
 
@@ -192,8 +191,7 @@ TAKEN_BY_INTERPRET = [
 
 @pytest.mark.parametrize(("act", "said"), TAKEN_BY_INTERPRET)
 def test_what_interpret_takes_and_we_refuse(act, said):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         act(interpret.privacy)
     with pytest.raises((TypeError, ValueError), match=said):
         act(interpret_dp)

@@ -1,7 +1,5 @@
 """What a fit holds beyond the caller's table: a byte a row and feature, and 16 bytes a row."""
 
-import tracemalloc
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -11,6 +9,7 @@ from interpret_dp import Categorical, Continuous, PrivacyWarning, Schema
 from interpret_dp.ebm import training
 from interpret_dp.schema.encode import encode_features
 from tests.ebm.tasks import machine
+from tests.memory import peak_of
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{PrivacyWarning.__module__}.PrivacyWarning")
 
@@ -65,11 +64,9 @@ def bytes_per_row(rows, schema=CLASSES, **settings):
     """Return how much the peak of a fit grows with a row; what does not grow cancels out."""
     peaks = []
     for n_rows in SIZES:
-        X, y = rows(n_rows), np.arange(n_rows) % 2
-        tracemalloc.start()
-        machine(schema, max_rounds=1, random_state=0, **settings).fit(X, y)
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
+        table = rows(n_rows), np.arange(n_rows) % 2
+        model = machine(schema, max_rounds=1, random_state=0, **settings)
+        peaks.append(peak_of(lambda model=model, table=table: model.fit(*table))[1])
     return float((peaks[2] - peaks[1]) / (SIZES[2] - SIZES[1]))
 
 

@@ -1,7 +1,6 @@
 """Terms with as many bins or levels as there may be, from the fit to its files."""
 
 import json
-import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from interpret_dp import (
     load_model,
 )
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
+from tests.memory import peak_of
 
 N_LEVELS = 20_000
 ROWS = 40_000
@@ -38,12 +38,7 @@ def test_many_levels_fit_into_memory(n_classes):
     X = pd.DataFrame({"x": rng.uniform(0, 1, ROWS), "level": np.array(levels, dtype=object)[drawn]})
     y = np.array(classes, dtype=object)[(drawn + rng.integers(0, 2, ROWS)) % n_classes]
     schema = Schema({"x": Continuous(0, 1), "level": Categorical(levels)}, Categorical(classes))
-    tracemalloc.start()
-    try:
-        model = fit(DPExplainableBoostingClassifier, schema, X, y)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    model, peak = peak_of(lambda: fit(DPExplainableBoostingClassifier, schema, X, y))
     narrow, wide = model.released_.terms
     assert len(wide.scores) == N_LEVELS + 2
     assert narrow.covariance is not None

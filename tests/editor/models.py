@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interpret_dp import Categorical, Continuous, EditSession
+from interpret_dp import Categorical, Continuous, EditSession, Schema
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from tests.released.models import of_terms
 
@@ -54,16 +54,23 @@ def build_model(n_classes=2, seed=0, covariance=True):
     return of_terms(features, terms, rng.normal(size=width), "abc"[:n_classes], **figures)
 
 
+def changed(model, index, *, feature=None, term=None, **parts):
+    """Return a model with another feature and another term at a place, or other parts of it."""
+    features, terms = list(model.features), list(model.terms)
+    features[index] = feature or features[index]
+    terms[index] = term or dataclasses.replace(terms[index], **parts)
+    schema = Schema({one.name: one.spec for one in features}, target=model.schema.target)
+    return dataclasses.replace(model, schema=schema, features=features, terms=tuple(terms))
+
+
 def without_rows(model, name, bins):
     """Return a model whose fit left some bins alone: few rows, no score, no noise."""
-    terms = list(model.terms)
     index = model.term_names.index(name)
-    term = terms[index]
+    term = model.terms[index]
     arrays = {key: np.array(getattr(term, key)) for key in ("scores", "weights", "covariance")}
     arrays["scores"][bins], arrays["weights"][bins] = 0.0, 1.0
     arrays["covariance"][..., bins, :] = arrays["covariance"][..., bins] = 0.0
-    terms[index] = dataclasses.replace(term, **arrays)
-    return dataclasses.replace(model, terms=tuple(terms))
+    return changed(model, index, **arrays)
 
 
 def as_older_version(model):

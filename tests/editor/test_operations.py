@@ -1,7 +1,5 @@
 """The operations on a term, and their refusals."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -15,7 +13,7 @@ from interpret_dp.editor.bins import (
 from interpret_dp.editor.bins import select_bins as select
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.schema import Categorical, Continuous, Integer
-from tests.editor.models import Holder, build_model, session
+from tests.editor.models import Holder, build_model, changed, session
 
 # Arguments with which each operation works on the term age.
 ARGUMENTS = {
@@ -123,12 +121,12 @@ def test_a_class_is_edited_on_its_own():
 def test_linear_edits_carry_the_noise_and_what_bands_are_made_from_along():
     """Against the same edits of curves: their linear part is what covariances are taken through."""
     model = build_model()
-    first, *others = model.terms
+    first = model.terms[0]
     spread = 0.25 * first.covariance + 0.01 * np.ones((10, 10))
     noisy = first.scores + np.random.default_rng(1).normal(size=10)
     known = {"noisy_scores": noisy, "posterior_mean": 0.75 * first.scores + 0.25 * noisy}
-    term = dataclasses.replace(first, posterior_covariance=spread, **known)
-    editing = Holder(dataclasses.replace(model, terms=(term, *others))).edit()
+    noisy_model = changed(model, 0, posterior_covariance=spread, **known)
+    term, editing = noisy_model.terms[0], Holder(noisy_model).edit()
     editing.align("age", to="mean", between=(20, 30))
     editing.interpolate("age", between=(30, 60))
     editing.scale("age", 0.5, between=(60, 90))
@@ -177,8 +175,7 @@ def test_variances_are_kept_where_covariances_are_not_needed_for_them():
         "posterior_variances": np.arange(10.0) / 2,
         "posterior_mean": model.terms[0].scores,
     }
-    term = dataclasses.replace(model.terms[0], covariance=None, **known)
-    editing = Holder(dataclasses.replace(model, terms=(term, *model.terms[1:]))).edit()
+    editing = Holder(changed(model, 0, covariance=None, **known)).edit()
     editing.shift("age", 1.0)
     editing.set_scores("age", 0.0, bins=4)
     variances = editing.released.terms[0].variances
@@ -247,15 +244,10 @@ def test_scores_beyond_what_a_float_holds_are_refused():
 
 
 def test_a_curve_of_too_many_bins_is_not_smoothed_at_once():
-    model = build_model()
     cuts = np.linspace(11, 89, 3000)
-    wide = AdditiveFeature("age", model.features[0].spec, cuts)
+    wide = AdditiveFeature("age", AGE.spec, cuts)
     term = AdditiveTerm(0, np.zeros(wide.n_codes), np.ones(wide.n_codes), None)
-    editing = Holder(
-        dataclasses.replace(
-            model, features=(wide, *model.features[1:]), terms=(term, *model.terms[1:])
-        )
-    ).edit()
+    editing = Holder(changed(build_model(), 0, feature=wide, term=term)).edit()
     with pytest.raises(ValueError, match="at most 2048 bins"):
         editing.smooth("age")
     editing.set_scores("age", np.sin(cuts[:40]), bins=slice(1, 41))

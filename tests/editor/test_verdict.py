@@ -9,12 +9,18 @@ import pytest
 from interpret_dp.editor.verdict import N_SIMULATIONS, judge
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.schema import Continuous
-from tests.editor.models import Holder, as_older_version, build_model, session, without_rows
+from tests.editor.models import (
+    Holder,
+    as_older_version,
+    build_model,
+    changed,
+    session,
+    without_rows,
+)
 
 
 def with_age(scores, covariance, weights=None):
     """Return a model whose first term has the given scores of regular bins."""
-    model = build_model()
     size = len(scores)
     feature = AdditiveFeature("age", Continuous(0, size), np.arange(1.0, size))
     whole = np.zeros((size + 2, size + 2))
@@ -25,9 +31,7 @@ def with_age(scores, covariance, weights=None):
         np.concatenate([[0.0], np.ones(size) if weights is None else weights, [0.0]]),
         whole,
     )
-    return dataclasses.replace(
-        model, features=(feature, *model.features[1:]), terms=(term, *model.terms[1:])
-    )
+    return changed(build_model(), 0, feature=feature, term=term)
 
 
 def verdict(scores, covariance, shape="increasing", **more):
@@ -134,9 +138,8 @@ def share_rejected(truth, covariance, *, claimed=1.0, shape="increasing", alpha=
     rejected = 0
     for _ in range(N_CURVES):
         scores = truth + root @ rng.normal(size=len(truth))
-        term = dataclasses.replace(model.terms[0], scores=np.concatenate([[0], scores, [0]]))
-        copy = dataclasses.replace(model, terms=(term, *model.terms[1:]))
-        rejected += not judge(copy, 0, shape, None, alpha).within_noise
+        noisy = changed(model, 0, scores=np.concatenate([[0], scores, [0]]))
+        rejected += not judge(noisy, 0, shape, None, alpha).within_noise
     return rejected / N_CURVES
 
 

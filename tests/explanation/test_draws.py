@@ -13,7 +13,7 @@ from interpret_dp.explanation.plots.bars import overview_figure
 from interpret_dp.explanation.plots.prediction import prediction_figure
 from interpret_dp.explanation.plots.term import term_figure
 from interpret_dp.mechanisms import use_randomness
-from tests.editor.models import build_model
+from tests.editor.models import build_model, changed
 from tests.explanation.test_figures import labels, press
 from tests.statistical.test_noise_bands import FixedHistograms, WithoutNoise
 
@@ -118,9 +118,7 @@ def test_a_button_shows_plausible_curves_beside_the_band(index, n_classes):
     assert first.min() - 1 < drawn.min() < drawn.max() < first.max() + 1
     press(figure, "as released")
     assert not any(trace.visible for trace in own)
-    unknown = dataclasses.replace(model.terms[index], covariance=None)
-    terms = tuple(unknown if k == index else term for k, term in enumerate(model.terms))
-    hidden = term_figure(dataclasses.replace(model, terms=terms), index, "")
+    hidden = term_figure(changed(model, index, covariance=None), index, "")
     assert "plausible curves" not in labels(hidden)
 
 

@@ -28,7 +28,7 @@ from interpret_dp.released.sentences import term_sentence
 from interpret_dp.released.summary import summarise
 from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
 from tests.editor import test_pairs as pairs
-from tests.editor.models import build_model, session, without_rows
+from tests.editor.models import build_model, changed, session, without_rows
 from tests.explanation.pages.test_model import _model
 
 AGE, DOSE, GRADE, CITY = range(4)
@@ -71,9 +71,7 @@ def test_previews_need_an_order_and_two_bins():
     assert monotone_previews(model, model.terms[CITY]) == {}
     feature = AdditiveFeature("age", Continuous(0, 8), np.zeros(0))
     term = AdditiveTerm(AGE, np.zeros(3), np.ones(3), None)
-    single = dataclasses.replace(
-        model, features=(feature, *model.features[1:]), terms=(term, *model.terms[1:])
-    )
+    single = changed(model, AGE, feature=feature, term=term)
     assert monotone_previews(single, single.terms[AGE]) == {}
     assert labels(term_figure(single, AGE, "")) == ["own scale", "same scale for all terms"]
     # Without any row all bins count alike.
@@ -146,10 +144,9 @@ def test_an_edited_term_is_shown_beside_its_release_without_its_signal_to_noise(
 
 def test_signal_to_noise_stands_behind_each_bar_and_is_explained():
     model = build_model()
-    age, dose, *others = model.terms
-    unknown = dataclasses.replace(age, covariance=None)
-    clear = dataclasses.replace(dose, covariance=1e-9 * dose.covariance)
-    figure = overview_figure(dataclasses.replace(model, terms=(unknown, clear, *others)), LINE)
+    _, dose, *others = model.terms
+    clear = changed(model, DOSE, covariance=1e-9 * dose.covariance)
+    figure = overview_figure(changed(clear, AGE, covariance=None), LINE)
     axis = figure.layout.yaxis2
     texts = dict(zip(axis.tickvals, axis.ticktext, strict=True))
     names = figure.data[0].customdata
@@ -199,15 +196,11 @@ def test_the_cost_is_in_the_figure_and_broken_between_its_parts():
 
 def wide_city(names):
     """Return a model whose term of cities has the given levels, all of them with rows."""
-    model = build_model()
     n_codes = len(names) + 2
-    features = list(model.features)
-    features[CITY] = AdditiveFeature("city", Categorical(names))
-    terms = list(model.terms)
     scores = np.linspace(-1, 1, n_codes)
-    terms[CITY] = AdditiveTerm(CITY, scores, np.full(n_codes, 100.0), np.eye(n_codes) * 0.01)
-    schema = Schema({f.name: f.spec for f in features}, target=model.schema.target)
-    return dataclasses.replace(model, schema=schema, features=features, terms=tuple(terms))
+    term = AdditiveTerm(CITY, scores, np.full(n_codes, 100.0), np.eye(n_codes) * 0.01)
+    city = AdditiveFeature("city", Categorical(names))
+    return changed(build_model(), CITY, feature=city, term=term)
 
 
 def test_a_thousand_levels_have_fifty_labels_and_all_names_on_hover():
@@ -236,9 +229,7 @@ def test_long_names_are_cut_where_that_leaves_them_distinct(text):
 
 def test_names_are_shown_literally():
     model = build_model()
-    age, *others = model.features
-    features = (dataclasses.replace(age, name="<b>age</b>"), *others)
-    named = dataclasses.replace(model, features=features)
+    named = changed(model, AGE, feature=dataclasses.replace(model.features[AGE], name="<b>age</b>"))
     assert "<b>" not in term_figure(named, AGE, LINE).layout.title.text
     assert "<b>" not in json.dumps(overview_figure(named, LINE).to_dict(), default=str)
 

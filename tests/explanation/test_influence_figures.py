@@ -14,16 +14,7 @@ from interpret_dp.explanation.influence import ERROR_BARS, Influence
 from interpret_dp.explanation.local_objects import local_explanation
 from interpret_dp.explanation.objects import PrivateExplanation
 from tests.contract.explainers.test_copies import MADE_UP
-from tests.explanation.influences import (
-    ADULT,
-    SOURCES,
-    adult_explanation,
-    adult_record,
-    explainer_spend,
-    explanation_of,
-    image_record,
-    text_record,
-)
+from tests.explanation import influences
 
 NUMBER_OUTPUT = {"output": "predicted value", "predicted": 12.345}
 
@@ -70,8 +61,8 @@ def test_what_is_significant_is_beyond_its_own_error_bar(effects, error):
 
 
 def test_bars_are_the_effects_largest_first_with_their_noise():
-    record = adult_record()
-    figure = explanation_of([record]).figure(0)
+    record = influences.adult_record()
+    figure = influences.explanation_of([record]).figure(0)
     effects = (trace for trace in figure.data if trace.meta == "effects")
     drawn = {-int(y): x for bars in effects for y, x in zip(bars.y, bars.x, strict=True)}
     scores = sorted((s for s in record["scores"] if s), key=lambda s: -abs(s))
@@ -97,15 +88,18 @@ TITLES = [
 
 @pytest.mark.parametrize(("changes", "title"), TITLES)
 def test_the_title_says_what_was_predicted(changes, title):
-    assert explanation_of([adult_record(**changes)]).figure(0).layout.title.text == title
+    assert (
+        influences.explanation_of([influences.adult_record(**changes)]).figure(0).layout.title.text
+        == title
+    )
 
 
 def test_names_are_shown_literally():
     hostile = "<b>x</b><a href='y'>"
-    record = adult_record(output=f"probability of {hostile}")
+    record = influences.adult_record(output=f"probability of {hostile}")
     record["names"] = [hostile, *record["names"][1:]]
     record["values"] = ["missing", hostile, *record["values"][2:]]
-    explanation = explanation_of([record, record])
+    explanation = influences.explanation_of([record, record])
     for figure in (explanation.figure(), explanation.figure(0)):
         assert "<a" not in texts(figure)
         assert "<b>" not in texts(figure)
@@ -116,7 +110,7 @@ def test_names_are_shown_literally():
 
 
 def test_the_overview_of_many_rows_and_features_is_cut_and_says_so():
-    explanation = explanation_of([text_record(0, 60)] * 210)
+    explanation = influences.explanation_of([influences.text_record(0, 60)] * 210)
     figure = explanation.figure()
     assert np.shape(figure.data[0].z) == (30, 200)
     assert figure.layout.yaxis.ticktext[0] == "great"
@@ -124,15 +118,15 @@ def test_the_overview_of_many_rows_and_features_is_cut_and_says_so():
 
 
 def test_rows_may_explain_different_classes():
-    records = [adult_record(), adult_record(1, output="probability of <=50K")]
-    note = explanation_of(records).figure().layout.annotations[0].text
+    records = [influences.adult_record(), influences.adult_record(1, output="probability of <=50K")]
+    note = influences.explanation_of(records).figure().layout.annotations[0].text
     assert note.startswith("Effect on the output that is explained at each row: one of 2")
     # Of one row, the overview is the row.
-    one = explanation_of(records[:1])
+    one = influences.explanation_of(records[:1])
     assert one.figure(None, line="").to_json() == one.figure(0, line="").to_json()
     # Without costs, sources are said all the same.
-    history = [adult_record(0, *SOURCES[3])] * 2
-    figure = explanation_of(history, privacy=explainer_spend([])).figure()
+    history = [influences.adult_record(0, *influences.SOURCES[3])] * 2
+    figure = influences.explanation_of(history, privacy=influences.explainer_spend([])).figure()
     assert "from the released history, free" in named(figure)
 
 
@@ -140,13 +134,15 @@ def test_rows_may_explain_different_classes():
 
 
 def test_pixels_without_values_or_noise_leave_their_panels_out():
-    record = image_record(side=6)
-    words = explanation_of([record | {"values": ["dark"] * 36}]).figure(0)
+    record = influences.image_record(side=6)
+    words = influences.explanation_of([record | {"values": ["dark"] * 36}]).figure(0)
     assert words.layout.annotations[0].text == "influence: orange for, blue against"
-    silent = explanation_of([record | {"standard_errors": [float("nan")] * 36}]).figure(0)
+    silent = influences.explanation_of([record | {"standard_errors": [float("nan")] * 36}]).figure(
+        0
+    )
     assert "could be noise" in named(words)
     assert "could be noise" not in named(silent)
-    still = explanation_of([record | {"scores": [0.0] * 36}]).figure(0)
+    still = influences.explanation_of([record | {"scores": [0.0] * 36}]).figure(0)
     assert still.data[1].zmax == 1.0
 
 
@@ -177,7 +173,7 @@ def test_a_row_is_listed_with_origin_and_cost_and_what_came_true():
     assert list(table.columns[:3]) == ["Predicted", "Origin", "Actual"]
     assert table["Resid"][0] == pytest.approx(0.12)
     assert list(explanation.data(-1)["mli"][1]["value"]["dataset_y"]) == [1.0, 1.0]
-    unknown = adult_explanation()
+    unknown = influences.adult_explanation()
     assert unknown.data(-1)["mli"][1]["value"]["dataset_y"] is None
     assert not {"Actual", "Resid"} & set(unknown.selector)
     origins = ["released now", "released now", "reused", "from history", "from surrogate"]
@@ -185,7 +181,7 @@ def test_a_row_is_listed_with_origin_and_cost_and_what_came_true():
     assert list(unknown.selector["Epsilon"]) == [0.1, 0.1, 0.0, 0.0, 0.0]
     # A list of rows can be given.
     own = pd.DataFrame({"Name": list("abcde")})
-    given = adult_explanation(selector=own).selector
+    given = influences.adult_explanation(selector=own).selector
     assert list(given.columns) == ["Name", "Epsilon", "Origin"]
 
 
@@ -200,7 +196,7 @@ def test_every_view_can_be_shown_inline(kind, monkeypatch):
 
 
 def test_each_figure_carries_the_cost_of_its_part():
-    explanation = adult_explanation()
+    explanation = influences.adult_explanation()
 
     def cost(key):
         (note,) = explanation.visualize(key).layout.annotations
@@ -217,14 +213,14 @@ def test_each_figure_carries_the_cost_of_its_part():
 
 
 WRONG_RECORDS = [
-    ([adult_record(scores=[0.1])], "lengths"),
-    ([adult_record(origin="guessed")], "origin is 'guessed'"),
-    ([adult_record(image_shape=[3, 3])], "one effect for each pixel"),
-    ([adult_record(names=list("abcdefghijklmn"))], "in order"),
-    ([adult_record(method="interactive")], "must agree row by row"),
+    ([influences.adult_record(scores=[0.1])], "lengths"),
+    ([influences.adult_record(origin="guessed")], "origin is 'guessed'"),
+    ([influences.adult_record(image_shape=[3, 3])], "one effect for each pixel"),
+    ([influences.adult_record(names=list("abcdefghijklmn"))], "in order"),
+    ([influences.adult_record(method="interactive")], "must agree row by row"),
     ([{"names": []}], "lacks"),
     ([], "records is empty"),
-    ([adult_record()] * 2, "has 1 rows and there are 2"),
+    ([influences.adult_record()] * 2, "has 1 rows and there are 2"),
 ]
 
 
@@ -233,8 +229,8 @@ def test_records_that_do_not_fit_are_refused(records, message):
     with pytest.raises(ValueError, match=message):
         local_explanation(
             records,
-            privacy=explainer_spend(SOURCES[:1]),
+            privacy=influences.explainer_spend(influences.SOURCES[:1]),
             name="wrong",
-            feature_names=list(ADULT),
+            feature_names=list(influences.ADULT),
             feature_types=["continuous"] * 14,
         )

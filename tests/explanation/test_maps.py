@@ -8,18 +8,7 @@ import pytest
 from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.explanation.maps import map_use, offered_classes, percent_text, read_row
 from tests.contract.explainers.test_copies import MADE_UP
-from tests.explanation.maps_models import (
-    TABLE_INPUTS,
-    all_maps,
-    image_inputs,
-    image_model,
-    image_rows,
-    rows_of,
-    stroke_model,
-    stroke_rows,
-    table_model,
-    table_rows,
-)
+from tests.explanation import maps_models as maps
 
 KINDS = [f"{of} {what}" for of in ("table", "image", "stroke") for what in ("classes", "rows")]
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -30,7 +19,7 @@ def hostile_model():
         {HOSTILE: Continuous(0, 1), "level": Categorical([HOSTILE, "b"])},
         target=Categorical([HOSTILE, "no"]),
     )
-    return table_model(
+    return maps.table_model(
         schema=schema,
         centres=[0.5, 0],
         spreads=[0.3, 1],
@@ -50,19 +39,19 @@ def texts_of(figure):
 
 
 def test_the_top_maps_are_those_of_the_largest_softmax():
-    model = table_model(n_maps=5)
-    one = read_row(model, TABLE_INPUTS[0], 1)
-    values = model.weights[1] @ TABLE_INPUTS[0] + model.biases[1]
+    model = maps.table_model(n_maps=5)
+    one = read_row(model, maps.TABLE_INPUTS[0], 1)
+    values = model.weights[1] @ maps.TABLE_INPUTS[0] + model.biases[1]
     powers = np.exp(values)
     assert one.shares == pytest.approx(powers / powers.sum())
     assert list(one.top) == list(np.argsort(-values)[:3])
     assert one.weighted_map == pytest.approx((powers / powers.sum()) @ model.weights[1])
-    fewer = table_rows(model=table_model(n_maps=2)).figure(0, label="low")
+    fewer = maps.table_rows(model=maps.table_model(n_maps=2)).figure(0, label="low")
     assert sum(trace.type == "scatter" for trace in fewer.data) == 2
 
 
 def test_the_use_of_maps_is_counted_on_the_given_rows():
-    model = table_model()
+    model = maps.table_model()
     rows = np.random.default_rng(0).normal(size=(2_500, model.n_inputs))
     use = map_use(model, rows)
     expected = model.map_shares(rows).argmax(axis=2)
@@ -82,17 +71,17 @@ def test_of_many_classes_the_ten_most_probable_and_the_actual_one_are_offered():
 
 
 def test_pixels_are_compared_with_the_declared_background():
-    model = image_model(background=1.0)
+    model = maps.image_model(background=1.0)
     blank = np.full(model.n_inputs, (1.0 - 0.13) / 0.31)
     assert model.reference == pytest.approx(blank)
-    assert image_model().reference == pytest.approx(np.full(model.n_inputs, -0.13 / 0.31))
-    assert not table_model().reference.any()
+    assert maps.image_model().reference == pytest.approx(np.full(model.n_inputs, -0.13 / 0.31))
+    assert not maps.table_model().reference.any()
     one = read_row(model, blank, 1)
     assert not one.contributions.any()
     assert one.bias == pytest.approx(model.scores(blank[None])[0, 1])
 
 
-@pytest.mark.parametrize("explanation", [table_rows(), image_rows(), stroke_rows()])
+@pytest.mark.parametrize("explanation", [maps.table_rows(), maps.image_rows(), maps.stroke_rows()])
 def test_a_comparison_of_two_classes_adds_up_to_the_logarithm_of_their_odds(explanation):
     first, second, _ = explanation.released.classes
     one = explanation.reading(0, first, against=second)
@@ -120,33 +109,33 @@ def test_every_view_states_its_cost_and_that_the_noise_is_not_known(kind):
 
 
 def test_a_row_is_listed_with_what_was_predicted_and_what_came_true():
-    explanation = table_rows()
+    explanation = maps.table_rows()
     table = explanation.selector
-    best = explanation.released.predict_proba(TABLE_INPUTS).argmax(axis=1)
+    best = explanation.released.predict_proba(maps.TABLE_INPUTS).argmax(axis=1)
     assert list(table["Predicted"]) == [explanation.released.classes[i] for i in best]
     assert list(table["Actual"]) == ["high", "middle", ""]
     record = explanation.data(0)
     assert sum(record["scores"]) + record["extra"]["scores"][0] == pytest.approx(record["score"])
     assert record["perf"]["actual"] == 0
     assert list(explanation.data(-1)["mli"][1]["value"]["dataset_y"]) == [0, 2, -1]
-    unknown = table_rows(actual=None)
+    unknown = maps.table_rows(actual=None)
     assert "Actual" not in unknown.selector
     assert unknown.data(-1)["mli"][1]["value"]["dataset_y"] is None
 
 
 def test_wrong_parts_are_refused():
-    model = table_model()
+    model = maps.table_model()
     with pytest.raises(ValueError, match="no rows"):
-        rows_of(model, TABLE_INPUTS[:0], [])
+        maps.rows_of(model, maps.TABLE_INPUTS[:0], [])
     with pytest.raises(ValueError, match="as many"):
-        rows_of(model, TABLE_INPUTS, [[1, "a", 2, "b"]])
+        maps.rows_of(model, maps.TABLE_INPUTS, [[1, "a", 2, "b"]])
     with pytest.raises(ValueError, match=r"must be \(n_rows, 7\)"):
-        rows_of(model, TABLE_INPUTS[:, :5], [[1, "a", 2, "b"]] * 3)
+        maps.rows_of(model, maps.TABLE_INPUTS[:, :5], [[1, "a", 2, "b"]] * 3)
     with pytest.raises(ValueError, match="must be one of"):
-        table_rows().figure(0, label="nobody")
+        maps.table_rows().figure(0, label="nobody")
     with pytest.raises(ValueError, match="no rows; use explain_local"):
-        all_maps(model).reading(0)
-    for explanation, key in ((all_maps(model), 0), (image_rows(), None)):
+        maps.all_maps(model).reading(0)
+    for explanation, key in ((maps.all_maps(model), 0), (maps.image_rows(), None)):
         with pytest.raises(ValueError, match="it chooses the class of one row"):
             explanation.figure(key, label=explanation.released.classes[0])
         for wrong in (-1, 99):
@@ -158,20 +147,20 @@ def test_wrong_parts_are_refused():
 
 
 def test_the_bars_of_a_row_add_up_to_the_score_for_every_class():
-    explanation = table_rows()
+    explanation = maps.table_rows()
     figure = explanation.figure(0)
     bars = [trace for trace in figure.data if trace.meta == "contributions"]
     assert len(bars) == 3
     assert [bar.visible for bar in bars] == [True, False, False]
-    order = np.argsort(-explanation.released.predict_proba(TABLE_INPUTS)[0])
-    scores = explanation.released.scores(TABLE_INPUTS)[0]
+    order = np.argsort(-explanation.released.predict_proba(maps.TABLE_INPUTS)[0])
+    scores = explanation.released.scores(maps.TABLE_INPUTS)[0]
     assert [sum(bar.x) for bar in bars] == pytest.approx(scores[order], abs=1e-5)
     assert "job = nurse" in bars[0].customdata
     assert bars[0].customdata[-1] == "bias"
 
 
 def test_the_weights_of_a_row_are_those_of_its_own_level():
-    explanation = table_rows()
+    explanation = maps.table_rows()
     one = explanation.reading(0, "low")
     weights = next(t for t in explanation.figure(0, label="low").data if t.meta == "weights")
     drawn = dict(zip(weights.customdata, weights.x, strict=True))
@@ -184,9 +173,9 @@ def test_the_weights_of_a_row_are_those_of_its_own_level():
 
 
 def test_the_menu_names_each_class_and_shows_only_its_traces():
-    figure = image_rows().figure(0)
+    figure = maps.image_rows().figure(0)
     (menu,) = figure.layout.updatemenus
-    chances = image_rows().released.predict_proba(image_inputs(image_model()))[0]
+    chances = maps.image_rows().released.predict_proba(maps.image_inputs(maps.image_model()))[0]
     assert sorted(button.label for button in menu.buttons) == [
         f"class {label}: {percent_text(chance)}" for label, chance in enumerate(chances)
     ]
@@ -196,11 +185,11 @@ def test_the_menu_names_each_class_and_shows_only_its_traces():
         assert list(shown) == [0, *range(1 + 5 * number, 6 + 5 * number)]
         assert changes["title.text"] == f"Probability of {button.label.removeprefix('class ')}"
         assert any("counts" in str(text) for text in changes.values())
-    assert not image_rows().figure(0, label=1).layout.updatemenus
+    assert not maps.image_rows().figure(0, label=1).layout.updatemenus
 
 
 def test_bars_across_speak_for_the_class_of_such_bars():
-    explanation = stroke_rows()
+    explanation = maps.stroke_rows()
     figure = explanation.figure(0, label=0, against=1)
     outlines, cells, strokes, wheel = (
         [trace for trace in figure.data if trace.type == kind]
@@ -223,7 +212,7 @@ def test_bars_across_speak_for_the_class_of_such_bars():
 
 
 def test_wavelets_are_compared_with_the_class_that_came_true_or_the_second():
-    explanation = stroke_rows(actual=[1, None, 0])
+    explanation = maps.stroke_rows(actual=[1, None, 0])
     best = [explanation.data(row)["perf"]["predicted"] for row in range(3)]
     titles = [note.text for note in explanation.figure().layout.annotations]
     assert any(text.startswith(f"row 0: {best[0]}, not 1 (") for text in titles)
@@ -236,23 +225,23 @@ def test_wavelets_are_compared_with_the_class_that_came_true_or_the_second():
 
 
 def test_the_evidence_of_a_class_of_wavelets_is_that_of_the_released_mean():
-    model = stroke_model()
-    explanation = all_maps(model)
+    model = maps.stroke_model()
+    explanation = maps.all_maps(model)
     evidence = model.weights[:, 0] * model.means
     assert np.sum(explanation.data(2)["scores"]) == pytest.approx(evidence[2].sum())
     cells = explanation.figure(0, against=1).data[0]
     assert np.sum(cells.z) == pytest.approx((evidence[0] - evidence[1]).sum(), rel=1e-4)
     assert "at their released mean" in texts_of(explanation.figure())
     unknown = dataclasses.replace(model, means=None)
-    assert "at their usual size" in texts_of(all_maps(unknown).figure(1))
+    assert "at their usual size" in texts_of(maps.all_maps(unknown).figure(1))
     with pytest.raises(ValueError, match=r"explain_local\(X\).figure\(0, against=...\)"):
-        all_maps(table_model()).figure(0, against="low")
+        maps.all_maps(maps.table_model()).figure(0, against="low")
 
 
 def test_names_are_shown_literally():
     model = hostile_model()
-    rows = rows_of(model, [[0.5, 1.0, 0.0]], [[0.7, HOSTILE]])
-    figures = [one.figure(key) for one in (all_maps(model), rows) for key in (None, 0)]
+    rows = maps.rows_of(model, [[0.5, 1.0, 0.0]], [[0.7, HOSTILE]])
+    figures = [one.figure(key) for one in (maps.all_maps(model), rows) for key in (None, 0)]
     for figure in figures:
         text = figure.to_json()
         assert "&lt;img" in text

@@ -18,7 +18,7 @@ from interpret_dp.explanation.spend import PrivacySpend, QueryBudget, RowSpend
 from interpret_dp.ledger.core.account import Account, Request
 from interpret_dp.ledger.core.filter import admits, fix_budget, largest_epsilon, remaining_mu
 from tests.explanation.influences import SOURCES, budget_state, explainer_spend
-from tests.ledger.requests import reserve_epsilon
+from tests.ledger.requests import budgeted, reserve_epsilon
 
 MU = mu_of_budget(1.0, 1e-6)
 
@@ -167,8 +167,7 @@ def test_documents_are_json_whatever_was_spent():
 
 @pytest.fixture
 def ledger():
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("trial", epsilon=2, delta=1e-5)
+    ledger = budgeted("trial", epsilon=2, delta=1e-5)
     ledger.commit(reserve_epsilon(ledger, 1.0, 1e-6, "trial"))
     return ledger
 

@@ -43,6 +43,7 @@ REASONS = {
     "min_target_ max_target_": "declared bounds are plain floats",
     "guarantee_ privacy_spend_": "what was promised, and what it cost",
     "released_ boosting_record_ pair_record_": "what was published",
+    "total_error_": "the noise of the total",
 }
 DIFFERENCES = SUBSTITUTES | {name: why for names, why in REASONS.items() for name in names.split()}
 """Why each parameter or fitted attribute is not as in interpret's other machines."""

@@ -1,12 +1,28 @@
-"""Short ways to make requests in the ledger's tests, and to change its file by hand."""
+"""Short ways to make ledgers and requests in tests, and to change a ledger's file by hand."""
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 
+from interpret_dp import PrivacyLedger
 from interpret_dp.accounting import gaussian_events_json, mu_of_budget
 
 ENTRIES = "interpret_dp_ledger_entries"
 NO_OP = {"format": "interpret_dp.event", "version": 1, "event": {"kind": "no_op"}}
+
+
+def budgeted(dataset, epsilon, delta, *, url=None, **given):
+    """Return a ledger with one budget, in memory or at a URL."""
+    ledger = PrivacyLedger.in_memory() if url is None else PrivacyLedger(url)
+    ledger.create_budget(dataset, epsilon, delta, **given)
+    return ledger
+
+
+@contextmanager
+def unchanged(ledger):
+    """Check that a ledger is after the block what it was before, and whole."""
+    head = ledger.head
+    yield
+    assert ledger.verify() == ledger.head == head
 
 
 def reserve(ledger, dataset="adult", **changes):

@@ -3,16 +3,15 @@
 import pytest
 
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.ledger import ApprovalNeededError, PrivacyLedger, RoleError
-from tests.ledger.requests import reserve, reserve_epsilon
+from interpret_dp.ledger import ApprovalNeededError, RoleError
+from tests.ledger.requests import budgeted, reserve, reserve_epsilon, unchanged
 from tests.ledger.team import acting_as, days_later
 
 
 @pytest.fixture
 def ledger():
     """Return a ledger where requests above epsilon 0.5 need anna's or olga's word."""
-    made = PrivacyLedger.in_memory()
-    made.create_budget("ward", 3.0, 1e-6, delta_x=1e-7)
+    made = budgeted("ward", 3.0, 1e-6, delta_x=1e-7)
     with acting_as("anna"):
         made.appoint("anna", "officer")
         made.appoint("olga", "officer")
@@ -94,12 +93,11 @@ def test_a_rejected_request_does_not_ask_again_by_itself(ledger):
     with acting_as("anna"), pytest.raises(ValueError, match="reason is ''"):
         ledger.reject(number, reason="")
     assert decide(ledger, number, "reject", reason="too much").status == "rejected"
-    head = ledger.head
-    error = refused(ledger)
+    with unchanged(ledger):
+        error = refused(ledger)
     assert (error.number, error.state) == (number, "rejected")
     assert "'anna' rejected" in str(error)
     assert "too much" in str(error)
-    assert ledger.head == head
     # One that costs less is another request, and asks.
     assert refused(ledger, 0.6).state == "waiting"
     with acting_as("ben"):

@@ -7,20 +7,18 @@ import pickle
 import pytest
 
 from interpret_dp import LedgerError, PrivacyLedger
-from tests.ledger.requests import reserve
+from tests.ledger.requests import budgeted, reserve
 from tests.processes import output_of
 
 
 @pytest.fixture
 def ledger(tmp_path):
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path}/ledger #1 %41.db")
-    ledger.create_budget("adult", 1.0, 1e-6)
+    ledger = budgeted("adult", 1.0, 1e-6, url=f"sqlite:///{tmp_path}/ledger #1 %41.db")
     return ledger
 
 
 def test_what_spending_is_for_is_said_once_and_copies_keep_it(ledger):
-    memory = PrivacyLedger.in_memory()
-    memory.create_budget("adult", 1.0, 1e-6)
+    memory = budgeted("adult", 1.0, 1e-6)
     for one in (ledger, memory):
         audit = one.for_purpose("quarterly audit")
         assert copy.copy(audit) is copy.deepcopy({"ledger": audit})["ledger"] is audit

@@ -18,7 +18,7 @@ from interpret_dp.fitting.account import account_of
 from interpret_dp.ledger import PrivacyLedger, Reservation, default_ledger
 from interpret_dp.ledger.core import names
 from interpret_dp.ledger.core.names import current_host, today
-from tests.ledger.requests import reserve, reserve_epsilon
+from tests.ledger.requests import budgeted, reserve, reserve_epsilon, unchanged
 from tests.ledger.team import days_later
 
 
@@ -34,10 +34,8 @@ def test_from_budget_to_refusal(ledger):
     assert (spent.open_reservations, spent.n_requests) == (0, 1)
     left = ledger.remaining("adult")
     assert 1.0 < left < 2.0
-    before = ledger.head
-    with pytest.raises(BudgetExceededError) as refused:
+    with unchanged(ledger), pytest.raises(BudgetExceededError) as refused:
         reserve_epsilon(ledger, left * 1.001, 1e-6)
-    assert ledger.head == before
     assert refused.value.largest_epsilon == left
     strict = ledger.remaining("adult", delta=1e-8)
     assert strict > left
@@ -76,10 +74,9 @@ def test_nobody_else_can_say_that_nothing_was_released(stored_ledger, store_url)
 @pytest.mark.parametrize("name", ["Adult", "ADULT ", "ad\uff55lt", "adult.", "-adult_"])
 def test_a_name_that_is_taken_for_another_gets_no_budget(ledger, name):
     ledger.create_budget("adult", 1.0, 1e-6)
-    before = ledger.verify()
-    with pytest.raises(LedgerError, match=r"has a data set 'adult', which differs from"):
+    message = "has a data set 'adult', which differs from"
+    with unchanged(ledger), pytest.raises(LedgerError, match=message):
         ledger.create_budget(name.strip(), 1.0, 1e-6)
-    assert ledger.verify() == before
     # A known limit: the Cyrillic letter that looks like an a.
     ledger.create_budget("\u0430dult", 1.0, 1e-6)
     ledger.link(name.strip(), to="adult", reason="the same people")
@@ -100,8 +97,7 @@ def test_a_reservation_is_closed_once_and_by_its_own_ledger(ledger):
             close(first)
         with pytest.raises(LedgerError, match="cancelled already"):
             close(second)
-    other = PrivacyLedger.in_memory()
-    other.create_budget("adult", 1.0, 1e-6)
+    other = budgeted("adult", 1.0, 1e-6)
     with pytest.raises(LedgerError, match="is not in PrivacyLedger"):
         other.commit(reserve(ledger))
     with pytest.raises(LedgerError, match="is not in PrivacyLedger"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.linear_model import LinearRegression
 
-from interpret_dp import Categorical, Continuous
+from interpret_dp import Continuous
 from interpret_dp.lime.black_box import LABEL_UNITS, PublicModel, black_box
 
 X = np.linspace(-1, 1, 40).reshape(20, 2)
@@ -75,15 +75,6 @@ def test_a_public_question_says_what_is_wrong(shape):
 def test_labels_in_place_of_numbers_are_named():
     with pytest.raises(ValueError, match=r"such as labels; numbers are needed\. Pass a model"):
         black_box(lambda rows: np.array(["no"] * len(rows))).ask(X, 20)
-
-
-def test_a_model_without_probabilities_needs_bounds():
-    with pytest.raises(TypeError, match="bounds of its outputs must be declared"):
-        black_box(LinearRegression())
-    with pytest.raises(TypeError, match="must have predict or predict_proba"):
-        black_box(3, Continuous(0, 1))
-    with pytest.raises(TypeError, match=r"output_bounds is .*must be \(lower, upper\)"):
-        black_box(LinearRegression(), Categorical(["a"]))
 
 
 def test_a_torch_module_is_refused_and_its_tensors_are_taken():

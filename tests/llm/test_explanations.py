@@ -47,24 +47,24 @@ def mixed():
     return classifier(schema=MIXED, standardize={"age": (40, 20)}).fit(X, y), X
 
 
+def fitted(shape, n_classes, **given):
+    """Return a model of images with a bright line, across a class each, and these images."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=shape), rng.integers(0, n_classes, shape[0])
+    for label in range(n_classes):
+        X[y == label, 2 * label] += 1
+    schema = Schema(default=Continuous(0, 2), target=Categorical(range(n_classes)))
+    return classifier(schema=schema, **given).fit(X, y), X, y
+
+
 @pytest.fixture(scope="module")
 def pictures():
-    rng = np.random.default_rng(0)
-    X, y = rng.uniform(size=(900, 6, 5)), rng.integers(0, 4, 900)
-    for label in range(4):
-        X[y == label, label] += 1
-    schema = Schema(default=Continuous(0, 2), target=Categorical([0, 1, 2, 3]))
-    return classifier(schema=schema, n_maps=5, projection_dim=12).fit(X, y), X, y
+    return fitted((900, 7, 5), 4, n_maps=5, projection_dim=12)
 
 
 @pytest.fixture(scope="module")
 def scattered():
-    rng = np.random.default_rng(0)
-    X, y = rng.uniform(size=(400, 8, 9)), rng.integers(0, 3, 400)
-    for label in range(3):
-        X[y == label, :, 3 * label] += 1
-    schema = Schema(default=Continuous(0, 2), target=Categorical([0, 1, 2]))
-    return classifier(schema=schema, n_maps=2, features="scattering", background=0.5).fit(X, y), X
+    return fitted((400, 8, 9), 3, n_maps=2, features="scattering", background=0.5)
 
 
 def torch_scores(model, X):
@@ -125,7 +125,7 @@ def test_pictures_are_drawn_as_pictures(pictures):
     total, local = model.explain_global(X=X[:100]), model.explain_local(X[:3], y[:3])
     for figure in (total.figure(), total.figure(2), local.figure(), local.figure(1)):
         assert {trace.type for trace in figure.data} == {"heatmap"}
-        assert all(np.shape(trace.z) == (6, 5) for trace in figure.data)
+        assert all(np.shape(trace.z) == (7, 5) for trace in figure.data)
     assert np.asarray(total.figure(2).data[0].z).ravel() == pytest.approx(
         model.model_.weights[2, int(np.argmax(total.use.shares[2]))], abs=1e-5
     )

@@ -8,7 +8,6 @@ import itertools
 import json
 import ssl
 import sys
-import tracemalloc
 from fractions import Fraction
 
 import mpmath
@@ -20,6 +19,7 @@ from hypothesis import strategies as st
 from interpret_dp.mechanisms import vectorised
 from interpret_dp.mechanisms.proposals import _LAYER, LOW_BITS, propose
 from interpret_dp.mechanisms.vectorised import N_LAYERS, Layers, discrete_gaussian, layers_of
+from tests.memory import peak_of
 from tests.processes import output_of
 
 sigmas = st.floats(2.0**-10, 2.0**56)
@@ -499,12 +499,7 @@ def test_long_vectors_are_drawn_a_batch_at_a_time_from_new_words(monkeypatch):
 
 def test_a_call_holds_its_result_and_a_few_megabytes():
     discrete_gaussian(2.0**20, 10)
-    tracemalloc.start()
-    try:
-        draws = discrete_gaussian(2.0**20, 1_000_000)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    draws, peak = peak_of(lambda: discrete_gaussian(2.0**20, 1_000_000))
     assert peak - draws.nbytes < 6 * 2**20
 
 

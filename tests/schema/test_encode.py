@@ -5,7 +5,6 @@ import decimal
 import enum
 import fractions
 import math
-import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -27,6 +26,7 @@ from interpret_dp.schema import (
 from interpret_dp.schema.cells import level_key, number_of
 from interpret_dp.schema.declarations import integer_ranges
 from interpret_dp.schema.encode import encode_features
+from tests.memory import peak_of
 from tests.schema.tables import Liar, encode_table, object_column
 
 HUGE = 10**400
@@ -226,10 +226,7 @@ def test_no_column_is_copied_whole():
     table = open_table(np.asfortranarray(np.random.default_rng(0).random((n_rows, n_columns))))
     specs = [Continuous(0, 1)] * n_columns
     encode_table(table, specs, 64)  # imports the compiled loop
-    tracemalloc.start()
-    encode_table(table, specs, 64)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    _, peak = peak_of(lambda: encode_table(table, specs, 64))
     # The codes themselves take a byte a cell; a float copy of one column would take 2.4 MB more.
     assert peak < n_rows * n_columns + 0.9 * 8 * n_rows
 

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.statistical
 FITS = 45
 PAIRS = [("age", "bmi"), ("site", "grade")]
 WITHIN = (0.75, 1.35)
+SUMS = "target", "bins", "weights", "correlations", "pair bins"
 
 
 class FixedHistograms(SeededRandomness):
@@ -31,7 +32,7 @@ class FixedHistograms(SeededRandomness):
         # How many correlations are released depends on which terms go on.
         self._fixed = {
             name: np.random.default_rng([0, *name.encode()])
-            for name in ("target", "bins", "weights", "correlations", "pair bins")
+            for name in (*SUMS, "target cells", "total")
         }
 
     def perturb(self, name, exact, sensitivity, sigma):

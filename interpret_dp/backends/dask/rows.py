@@ -85,7 +85,8 @@ class DaskRows:
         # Nothing before it matters any more. Numbers are never used twice.
         self._first += len(self._commands)
         self._commands = [("begin", (np.array(scores, dtype=np.int64),))]
-        if self.residual_norm != self._form.residual_norm:
+        if isinstance(self._form, RegressionRows):
+            # A part keeps the bound of its last command.
             self._commands.append(("bound_residuals", (self.residual_norm,)))
         self._sent = 0
 

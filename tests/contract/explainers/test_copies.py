@@ -12,22 +12,8 @@ from sklearn.exceptions import NotFittedError
 from interpret_dp import PrivacyLedger
 from tests.contract.explainers.registry import DATASET, EXPLAINERS, Lime, names
 from tests.contract.explainers.tables import TARGET, frame, requested
-from tests.explanation.influences import (
-    adult_explanation,
-    explanation_of,
-    image_record,
-    text_record,
-)
-from tests.explanation.maps_models import (
-    TABLE_INPUTS,
-    all_maps,
-    image_model,
-    image_rows,
-    stroke_model,
-    stroke_rows,
-    table_model,
-    table_rows,
-)
+from tests.explanation import influences
+from tests.explanation import maps_models as maps
 
 BLACK_BOXES = ("interactive", "adaptive", "lime", "shap")
 
@@ -106,17 +92,21 @@ def test_a_clone_has_the_same_parameters(name, results):
 # ------------------------------------------------------------------------------- explanations
 
 MADE_UP = {
-    "table": adult_explanation,
-    "text": lambda: explanation_of([text_record(0, 60), text_record(1, 60)]),
-    "images": lambda: explanation_of([image_record(seed, side=6) for seed in range(2)]),
-    "table classes": lambda: all_maps(table_model(), inputs=TABLE_INPUTS),
-    "table rows": table_rows,
-    "image classes": lambda: all_maps(image_model()),
-    "image rows": image_rows,
-    "color classes": lambda: all_maps(image_model(channels=3)),
-    "color rows": lambda: image_rows(image_model(channels=3)),
-    "stroke classes": lambda: all_maps(stroke_model()),
-    "stroke rows": stroke_rows,
+    "table": influences.adult_explanation,
+    "text": lambda: influences.explanation_of(
+        [influences.text_record(0, 60), influences.text_record(1, 60)]
+    ),
+    "images": lambda: influences.explanation_of(
+        [influences.image_record(seed, side=6) for seed in range(2)]
+    ),
+    "table classes": lambda: maps.all_maps(maps.table_model(), inputs=maps.TABLE_INPUTS),
+    "table rows": maps.table_rows,
+    "image classes": lambda: maps.all_maps(maps.image_model()),
+    "image rows": maps.image_rows,
+    "color classes": lambda: maps.all_maps(maps.image_model(channels=3)),
+    "color rows": lambda: maps.image_rows(maps.image_model(channels=3)),
+    "stroke classes": lambda: maps.all_maps(maps.stroke_model()),
+    "stroke rows": maps.stroke_rows,
 }
 
 

@@ -1,7 +1,5 @@
 """The noise of the sums in the averaged curve, against its propagation one unit at a time."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +16,7 @@ from interpret_dp.ebm.trainer.partitions import (
     partition_bins,
     without_total,
 )
+from tests.memory import peak_of
 
 MANY = 65_534 + 2
 
@@ -150,14 +149,8 @@ def test_simulated_variances_are_close_to_the_exact_ones(monkeypatch):
 def test_the_widest_term_needs_little_memory(is_ordered, n_leaves):
     """One matrix of all bins would take 34 GB."""
     term = make_term(MANY, is_ordered, 40 if n_leaves == 16 else 4, n_leaves)
-    tracemalloc.start()
-    try:
-        variances = noise_variances(
-            *term, noise=1.0, averaged=Averaged(2), rng=np.random.default_rng(0)
-        )
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    how = {"noise": 1.0, "averaged": Averaged(2), "rng": np.random.default_rng(0)}
+    variances, peak = peak_of(lambda: noise_variances(*term, **how))
     assert variances.shape == (MANY,)
     assert (variances[1:-1] >= 0).all()
     assert variances.max() > 0

@@ -9,7 +9,7 @@ from interpret_dp.explanation.pages.ledger import render_ledger_page
 from interpret_dp.explanation.plots import parts
 from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
 from interpret_dp.ledger import PrivacyLedger
-from tests.ledger.requests import reserve, reserve_epsilon
+from tests.ledger.requests import budgeted, reserve, reserve_epsilon
 from tests.ledger.team import acting_as, days_later
 
 HOSTILE = "<script>alert(1)</script>"
@@ -17,8 +17,7 @@ HOSTILE = "<script>alert(1)</script>"
 
 @pytest.fixture
 def ledger():
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget(f"ward {HOSTILE}", 3.0, 1e-6, purpose=HOSTILE, expires="2099-12-31")
+    ledger = budgeted(f"ward {HOSTILE}", 3.0, 1e-6, purpose=HOSTILE, expires="2099-12-31")
     with acting_as(f"anna {HOSTILE}"):
         ledger.commit(reserve_epsilon(ledger.for_purpose(HOSTILE), 1.0, 1e-6, f"ward {HOSTILE}"))
         reserve(ledger, f"ward {HOSTILE}", explainer=f"Other {HOSTILE}", mu=0.2)
@@ -80,16 +79,14 @@ PROTECTED = [
 
 @pytest.mark.parametrize(("protected", "tile"), PROTECTED)
 def test_nobody_is_said_to_be_protected_whom_the_budget_leaves_out(protected, tile):
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("ward", 3.0, 1e-6, **({"unit": None} | protected))
+    ledger = budgeted("ward", 3.0, 1e-6, **({"unit": None} | protected))
     page = html.unescape(body(render_ledger_page(ledger.oversight())))
     assert tile in page
     assert ("several rows is protected less" in page) == ("unit" not in protected)
 
 
 def test_the_scarcer_limit_is_the_one_that_the_bar_shows():
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("ward", 8.0, 1e-6)
+    ledger = budgeted("ward", 8.0, 1e-6)
     ledger.commit(reserve(ledger, "ward", mu=0.1, delta=1e-7))
     page = body(render_ledger_page(ledger.oversight()))
     bar, words = page.index("left 0 %"), page.index("The bar shows the part of delta")

@@ -45,13 +45,6 @@ def records(n_rows=30, seed=0):
     ]
 
 
-def neighbours(relation, extreme):
-    """Return rows with an extreme one among them, and a neighbouring set."""
-    rows = records()
-    other = rows if relation == "add_or_remove_one" else [*rows[:7], EXTREMES[1], *rows[7:]]
-    return [*rows[:7], extreme, *rows[7:]], other
-
-
 def cells(rows):
     return cells_of(rows, 4)
 

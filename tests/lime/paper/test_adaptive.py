@@ -1,4 +1,7 @@
-"""Adaptive methods: private by replay, never above a query's mu, fewer steps from a good start."""
+"""Adaptive methods: private by replay, never above a query's mu, fewer steps from a good start.
+
+Through the explainer, with rows on which the model fails: tests/audit/test_replay.py.
+"""
 
 import dataclasses
 import math
@@ -21,30 +24,13 @@ from interpret_dp.lime.paper.interactive import ExplanationData, Queries
 from interpret_dp.lime.paper.weighting import stable_weight, weight_table
 from interpret_dp.release import ReleasePlan, ReleaseSession
 from tests.audit.fits import check_both_ways, kinds
-from tests.lime.paper.explanation_sets import (
-    ASKED,
-    EXTREMES,
-    RELATIONS,
-    explanation_data,
-    extreme_data,
-    extreme_pair,
-    neighbours,
-    queries,
-    records,
-    session_of,
-    weights,
-)
+from tests.lime.paper import explanation_sets as sets
 
-BATCH = [*ASKED, (31, 2.1e5, "a", 5), (70, 9e5, "b", 5)]
+BATCH = [*sets.ASKED, (31, 2.1e5, "a", 5), (70, 9e5, "b", 5)]
 
 
 def labels_of(rows):
-    return [int(label) for label in explanation_data(rows).labels[:, 0]]
-
-
-def anchored(rows):
-    asked = queries(rows)
-    return Queries(asked.points, asked.outputs, tuple(labels_of(rows)))
+    return [int(label) for label in sets.explanation_data(rows).labels[:, 0]]
 
 
 def config(**changes):
@@ -56,11 +42,11 @@ def explain(
     data, asked, labels, chosen, *, history=(), neighbourhood=None, ledger=None, table=None
 ):
     """Answer a batch, as an explainer would, and return the session with what it charged."""
-    table = table or weights()
+    table = table or sets.weights()
     neighbourhood = neighbourhood or Neighbourhood()
     planned = adaptive_plan(table, neighbourhood, chosen, len(asked), history)
     assert ReleasePlan(planned).cost.mu <= chosen.mu * math.sqrt(len(asked))
-    with session_of(
+    with sets.session_of(
         *planned, neighbourhood=neighbourhood, ledger=ledger, charges_used=True
     ) as session:
         answer = explain_adaptively(session, data, asked, labels, table, chosen, history)
@@ -78,41 +64,25 @@ def published(found):
     return parts
 
 
-def fit_of(asked=None, neighbourhood=None, **changes):
+def fit_of(**given):
     """Return what answers the batch from explanation data."""
+    chosen = config(enhanced=given.pop("enhanced", False))
     return lambda rows: explain(
-        explanation_data(rows),
-        asked or queries(BATCH),
-        labels_of(BATCH),
-        config(**changes),
-        neighbourhood=neighbourhood,
+        sets.explanation_data(rows), sets.queries(BATCH), labels_of(BATCH), chosen, **given
     )
 
 
-@pytest.mark.parametrize("extreme", EXTREMES, ids=range(len(EXTREMES)))
-@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("enhanced", [False, True])
-def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(
-    enhanced, relation, extreme
-):
-    """Plain rows in one order, anchored ones in the other."""
-    first, second = neighbours(relation, extreme)
-    neighbourhood = Neighbourhood(relation=relation)
-    for asked, pair in ((queries, (first, second)), (anchored, (second, first))):
-        fit = fit_of(asked(BATCH), neighbourhood, enhanced=enhanced)
-        report = replay(fit, *pair, published=published)
-        assert report.ok, report
-        assert {release.name for release in report.releases} == {"gradients", "start", "rows"}
-        assert report.mu <= math.sqrt(len(BATCH))
-
-
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_all_rows_of_a_person_may_change(relation):
-    more, others = [*records(), *EXTREMES[:3]], records()
+@pytest.mark.parametrize("relation", sets.RELATIONS)
+def test_all_rows_of_a_person_may_change(relation, enhanced):
+    more, others = [*sets.records(), *sets.EXTREMES[:3]], sets.records()
     if relation == "replace_one":
-        others = [*others, *[EXTREMES[0]] * 3]
+        others = [*others, *[sets.EXTREMES[0]] * 3]
     unit = Neighbourhood(relation=relation, unit="person", max_rows=3)
-    check_both_ways(fit_of(neighbourhood=unit), more, others, published=published)
+    fit = fit_of(neighbourhood=unit, enhanced=enhanced)
+    report, _ = check_both_ways(fit, more, others, published=published)
+    assert {release.name for release in report.releases} == {"gradients", "start", "rows"}
+    assert report.mu <= math.sqrt(len(BATCH))
     if relation == "add_or_remove_one":
         # The same change breaks a promise about single rows.
         assert kinds(replay(fit_of(), more, others, published=published)) == {"sensitivity"}
@@ -126,15 +96,16 @@ def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data):
     phis = data.draw(arrays(np.float64, (4, n), elements=st.floats(-1, 1)))
     phis /= np.maximum(1.0, np.linalg.norm(phis, axis=1, keepdims=True))
     history = tuple(
-        Explained(extreme_data(data, 1, n).points[0], 0, 5, phi, "x", "released") for phi in phis
+        Explained(sets.extreme_data(data, 1, n).points[0], 0, 5, phi, "x", "released")
+        for phi in phis
     )
     table = weight_table(stable_weight, 0.5, n * UNITS**2, 1)
-    asked = Queries(extreme_data(data, 1, n).points, (0,))
-    relation = data.draw(st.sampled_from(RELATIONS))
+    asked = Queries(sets.extreme_data(data, 1, n).points, (0,))
+    relation = data.draw(st.sampled_from(sets.RELATIONS))
     given = {"history": history, "neighbourhood": Neighbourhood(relation=relation), "table": table}
     report = replay(
         lambda rows: explain(rows, asked, [9], config(n_rows=10.0), **given),
-        *extreme_pair(data, relation, n),
+        *sets.extreme_pair(data, relation, n),
         published=published,
     )
     assert report.ok, report
@@ -165,11 +136,13 @@ def test_the_sensitivity_of_the_choice_is_reached():
 
 
 def report_of_a_control():
-    return replay(fit_of(), [*records(200), EXTREMES[0]], records(200), published=published)
+    return replay(
+        fit_of(), [*sets.records(200), sets.EXTREMES[0]], sets.records(200), published=published
+    )
 
 
 def test_a_norm_that_is_too_small_is_found(monkeypatch):
-    right = interactive.row_norm(weights())
+    right = interactive.row_norm(sets.weights())
     for module in (adaptive, interactive):
         monkeypatch.setattr(module, "row_norm", lambda table: right // 20)
     violations = report_of_a_control().violations
@@ -214,10 +187,10 @@ def test_an_exact_number_of_rows_is_found(monkeypatch):
 @pytest.mark.parametrize("n_rows", [None, 3000.0])
 @pytest.mark.parametrize("mu", [0.05, 200.0])
 def test_no_query_costs_more_than_its_mu(enhanced, n_rows, mu):
-    asked, ledger = records(12, seed=5), PrivacyLedger.in_memory()
+    asked, ledger = sets.records(12, seed=5), PrivacyLedger.in_memory()
     chosen = config(enhanced=enhanced, n_rows=n_rows, mu=mu, steps=40)
-    data = explanation_data(records(3000))
-    answer, session = explain(data, queries(asked), labels_of(asked), chosen, ledger=ledger)
+    data = sets.explanation_data(sets.records(3000))
+    answer, session = explain(data, sets.queries(asked), labels_of(asked), chosen, ledger=ledger)
     mus = [one.mu for one in answer.explained]
     assert 0 < max(mus) <= mu
     # What the session charged is what was used.
@@ -233,7 +206,7 @@ def test_no_query_costs_more_than_its_mu(enhanced, n_rows, mu):
 
 
 def made(row, origin="released", output=0):
-    (point,), (label,) = queries([row]).points, labels_of([row])
+    (point,), (label,) = sets.queries([row]).points, labels_of([row])
     return Explained(point, output, label, np.full(6, 0.1), "interactive", origin, 0.2)
 
 
@@ -254,8 +227,8 @@ NOT_TAKEN_OVER = [
 )
 def test_nothing_else_is_taken_over(history):
     answer, session = explain(
-        explanation_data(records(50)),
-        queries(NEAR[1:]),
+        sets.explanation_data(sets.records(50)),
+        sets.queries(NEAR[1:]),
         labels_of(NEAR[1:]),
         config(reuse_distance=0.05, n_rows=50.0),
         history=history,
@@ -265,13 +238,6 @@ def test_nothing_else_is_taken_over(history):
 
 
 # ----------------------------------------------------------------------------------------- checks
-
-
-def test_a_budget_too_small_for_64_bits_is_refused_before_anything_is_spent():
-    with pytest.raises(ValueError, match="Ask for a larger epsilon"):
-        adaptive_plan(weights(), Neighbourhood(), config(mu=1e-7), 1, ())
-    with pytest.raises(ValueError, match="n_queries is 0"):
-        adaptive_plan(weights(), Neighbourhood(), config(), 0, ())
 
 
 ENTRIES = st.floats(-1e3, 1e3).map(lambda value: 0.0 if abs(value) < 1e-3 else value)

@@ -1,7 +1,9 @@
-"""Algorithm 1: replays on neighbouring explanation sets, and controls that must fail."""
+"""Algorithm 1: replays on neighbouring explanation sets, and controls that must fail.
+
+Through the explainer, with rows on which the model fails: tests/audit/test_replay.py.
+"""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,45 +21,25 @@ from interpret_dp.lime.paper.interactive import (
 )
 from interpret_dp.lime.paper.weighting import stable_weight, weight_table
 from interpret_dp.release import ReleaseSession
-from tests.audit.fits import check_both_ways, kinds
-from tests.lime.paper.explanation_sets import (
-    ASKED,
-    EXTREMES,
-    RELATIONS,
-    explanation_data,
-    extreme_data,
-    extreme_pair,
-    neighbours,
-    published,
-    queries,
-    records,
-    session_of,
-    weights,
-)
+from tests.audit.fits import kinds
+from tests.lime.paper import explanation_sets as sets
+from tests.lime.paper.explanation_sets import weights
 
 STEPS = 3
 
 
 def fit_of(relation="add_or_remove_one", table=None, asked=None):
     """Return what explains queries by Algorithm 1 at a mu of 1, from rows or explanation data."""
-    own_table, own_asked = table or weights(), asked or queries(ASKED)
+    own_table, own_asked = table or weights(), asked or sets.queries(sets.ASKED)
     neighbourhood = Neighbourhood(relation=relation)
     planned = gradients_release(own_table, neighbourhood, 1.0, len(own_asked), STEPS)
 
     def fit(rows):
-        data = rows if isinstance(rows, ExplanationData) else explanation_data(rows)
-        with session_of(planned, neighbourhood=neighbourhood) as session:
+        data = rows if isinstance(rows, ExplanationData) else sets.explanation_data(rows)
+        with sets.session_of(planned, neighbourhood=neighbourhood) as session:
             return descend(session, data, own_asked, own_table, STEPS)
 
     return fit
-
-
-@pytest.mark.parametrize("extreme", EXTREMES, ids=range(len(EXTREMES)))
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_a_neighbouring_explanation_set_differs_only_where_it_was_charged(relation, extreme):
-    pair = neighbours(relation, extreme)
-    for report in check_both_ways(fit_of(relation), *pair, published=published):
-        assert report.mu == pytest.approx(1.0, rel=1e-6)
 
 
 def line(place, label):
@@ -85,10 +67,10 @@ def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data):
     n = data.draw(st.integers(1, 3))
     c, stretch = data.draw(st.sampled_from([0.01, 0.5, 8])), data.draw(st.integers(1, 3))
     table = weight_table(stable_weight, c, n * UNITS**2, stretch)
-    asked = Queries(extreme_data(data, 1, n).points, (0,))
-    relation = data.draw(st.sampled_from(RELATIONS))
-    pair = extreme_pair(data, relation, n)
-    report = replay(fit_of(relation, table, asked), *pair, published=published)
+    asked = Queries(sets.extreme_data(data, 1, n).points, (0,))
+    relation = data.draw(st.sampled_from(sets.RELATIONS))
+    pair = sets.extreme_pair(data, relation, n)
+    report = replay(fit_of(relation, table, asked), *pair, published=sets.published)
     assert report.ok, report
 
 
@@ -101,7 +83,7 @@ def test_a_norm_that_is_too_small_is_found(monkeypatch):
     # At phi = 0 the gradient is b alone, so that the worst label and distance are those of b.
     fit = fit_of(table=ONE_COLUMN, asked=MIDDLE)
     reports = [
-        replay(fit, line(at, LABEL_UNITS), NOWHERE, published=published) for at in (53, UNITS)
+        replay(fit, line(at, LABEL_UNITS), NOWHERE, published=sets.published) for at in (53, UNITS)
     ]
     assert any(v.kind == "sensitivity" for report in reports for v in report.violations)
 
@@ -114,22 +96,16 @@ def test_a_session_that_forgets_the_factor_of_replacing_is_found(monkeypatch):
 
     monkeypatch.setattr(ReleaseSession, "gaussian", forgetful)
     pair = line(53, LABEL_UNITS), line(-53, LABEL_UNITS)
-    report = replay(fit_of("replace_one", ONE_COLUMN, MIDDLE), *pair, published=published)
+    report = replay(fit_of("replace_one", ONE_COLUMN, MIDDLE), *pair, published=sets.published)
     assert "sensitivity" in kinds(report)
 
 
 def test_an_exact_number_among_what_is_published_is_found():
     fit = fit_of()
     report = replay(
-        lambda rows: fit(rows)[:1] * 0 + len(rows), records(30), records(29), published=published
+        lambda rows: fit(rows)[:1] * 0 + len(rows),
+        sets.records(30),
+        sets.records(29),
+        published=sets.published,
     )
     assert [v.kind for v in report.violations] == ["published"]
-
-
-def test_what_cannot_be_released_is_refused_before_anything_is_spent():
-    with pytest.raises(ValueError, match="Ask for a larger epsilon"):
-        gradients_release(weights(), Neighbourhood(), 1e-5, 10, 300)
-    with pytest.raises(ValueError, match="n_queries is 0"):
-        gradients_release(weights(), Neighbourhood(), 1.0, 0, 75)
-    with pytest.raises(ValueError, match="steps is 0"):
-        gradients_release(weights(), Neighbourhood(), 1.0, 1, 0)

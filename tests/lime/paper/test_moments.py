@@ -11,14 +11,7 @@ from interpret_dp.lime.paper import interactive as moments_module
 from interpret_dp.lime.paper.coordinates import UNITS, differences
 from interpret_dp.lime.paper.interactive import PHI_UNITS, ExplanationData, Queries, exact_moments
 from interpret_dp.lime.paper.weighting import exponential_weight, stable_weight, weight_table
-from tests.lime.paper.explanation_sets import (
-    ASKED,
-    explanation_data,
-    extreme_data,
-    queries,
-    records,
-    weights,
-)
+from tests.lime.paper import explanation_sets as sets
 
 
 def by_big_integers(data, point, output, table):
@@ -47,7 +40,9 @@ def check_against_big_integers(data, asked, table):
 @pytest.mark.parametrize("weight", [stable_weight, exponential_weight(0.5)])
 def test_sums_are_those_of_big_integers(c, weight):
     table = weight_table(weight, c, 5 * UNITS**2, 3)
-    check_against_big_integers(explanation_data(records(50)), queries(ASKED), table)
+    check_against_big_integers(
+        sets.explanation_data(sets.records(50)), sets.queries(sets.ASKED), table
+    )
 
 
 def drawn(n_rows, kind):
@@ -117,16 +112,16 @@ def test_removing_a_row_removes_what_it_added_and_nothing_else(many):
 def test_no_row_adds_more_than_the_norms(data):
     """Rows of any 16-bit coordinates and labels, also such as no encoder makes."""
     n = data.draw(st.integers(1, 4))
-    asked = Queries(extreme_data(data, 1, n).points, (0,))
+    asked = Queries(sets.extreme_data(data, 1, n).points, (0,))
     table = weight_table(stable_weight, data.draw(st.floats(2.0**-9, 2.0**9)), n * UNITS**2, 2)
-    (added,) = exact_moments(extreme_data(data, 1, n), asked, table)
+    (added,) = exact_moments(sets.extreme_data(data, 1, n), asked, table)
     squared = sum(v**2 for v in added.second.ravel().tolist())
     squared += sum(v**2 for v in added.first.tolist()) / PHI_UNITS**2
     assert squared <= table.moments_norm**2
 
 
 def test_private_sums_and_rows_are_not_shown():
-    data = explanation_data(records(3))
-    (one,) = exact_moments(data, queries(ASKED[:1]), weights())
+    data = sets.explanation_data(sets.records(3))
+    (one,) = exact_moments(data, sets.queries(sets.ASKED[:1]), sets.weights())
     assert repr(data) == "ExplanationData()"
     assert repr(one) == "ExactMoments()"

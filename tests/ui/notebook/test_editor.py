@@ -1,6 +1,5 @@
 """The notebook editor, driven through its buttons and fields; no browser is needed for that."""
 
-import dataclasses
 import html
 import json
 import re
@@ -22,7 +21,7 @@ from interpret_dp.released.origin import note_file
 from interpret_dp.ui.actions import TOOLS
 from interpret_dp.ui.figure import BINS
 from interpret_dp.ui.notebook.editor import NotebookEditor
-from tests.editor.models import Holder, build_model, session
+from tests.editor.models import Holder, build_model, changed, session
 
 AGE, DOSE, GRADE, CITY = range(4)
 
@@ -146,8 +145,7 @@ def test_empty_bin_is_drawn_once_it_is_selected_or_edited():
     base = build_model()
     weights = np.array(base.terms[AGE].weights)
     weights[0] = weights[-1] = 0.0
-    term = dataclasses.replace(base.terms[AGE], weights=weights)
-    edits = Holder(dataclasses.replace(base, terms=(term, *base.terms[1:]))).edit()
+    edits = Holder(changed(base, AGE, weights=weights)).edit()
     editor = edits.widget("age")
     assert 0 not in editor._edited.places.codes
     editor.select([0])

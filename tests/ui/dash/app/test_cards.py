@@ -7,7 +7,7 @@ import pytest
 
 from interpret_dp.ui.dash.components import explanation_of
 from tests.explanation.influences import SOURCES, adult_explanation, explainer_spend, guarantee
-from tests.ledger.requests import reserve
+from tests.ledger.requests import budgeted, reserve
 from tests.ui.dash.client import components, ids, text_of
 
 
@@ -60,10 +60,9 @@ def test_an_error_in_the_panel_leaves_the_figure(shown, open_app, monkeypatch):
 
 
 def test_the_panel_shows_the_ledger_as_of_now(shown, open_app, tmp_path):
-    from interpret_dp import PrivacyLedger, load_model
+    from interpret_dp import load_model
 
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
-    ledger.create_budget("cohort", epsilon=4, delta=1e-5)
+    ledger = budgeted("cohort", epsilon=4, delta=1e-5, url=f"sqlite:///{tmp_path / 'privacy.db'}")
     shown.model.save(tmp_path / "model.json")
     app = open_app(load_model(tmp_path / "model.json", ledger=ledger).explain_global())
     assert "epsilon 0 of 4" in text_of(app.part())
@@ -89,12 +88,10 @@ def test_models_and_explainers_share_the_full_dashboard(shown, open_app):
 
 
 def test_an_explainers_request_is_found_in_its_account(open_app, tmp_path):
-    from interpret_dp import PrivacyLedger
     from interpret_dp.accounting import GdpPair
     from interpret_dp.explanation.spend import QueryBudget
 
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
-    ledger.create_budget("loans", epsilon=2, delta=1e-5)
+    ledger = budgeted("loans", epsilon=2, delta=1e-5, url=f"sqlite:///{tmp_path / 'privacy.db'}")
     reservation = reserve(ledger, "loans", mu=0.05, explainer="DPLimeTabular")
     promise = guarantee(ledger_head=ledger.commit(reservation))
     queries = QueryBudget(GdpPair(0.05), 0.9, 50)

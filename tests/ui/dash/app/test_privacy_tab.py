@@ -10,7 +10,7 @@ from interpret.glassbox import ExplainableBoostingClassifier
 from interpret_dp import Guarantee, PrivacyLedger, PrivacySpend
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.ui.dash.app.privacy_tab import collect_accounts, spending_figure
-from tests.ledger.requests import reserve, reserve_epsilon
+from tests.ledger.requests import budgeted, reserve, reserve_epsilon
 from tests.ui.dash.client import AppClient, components, text_of
 
 
@@ -38,8 +38,7 @@ def explanation_of_charge(ledger, dataset, epsilon=1.0, name="a model", **change
 
 @pytest.fixture
 def ledger(tmp_path):
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
-    ledger.create_budget("trial", epsilon=3, delta=1e-5)
+    ledger = budgeted("trial", epsilon=3, delta=1e-5, url=f"sqlite:///{tmp_path / 'privacy.db'}")
     return ledger
 
 
@@ -71,8 +70,7 @@ def test_the_tab_is_read_anew_and_needs_nothing_but_the_ledger(ledger, open_app)
 
 
 def test_a_ledger_that_cannot_be_read_is_said_and_the_others_stay(ledger, open_app, tmp_path):
-    other = PrivacyLedger(f"sqlite:///{tmp_path / 'other.db'}")
-    other.create_budget("lost", epsilon=3, delta=1e-5)
+    other = budgeted("lost", epsilon=3, delta=1e-5, url=f"sqlite:///{tmp_path / 'other.db'}")
     explanations = [
         explanation_of_charge(other, "lost", name="lost model"),
         explanation_of_charge(ledger, "trial"),
