@@ -365,8 +365,8 @@ def check_one_row(name, task, data):
     assert backend.residual_norm == declared_norm(2 if task == "multiclass" else 1)
     assert backend.target_norm == declared_norm(3 if has_numbers(task) else 1)
     named, norm = [], backend.residual_norm
-    for name_of, given in calls:
-        norm = given[0] if name_of == "bound_residuals" else norm
+    for name_of, arguments in calls:
+        norm = arguments[0] if name_of == "bound_residuals" else norm
         named += [(name_of, norm)] if name_of in ANSWERED else []
     for (name_of, norm), answer in zip(named, answers(backend, calls), strict=True):
         if name_of in ("bin_counts", "target_counts", "residual_counts"):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from interpret_dp.schema.containers import open_table
 from interpret_dp.schema.lists import whole_rows
 from tests.contract.explainers.registry import EXPLAINERS, ONE_EACH, Lime, names
 from tests.contract.explainers.tables import COLUMNS, TARGET, frame, published
