@@ -17,7 +17,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE, AdditiveRows, RegressionRows
 from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows
 from interpret_dp.backends.residual_tables import regression_rows
-from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.ebm.config import LossScale, TrainerConfig
 from interpret_dp.ebm.losses import LOSSES, LogLoss, Loss, RegressionLoss, Start
 from interpret_dp.ebm.noise.boosted import Boosted
 from interpret_dp.ebm.noise.significance import significant_terms
@@ -161,9 +161,8 @@ def train(
     )
     significant = _significance(boosting, session)
     result = boost(rows, boosting, session, significant=significant, verbose=verbose)
-    start = result.start or start
-    loss = start.loss
-    boosting = replace(boosting, start=start)
+    boosting = replace(boosting, start=result.start)
+    start, loss = result.start, result.start.loss
     in_units = loss.score_unit
     correlations = _correlations(rows, result, boosting, session)
     boosted = Boosted(result, boosting, session.public_choices)
@@ -172,9 +171,8 @@ def train(
         result = replace(result, intercept=boosted.balanced_intercept(scores))
     total_error = None
     if config.n_shapes and isinstance(rows, RegressionRows):
-        before = loss.score_origin + in_units * float(result.intercept[0])
-        shift, total_error = release_total(rows, bins, scores, before, start, config, session)
-        result = replace(result, intercept=result.intercept + shift / in_units)
+        shift, total_error = release_total(rows, bins, scores, result, config, session)
+        result = replace(result, intercept=result.intercept + shift)
     trained = TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
         scores=scores,
@@ -198,16 +196,14 @@ def train(
         task.pairs,
         config=config,
         session=session,
-        start=start,
         count_noise=count_noise,
     )
+    # The constants of pairs come of clipped residuals: a released total knows better.
+    intercept = result.intercept if config.n_shapes else stage.intercept
     return replace(
         trained,
         scores=[in_units * scores[:, 0] for scores in stage.scores],
-        # The constants of pairs are residuals that a clip made: the released total knows better.
-        intercept=trained.intercept
-        if config.n_shapes
-        else loss.score_origin + in_units * stage.intercept,
+        intercept=loss.score_origin + in_units * intercept,
         pairs=[pair.in_units(in_units, task.largest_weight) for pair in stage.pairs],
         pair_cuts={k: b.cuts for k, b in stage.coarse.items() if b.cuts is not None},
     )
@@ -321,12 +317,24 @@ def _release_target(
     )
     norm = session.neighbourhood.sensitivity(rows.residual_norm, aligned=False) / LATTICE
     if config.n_shapes and isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
-        edges = loss.cell_edges(released[0] / LATTICE, sigma / LATTICE)
-        exact = rows.target_counts(edges)[np.newaxis]
-        # A row is in one cell.
-        counts, noise = session.gaussian("target cells", exact, row_norm=LATTICE, aligned=True)
-        loss = loss.shaped(edges, counts[0] / LATTICE, noise / LATTICE)
+        loss = _with_shape(loss, rows, session, released[0] / LATTICE, sigma / LATTICE)
     return loss.start(released[0] / LATTICE, sigma / LATTICE, norm, config, has_scores)
+
+
+def _with_shape(
+    loss: RegressionLoss,
+    rows: RegressionRows,
+    session: ReleaseSession,
+    sums: NDArray[np.float64],
+    noise: float,
+) -> RegressionLoss:
+    """Release the target's histogram, of which a row is in one cell; return the loss with it."""
+    if loss.half <= 0:
+        return loss  # a range of one value leaves nothing to learn
+    edges = loss.cell_edges(sums, noise)
+    exact = rows.target_counts(edges)[np.newaxis]
+    counts, sigma = session.gaussian("target cells", exact, row_norm=LATTICE, aligned=True)
+    return loss.shaped(edges, counts[0] / LATTICE, sigma / LATTICE)
 
 
 def has_one_class(task: TrainingTask) -> bool:
@@ -379,6 +387,7 @@ def train_constant(
             noise=0.0,
             step=0.0,
             total_step=0.0,
+            start=Start(0.0, intercept, LossScale(curvature=1.0, step=1.0), LogLoss()),
         ),
     )
 

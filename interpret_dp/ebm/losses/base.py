@@ -180,12 +180,9 @@ class RegressionLoss(Loss):
         In units of the target.
     clip : float
         Bound on the absolute residual: in units of the target, or relative to the mean for gamma
-        deviance. Until :meth:`clipped`, half of the range (gamma deviance: as it stays).
+        deviance. Until :meth:`clipped`, half of the range.
     spread : float
-        Standard deviation of the target, in units of it, one of the noise of the released variance
-        included. Until :meth:`clipped`, half of the range.
-    noise_share : float
-        Share of the spread's square that is there for that noise.
+        Standard deviation of the target, in units of it. Until :meth:`clipped`, half of the range.
     shape : Shape or None
         Of the target, once it is released.
     residuals : Shape or None
@@ -195,10 +192,13 @@ class RegressionLoss(Loss):
     n_shapes : int
         How many of the two are released, and let the clip follow: none unless the loss without a
         clip is least at the mean, and only the first where residuals are not differences.
+    is_relative : bool
+        Whether residuals are relative to the mean.
     """
 
     name: ClassVar[str]
     n_shapes: ClassVar[int] = 0
+    is_relative: ClassVar[bool] = False
     link: ClassVar[str] = "identity"
     rule: ClassVar[str] = "gap"
     is_classification: ClassVar[bool] = False
@@ -207,7 +207,6 @@ class RegressionLoss(Loss):
     upper: float
     clip: float
     spread: float
-    noise_share: float = 0.0
     shape: Shape | None = None
     residuals: Shape | None = None
     bound: float = 1.0
@@ -284,30 +283,19 @@ class RegressionLoss(Loss):
         """Return the loss with the shape that the counts of :meth:`cell_edges` show."""
         return replace(self, shape=Shape.of(edges, self.lower, self.upper, counts, noise))
 
-    @staticmethod
-    def gaps(values: FloatArray, mean: FloatArray) -> FloatArray:
+    @classmethod
+    def gaps(cls, values: FloatArray, mean: FloatArray) -> FloatArray:
         """Return the residuals of some targets at a predicted mean, before the clip."""
-        return values - mean
+        return (values - mean) / mean if cls.is_relative else values - mean
 
     def clips(self) -> FloatArray:
         """Return the clips from which the best one is chosen, the widest first."""
-        return _steps(2.0 * self.half)
+        mean = self.shape.mean if self.is_relative and self.shape is not None else 1.0
+        return _steps(2.0 * self.half / mean)
 
     def shift(self, lacking: float, mean: float) -> float:
-        """Return the change of the intercept, given the mean residual that is left.
-
-        Parameters
-        ----------
-        lacking : float
-            Before it is divided by the clip.
-        mean : float
-            Of the predictions.
-        """
+        """Return the change of the intercept, given what the mean prediction lacks."""
         return lacking
-
-    def in_target(self, error: float, mean: float) -> float:
-        """Return an error of the mean residual in units of the target."""
-        return error
 
     def start(
         self, sums: FloatArray, noise: float, norm: float, config: TrainerConfig, has_scores: bool
@@ -338,13 +326,12 @@ class RegressionLoss(Loss):
         noise = math.hypot(deviation, 2.0 * ratio * deviation)
         # That of two rows at both ends of the range is the largest there is.
         variance = min(max(square - ratio**2, 0.0) + noise, 1.0)
-        if self.shape is not None and self.half > 0:
-            # Far cells hide less of it, and are not believed where they show noise.
-            variance, noise = max(self.shape.spread / self.half, _MIN_CLIP) ** 2, 0.0
+        if self.shape is not None:
+            # Far cells are not believed where they show noise.
+            variance = max(self.shape.spread / self.half, _MIN_CLIP) ** 2
         return replace(
             self,
             spread=math.sqrt(variance) * self.half,
-            noise_share=min(noise / variance, 1.0) if variance > 0 else 0.0,
             clip=self.released_clip(variance, noise_level),
         )
 
@@ -356,10 +343,8 @@ class RegressionLoss(Loss):
         variance, noise_level : float
             As for :meth:`clipped`.
         """
-        if self.half <= 0:
-            return 1.0
         if self.shape is None:
-            return max(_SPREADS * math.sqrt(variance), _MIN_CLIP) * self.half
+            return max(_SPREADS * math.sqrt(variance), _MIN_CLIP) * self.half or 1.0
         return best_clip(self.shape, self.clips(), TUNING.clip_noise * noise_level, self.gaps)
 
     def narrowed(self, residuals: Shape, noise_level: float) -> Self:
@@ -395,8 +380,7 @@ class RegressionLoss(Loss):
             Variance of the scores over the rows, less that of the noise in them.
         """
         most = (self.spread / self.clip) ** 2
-        left = (1.0 - self.noise_share) * most - explained
-        return math.sqrt(max(left, MIN_UNEXPLAINED * most, sys.float_info.min))
+        return math.sqrt(max(most - explained, MIN_UNEXPLAINED * most, sys.float_info.min))
 
     def mean_slope(self, explained: float) -> float:
         """Return the mean slope of the residual by the score over the rows, as a share of 1.

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.losses.log_link import LogLinkLoss
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema import Continuous
 
 FloatArray = NDArray[np.float64]
-
-# Relative residuals y / mean - 1 are clipped here; they are never below -1.
-_CLIP = 2.0
 
 
 @dataclass(frozen=True)
@@ -24,6 +19,7 @@ class GammaDeviance(LogLinkLoss):
 
     name = "gamma_deviance"
     n_shapes = 1
+    is_relative = True
     rule = "log gap"
 
     @staticmethod
@@ -41,29 +37,6 @@ class GammaDeviance(LogLinkLoss):
                 "smallest amount that matters, Schema(..., target=Continuous(1.0, upper)) or "
                 "privacy_target_min=1.0; what is below it counts as that."
             )
-
-    @classmethod
-    def of(cls, target: Continuous, *, has_init_scores: bool) -> Self:
-        """Return the loss of a declared target."""
-        return cls(target.lower, target.upper, _CLIP, (target.upper - target.lower) / 2)
-
-    @staticmethod
-    def gaps(values: FloatArray, mean: FloatArray) -> FloatArray:
-        """Return relative errors."""
-        return np.asarray(values / mean - 1.0)
-
-    def clips(self) -> FloatArray:
-        """Return clips of relative errors."""
-        mean = self.upper if self.shape is None else self.shape.mean
-        return super().clips() / mean
-
-    def shift(self, lacking: float, mean: float) -> float:
-        """Return the logarithm of the mean ratio of targets and predictions."""
-        return super().shift(lacking, 1.0)
-
-    def in_target(self, error: float, mean: float) -> float:
-        """Return a relative error of the mean in units of the target."""
-        return error * mean
 
     def hessian(self, mean: float) -> float:
         """Return 1."""

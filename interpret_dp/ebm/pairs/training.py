@@ -28,7 +28,7 @@ from interpret_dp.ebm.config import (
     TrainerConfig,
     most_cells,
 )
-from interpret_dp.ebm.losses import Loss, Start
+from interpret_dp.ebm.losses import Loss
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.pairs.boosting import PairCells, boost_pairs, pair_noise, pair_updates
 from interpret_dp.ebm.pairs.interactions import PairTask
@@ -106,7 +106,6 @@ def train_pairs(
     *,
     config: TrainerConfig,
     session: ReleaseSession,
-    start: Start,
     count_noise: float,
 ) -> TrainedPairs:
     """Choose and train pairs on top of the trained features.
@@ -124,11 +123,10 @@ def train_pairs(
     config : TrainerConfig
     session : ReleaseSession
         Every release passes through it.
-    start : Start
-        Loss and number of rows.
     count_noise : float
         Standard deviation of a released count.
     """
+    start = trained.start
     score_rows(rows, trained.scores, trained.intercept)
     chosen = list(task.named)
     if task.n_chosen:

@@ -145,8 +145,8 @@ class BoostingResult:
         Score per unit of mean residual of the last updates.
     total_step : float
         Sum of the steps of all rounds.
-    start : Start or None
-        That of the last rounds: a squared error may have a narrower bound then. None without any.
+    start : Start
+        That of the last rounds: a squared error may have a narrower bound then.
     """
 
     scores: list[NDArray[np.float64]]
@@ -157,7 +157,7 @@ class BoostingResult:
     noise: float
     step: float
     total_step: float
-    start: Start | None = None
+    start: Start
     pruned: frozenset[int] = frozenset()
 
 

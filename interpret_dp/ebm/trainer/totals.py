@@ -15,6 +15,7 @@ from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.losses import RegressionLoss, Start
 from interpret_dp.ebm.losses.shape import Shape, cell_edges, errors_of_mean
 from interpret_dp.ebm.trainer.binning import Bins
+from interpret_dp.ebm.trainer.curves import BoostingResult
 from interpret_dp.release import ReleaseSession
 from interpret_dp.released.terms import mean_prediction
 
@@ -63,8 +64,8 @@ def release_residuals(
         With the new bound.
     """
     loss = start.loss
-    if not isinstance(loss, RegressionLoss):
-        raise TypeError(f"The loss is {loss!r}; it must be one of a regression.")
+    if not isinstance(loss, RegressionLoss) or loss.shape is None:
+        return start  # a range of one value leaves nothing to learn
     width = 2.0 * loss.half / loss.clip
     edges = cell_edges(0.0, -width, width)
     # A row is in one cell.
@@ -86,8 +87,7 @@ def release_total(
     rows: RegressionRows,
     bins: Sequence[Bins],
     scores: Sequence[FloatArray],
-    intercept: float,
-    start: Start,
+    result: BoostingResult,
     config: TrainerConfig,
     session: ReleaseSession,
 ) -> tuple[float, float]:
@@ -100,16 +100,15 @@ def release_total(
     bins : sequence of Bins
     scores : sequence of ndarray of float64, shape (n_codes,) each
         Final curves, in units of the target or its logarithm.
-    intercept : float
-    start : Start
-        With the released number of rows, and the loss with the target's shape.
+    result : BoostingResult
+        With the intercept, the number of rows, and the loss with the target's shape.
     config : TrainerConfig
     session : ReleaseSession
 
     Returns
     -------
     shift : float
-        Of the intercept, in units of the target or its logarithm.
+        Of the intercept, in units of the score lattice.
     error : float
         Standard deviation of the mean prediction about the rows' mean, in units of the target.
 
@@ -119,30 +118,36 @@ def release_total(
     of a tail is cut off. The sum is shrunk by its error against the error that boosting, with its
     own clip, may have left.
     """
-    loss = start.loss
+    loss, n_rows = result.start.loss, result.start.n_rows
     if not isinstance(loss, RegressionLoss) or loss.shape is None:
         return 0.0, 0.0
     norm = session.neighbourhood.sensitivity(LATTICE, aligned=False) / LATTICE
-    noise = config.noise_of_total(start.n_rows, norm)
-    widths = loss.clips()
-    widths = widths[widths <= MAX_RESIDUAL / LATTICE * loss.clip]
-    errors = errors_of_mean(loss.shape, widths, noise, loss.gaps)
+    noise = config.noise_of_total(n_rows, norm)
+    # The last one is the clip of boosting.
+    clips = loss.clips()
+    clips = np.append(clips[clips <= MAX_RESIDUAL / LATTICE * loss.clip], loss.clip)
+    errors = errors_of_mean(loss.shape, clips, noise, loss.gaps)
     best = int(np.argmin(errors))
-    own = np.array([loss.clip])
-    left, error = float(errors_of_mean(loss.shape, own, noise, loss.gaps)[0]), float(errors[best])
+    curves = [curve[:, np.newaxis] / loss.score_unit for curve in scores]
+    score_rows(rows, curves, result.intercept)
     before = rows.residual_norm
-    rows.bound_residuals(int(widths[best] / loss.clip * LATTICE))
-    score_rows(
-        rows,
-        [curve[:, np.newaxis] / loss.score_unit for curve in scores],
-        np.array([(intercept - loss.score_origin) / loss.score_unit]),
-    )
-    exact = _residual_sum(rows, len(bins[0].weights))
+    rows.bound_residuals(int(clips[best] / loss.clip * LATTICE))
     # Residuals of two rows may have opposite signs.
-    noisy, _ = session.gaussian("total", exact, row_norm=rows.residual_norm, aligned=False)
+    noisy, _ = session.gaussian(
+        "total",
+        _residual_sum(rows, len(bins[0].weights)),
+        row_norm=rows.residual_norm,
+        aligned=False,
+    )
     rows.bound_residuals(before)
-    lacking = loss.clip * float(noisy[0, 0]) / LATTICE / start.n_rows
-    share = left**2 / max(left**2 + error**2, np.finfo(float).tiny)
-    has_log_link, weights = loss.link == "log", [b.weights for b in bins]
-    mean = mean_prediction(intercept, scores, weights, has_log_link=has_log_link)
-    return loss.shift(share * lacking, mean), loss.in_target(math.sqrt(share) * error, mean)
+    share = errors[-1] ** 2 / max(errors[-1] ** 2 + errors[best] ** 2, np.finfo(float).tiny)
+    mean = mean_prediction(
+        loss.score_origin + loss.score_unit * float(result.intercept[0]),
+        scores,
+        [b.weights for b in bins],
+        has_log_link=loss.link == "log",
+    )
+    unit = mean if loss.is_relative else 1.0
+    lacking = share * unit * loss.clip * float(noisy[0, 0]) / LATTICE / n_rows
+    error = unit * math.sqrt(share) * float(errors[best])
+    return loss.shift(lacking, mean) / loss.score_unit, error
