@@ -453,6 +453,23 @@ class TrainerConfig:
         """
         return not _hides_the_curvature(self._noise_level("boosting", n_rows, scale), scale)
 
+    def can_prune(self, n_rows: float, scale: LossScale) -> bool:
+        """Return whether terms that are not significant are pruned.
+
+        Where noise is high, those of a classification that matter are no more significant than the
+        others.
+
+        Parameters
+        ----------
+        n_rows : float
+            Released number of rows.
+        scale : LossScale
+            Scale of the loss.
+        """
+        level = self._noise_level("boosting", n_rows, scale) * scale.curvature
+        is_lost = scale.start_curvature is not None and level >= TUNING.most_noise_to_prune
+        return self.can_denoise(n_rows, scale) and not is_lost
+
     def noise_of_total(self, n_rows: float, norm: float) -> float:
         """Return the noise of the mean of the residuals that are left, per unit of their bound.
 

@@ -399,14 +399,16 @@ def from_document(
     Warns
     -----
     UserWarning
-        If it is a regression of an older version: its totals may be wrong.
+        If it is a regression without a released total, as of older versions.
     """
     model = AdditiveModel.from_dict(document)
-    if model.task == "regression" and model.guarantee.package_version is None:
+    objective = str(model.parameters.get("objective", "rmse")).removesuffix("_deviance")
+    fits_mean = model.task == "regression" and objective in ("rmse", "poisson", "gamma")
+    if fits_mean and model.total_error is None:
         warnings.warn(
-            "This regression is of a version before 0.2.0.dev1, which cut large residuals. Where "
-            "few rows hold much of the total, as of costs, its predictions add up to too little, "
-            "by up to a half. Compare their sum with a total that you know before you use it.",
+            "This regression released no total, as versions before 0.2.0.dev2 did not. Where few "
+            "rows hold much of the total, as of costs, its predictions add up to too little, by up "
+            "to a half. Compare their sum with a total that you know before you use it.",
             stacklevel=3,
         )
     kind = (

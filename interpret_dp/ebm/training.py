@@ -215,10 +215,10 @@ def _significance(
     """Return the midpoint decision, which finds the significant terms; None to keep all.
 
     All are kept where the caller chose the number of rounds, and where too little is known of the
-    curves to denoise them.
+    curves.
     """
     bins, config, start = boosting.bins, boosting.config, boosting.start
-    if config.rounds is not None or not config.can_denoise(start.n_rows, start.scale):
+    if config.rounds is not None or not config.can_prune(start.n_rows, start.scale):
         return None
 
     def significant(early: BoostingResult) -> set[int]:
@@ -387,6 +387,7 @@ def train_constant(
             noise=0.0,
             step=0.0,
             total_step=0.0,
+            level_noise=0.0,
             start=Start(0.0, intercept, LossScale(curvature=1.0, step=1.0), LogLoss()),
         ),
     )

@@ -59,6 +59,9 @@ class Tuning:
         How many times a change may count once more in the averages. They gain 1.2 %.
     significance : float
         Standard deviations above what noise alone gives at which a term is not pruned.
+    most_noise_to_prune : float
+        Noise level times curvature from which on a classification keeps all terms: 2.4 % less error
+        (1 - AUROC) on eight cells of three tables.
     """
 
     rounds: int = 40
@@ -82,6 +85,7 @@ class Tuning:
     tails: tuple[float, float] = (0.01, 0.5)
     extrapolation: float = 19.0
     significance: float = 1.0
+    most_noise_to_prune: float = 0.0134
 
 
 #: The values that every fit uses.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.ebm.config import LossScale, TrainerConfig
 
 
 @given(
@@ -37,6 +37,27 @@ def test_binning_share_is_a_share_of_mu_squared():
     shares = {share.name: share.mu**2 / 4.0 for share in plan.shares}
     assert shares["bins"] + shares["weights"] == pytest.approx(0.3)
     assert sum(shares.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("n_rows", "expected"), [(1_000, False), (20_000, True)])
+def test_a_classification_whose_noise_is_high_keeps_all_terms(n_rows, expected):
+    """A regression prunes: its residuals do not shrink where scores are noise."""
+    config = TrainerConfig(mu=0.1, n_terms=9, max_bins=32)
+    classes = LossScale(curvature=1.0, step=1.0, start_curvature=1.0)
+    assert config.can_prune(n_rows, classes) is expected
+    assert config.can_prune(n_rows, LossScale(curvature=1.0, step=1.0))
+
+
+def test_shapes_and_the_total_of_a_number_have_a_share_each():
+    plain = TrainerConfig(mu=1.0, n_terms=4, max_bins=32)
+    shares = {p.name: p.count * p.mu**2 for p in replace(plain, n_shapes=2).plan().releases}
+    assert shares["target"] == pytest.approx(0.018)
+    assert shares["total"] == pytest.approx(shares["target"])
+    assert shares["target cells"] == pytest.approx(2 * shares["target"])
+    assert sum(shares.values()) == pytest.approx(1.0)
+    few = replace(plain, n_shapes=2, rounds=3).plan().releases
+    assert {part.name: part.count for part in few}["target cells"] == 1
+    assert not {"total", "target cells"} & {part.name for part in plain.plan().releases}
 
 
 @given(n_terms=st.integers(1, 200), movable=st.integers(1, 200))

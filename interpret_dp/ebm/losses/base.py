@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.config import LossScale, TrainerConfig
-from interpret_dp.ebm.losses.shape import Shape, best_clip, cell_edges
+from interpret_dp.ebm.losses.shape import Shape, best_clip, cell_edges, errors_of_mean
 from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.schema import Continuous
 from interpret_dp.schema.partial import PartialSchema
@@ -352,6 +352,22 @@ class RegressionLoss(Loss):
         bounds, noise = _steps(1.0), TUNING.clip_noise * noise_level
         bound = best_clip(residuals, bounds, noise, RegressionLoss.gaps)
         return replace(self, residuals=residuals, bound=bound)
+
+    def error_left(self, noise: float) -> float:
+        """Return the error of the mean that the clip of boosting leaves, in units of a residual.
+
+        Parameters
+        ----------
+        noise : float
+            As for :func:`errors_of_mean`.
+        """
+        if self.residuals is not None:
+            own = np.array([self.bound])
+            error = errors_of_mean(self.residuals, own, noise, RegressionLoss.gaps)
+            return self.clip * float(error[0])
+        if self.shape is None:
+            return 0.0
+        return float(errors_of_mean(self.shape, np.array([self.clip]), noise, self.gaps)[0])
 
     def level(self, ratio: float, deviation: float, norm: float) -> tuple[float, LossScale]:
         """Return the score where boosting starts, and the meaning of a unit of it.

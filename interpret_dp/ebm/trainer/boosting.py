@@ -198,6 +198,8 @@ class _Rounds:
             self.noise,
             self.settings.step,
             self.total_step,
+            # Each move forgets its step's share of the noise of earlier ones.
+            self.noise * math.sqrt(self._shifts[2] / max(2.0 * self._shifts[1], 1e-300)),
             self._task.start,
         )
 

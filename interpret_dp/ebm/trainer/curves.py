@@ -145,6 +145,8 @@ class BoostingResult:
         Score per unit of mean residual of the last updates.
     total_step : float
         Sum of the steps of all rounds.
+    level_noise : float
+        Standard deviation of the noise of the intercept in one round, in units of score.
     start : Start
         That of the last rounds: a squared error may have a narrower bound then.
     """
@@ -157,6 +159,7 @@ class BoostingResult:
     noise: float
     step: float
     total_step: float
+    level_noise: float
     start: Start
     pruned: frozenset[int] = frozenset()
 

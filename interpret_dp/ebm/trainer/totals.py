@@ -123,11 +123,19 @@ def release_total(
         return 0.0, 0.0
     norm = session.neighbourhood.sensitivity(LATTICE, aligned=False) / LATTICE
     noise = config.noise_of_total(n_rows, norm)
-    # The last one is the clip of boosting.
     clips = loss.clips()
-    clips = np.append(clips[clips <= MAX_RESIDUAL / LATTICE * loss.clip], loss.clip)
+    clips = clips[clips <= MAX_RESIDUAL / LATTICE * loss.clip]
     errors = errors_of_mean(loss.shape, clips, noise, loss.gaps)
     best = int(np.argmin(errors))
+    mean = mean_prediction(
+        loss.score_origin + loss.score_unit * float(result.intercept[0]),
+        scores,
+        [b.weights for b in bins],
+        has_log_link=loss.link == "log",
+    )
+    unit = mean if loss.is_relative else 1.0
+    of_score = mean if loss.link == "log" else loss.score_unit
+    left = math.hypot(loss.error_left(noise), result.level_noise * of_score / unit)
     curves = [curve[:, np.newaxis] / loss.score_unit for curve in scores]
     score_rows(rows, curves, result.intercept)
     before = rows.residual_norm
@@ -140,14 +148,7 @@ def release_total(
         aligned=False,
     )
     rows.bound_residuals(before)
-    share = errors[-1] ** 2 / max(errors[-1] ** 2 + errors[best] ** 2, np.finfo(float).tiny)
-    mean = mean_prediction(
-        loss.score_origin + loss.score_unit * float(result.intercept[0]),
-        scores,
-        [b.weights for b in bins],
-        has_log_link=loss.link == "log",
-    )
-    unit = mean if loss.is_relative else 1.0
+    share = left**2 / max(left**2 + errors[best] ** 2, np.finfo(float).tiny)
     lacking = share * unit * loss.clip * float(noisy[0, 0]) / LATTICE / n_rows
     error = unit * math.sqrt(share) * float(errors[best])
     return loss.shift(lacking, mean) / loss.score_unit, error
