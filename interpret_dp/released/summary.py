@@ -257,14 +257,18 @@ def _average(model: AdditiveModel) -> str:
     if model.total_error is None or model.edits:
         return ""
     mean = model.mean_prediction
-    text = f"Predictions are right on average to within {model.total_error:.2g}"
+    text = f"Predictions are right on average to within {_number(model.total_error)}"
     share = abs(model.total_error / mean) if mean else math.inf
     if share < _RIGHT_TOTAL:
         return f"{text}, one standard deviation: {100 * share:.2g} % of their mean."
     return (
-        f"{text}, one standard deviation, and their mean is {mean:.3g}. Do not rely on their "
+        f"{text}, one standard deviation, and their mean is {_number(mean)}. Do not rely on their "
         "total: ask for a larger epsilon, or declare bounds that are closer to the targets."
     )
+
+
+def _number(value: float) -> str:
+    return f"{float(f'{value:.2g}'):,g}"
 
 
 # ------------------------------------------------------------------------------ one column

@@ -175,3 +175,22 @@ def test_levels_with_too_few_rows_are_the_least_certain():
     (_, sure), (_, unsure) = model.predict_with_uncertainty(rows)
     assert unsure > sure + 0.01
     assert ward.standard_deviations[rare].min() >= ward.standard_deviations[common].max()
+
+
+@pytest.mark.parametrize(("epsilon", "words"), [(100.0, "of their mean"), (0.05, "Do not rely")])
+def test_a_regression_says_how_right_its_total_is(epsilon, words, tmp_path):
+    X, _ = table(2_000)
+    y = X["age"] + np.random.default_rng(1).normal(scale=10.0, size=len(X))
+    model, warned = fitted(X, y, target=Continuous(0, 100), epsilon=epsilon)
+    last = str(model.summary()).splitlines()[-1]
+    assert last.startswith("- Predictions are right on average to within")
+    assert words in last
+    assert not warned
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    assert again.total_error_ == model.total_error_ > 0
+    assert str(again.summary()) == str(model.summary())
+    # An edit moves the mean; where all is noise there is no effect to remove.
+    edited = model.edit()
+    edited.remove_effect("age")
+    assert ("on average" in str(edited.model.summary())) == (epsilon < 1)

@@ -327,7 +327,7 @@ class RegressionLoss(Loss):
         # That of two rows at both ends of the range is the largest there is.
         variance = min(max(square - ratio**2, 0.0) + noise, 1.0)
         if self.shape is not None:
-            # Far cells are not believed where they show noise.
+            # Noise of far cells is not in it.
             variance = max(self.shape.spread / self.half, _MIN_CLIP) ** 2
         return replace(
             self,

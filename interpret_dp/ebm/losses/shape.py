@@ -16,11 +16,11 @@ Gaps = Callable[[FloatArray, FloatArray], FloatArray]
 # Each cell is so many times as wide as the next one on the way to the mean; the narrowest ones are
 # such a share of the range. Rows are taken to be spread evenly over the parts of a cell.
 _RATIO, _NARROWEST, _PARTS = 2.0**0.5, 2.0**-9, 2
-# Cells are believed where they and their neighbours, so many in all, have rows of so many standard
-# deviations of the noise. What fewer rows say of the mean is less than the noise of a clip that
-# reaches them.
-_WINDOW, _BELIEVED = 5, 3.0
-# A tail may go on so many times as far as the cells that are believed.
+# Cells are significant where they and their neighbours, so many in all, have rows of so many
+# standard deviations of the noise. What fewer rows say of the mean is less than the noise of a clip
+# that reaches them.
+_WINDOW, _SIGNIFICANT = 5, 3.0
+# A tail may go on so many times as far as the cells that are significant.
 _REACH = 4.0
 # Rows of high targets weigh up to so much more, and those of low ones so much less, or the other
 # way round: effects must not be clipped any more than the mean. The last is that of the mean.
@@ -69,10 +69,12 @@ class Shape:
         """
         cells = np.concatenate([[lower], edges, [upper]])
         around = np.convolve(counts, np.ones(_WINDOW), "same")
-        believed = np.where(around > _BELIEVED * _WINDOW**0.5 * noise, np.maximum(counts, 0.0), 0.0)
-        if not believed.any():
-            believed = np.maximum(counts, noise)
-        shares = believed / believed.sum()
+        significant = np.where(
+            around > _SIGNIFICANT * _WINDOW**0.5 * noise, np.maximum(counts, 0.0), 0.0
+        )
+        if not significant.any():
+            significant = np.maximum(counts, noise)
+        shares = significant / significant.sum()
         places = np.arange(_PARTS * len(shares) + 1) / _PARTS
         borders = np.interp(places, np.arange(len(cells)), cells)
         values = borders[:-1] / 2.0 + borders[1:] / 2.0
@@ -82,7 +84,7 @@ class Shape:
         centre, seen = shares @ values, values[shares > 0]
         reach = np.where(values < centre, centre - seen[0], seen[-1] - centre)
         within = np.abs(values - centre) <= _REACH * reach
-        return cls(borders, values, shares, within * noise / believed.sum() / _PARTS)
+        return cls(borders, values, shares, within * noise / significant.sum() / _PARTS)
 
     @property
     def mean(self) -> float:
