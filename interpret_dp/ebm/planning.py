@@ -310,6 +310,7 @@ def _planned(
     widths, effects = _bands([terms for _, terms in fitted], names)
     mu = mu_of_budget(estimator.epsilon, estimator.delta)
     held_out = zip(fitted, tables, strict=True)
+    errors = [terms.total_error for _, terms in fitted if terms.total_error is not None]
     scores = [_score(*fit, rows) for fit, rows in held_out if rows.X_test is not None]
     together = _bands([terms for _, terms in more], names) if more else (None, None)
     return PlannedFit(
@@ -322,6 +323,7 @@ def _planned(
         correlated_effects=together[1],
         level_rows=max(1.0, FEWEST_ROWS * first.count_noise),
         label_rows=_label_rows(request, size, shares),
+        total_error=float(np.median(errors)) if errors else None,
         fits_left=None if left is None else math.floor((left / mu) ** 2),
         score=_summary(scores),
         curve=_curve(first, request, tables[0]),

@@ -89,6 +89,9 @@ class PlannedFit:
     label_rows : float or None
         Fewest rows of the rarer of two labels with which curves can be denoised; infinite if no
         number is enough, None of other targets.
+    total_error : float or None
+        Standard deviation of the mean prediction about the rows' mean, in units of the target: the
+        median over the simulated fits. None of a classification.
     fits_left : int or None
         Such fits that the budget has room for; None without a budget.
     score : mapping of str to float
@@ -115,6 +118,7 @@ class PlannedFit:
     correlated_effects: Mapping[str, float] | None
     level_rows: float
     label_rows: float | None
+    total_error: float | None
     fits_left: int | None
     score: Mapping[str, float]
     curve: PlannedCurve | None
@@ -164,8 +168,8 @@ class FitPlan:
             score's unit ``width`` (the half-width of the band: the median over features),
             ``correlated_width`` (the same where all numbers are correlated by 0.9), and
             ``smallest_effect`` (of a level, or on the mean over an eighth of the rows, whose band
-            excludes zero in 4 of 5 fits); ``level_rows``, ``label_rows``, ``fits_left``, and with
-            public rows the accuracy and its spread.
+            excludes zero in 4 of 5 fits); ``level_rows``, ``label_rows``, ``total_error``,
+            ``fits_left``, and with public rows the accuracy and its spread.
         """
         import pandas as pd
 
@@ -183,6 +187,7 @@ class FitPlan:
                     "smallest_effect": _median(fit.effects, names),
                     "level_rows": fit.level_rows,
                     "label_rows": fit.label_rows,
+                    "total_error": fit.total_error,
                     "fits_left": fit.fits_left,
                 }
                 rows.append(row | dict(fit.score))
@@ -411,6 +416,16 @@ class FitPlan:
         if needs:
             notes.append(
                 f"Of {smallest:,} rows the rarer label needs, to be learned: {', '.join(needs)}."
+            )
+        errors = [
+            f"±{fit.total_error:.2g} at epsilon {fit.epsilon:g}"
+            for fit in self.fits
+            if fit.total_error is not None and fit.n_rows == smallest
+        ]
+        if errors:
+            notes.append(
+                f"With {smallest:,} rows the mean of all predictions is right to within "
+                f"{', '.join(errors)}: one standard deviation."
             )
         return notes
 

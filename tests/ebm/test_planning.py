@@ -45,6 +45,7 @@ def test_a_budget_and_rows_buy_smaller_effects(planned):
     # A level needs rows by the noise of its count, whatever the table's size.
     assert table["level_rows"][4_000, 0.5] > 2 * table["level_rows"][40_000, 2]
     assert list(table["fits_left"]) == [45, 3, 45, 3]
+    assert planned.fits[0].total_error is None
     assert 0 < planned.fits[1].label_rows < planned.fits[0].label_rows <= 2_000
 
 
@@ -140,6 +141,9 @@ def test_a_unit_with_more_rows_needs_wider_bands():
     )
     assert unit.fits[0].effects["age"] > 2 * row.fits[0].effects["age"]
     assert unit.unit == "units of the target"
+    assert 0 < 2 * row.fits[0].total_error < unit.fits[0].total_error
+    said = f"of all predictions is right to within ±{row.fits[0].total_error:.2g} at epsilon 1"
+    assert said in str(row)
 
 
 UNUSABLE_ARGUMENTS = [
