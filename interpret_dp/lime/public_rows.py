@@ -189,7 +189,13 @@ def _series(column: Any, stay: NDArray[np.bool_], new: NDArray[Any]) -> Any:
     cells = np.where(stay, held, new)
     series = pd.Series(cells, name=column.name, dtype=cells.dtype)
     try:
-        return series.astype(column.dtype)
-    except (TypeError, ValueError):
-        # Such as a missing cell, or a fraction, among integers.
+        typed = series.astype(column.dtype)
+    except (OverflowError, TypeError, ValueError):
+        # Such as a missing cell among integers.
         return series.infer_objects()
+    # NumPy cuts fractions and wraps what is too large.
+    is_integer = column.dtype.kind in "iu"
+    is_same = not is_integer or np.array_equal(
+        typed.to_numpy(np.float64, na_value=np.nan), cells, equal_nan=True
+    )
+    return typed if is_same else series

@@ -18,6 +18,7 @@ from interpret_dp import (
 )
 from interpret_dp.audit import LessNoise, refit, replay
 from interpret_dp.lime import background_releases
+from interpret_dp.lime.public_rows import with_replaced_cells
 from interpret_dp.mechanisms import use_randomness
 
 SCHEMA = Schema(
@@ -176,3 +177,15 @@ def test_dask_gives_the_same_counts():
     for one, other in zip(whole.columns, parts.columns, strict=True):
         assert one.counts.tolist() == other.counts.tolist()
         assert one.feature.cuts is None or one.feature.cuts.tolist() == other.feature.cuts.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "UInt8", "int64", "Int64"])
+@pytest.mark.parametrize("drawn", [7.0, 2.5, 300.0, 948_308_397.0, -1.0])
+def test_a_replaced_cell_is_what_was_drawn(dtype, drawn):
+    """A narrow integer would wrap it, and cut its fraction: another row would be explained."""
+    X = pd.DataFrame({"a": pd.array([3], dtype=dtype)})
+    stay = np.array([[True], [False]])
+    found = with_replaced_cells(X, 0, [0], stay, [np.array([drawn, drawn])])["a"]
+    assert found.tolist() == [3, drawn]
+    holds = drawn == 7.0 or (drawn != 2.5 and "64" in dtype)
+    assert (found.dtype == dtype) == holds
