@@ -340,7 +340,7 @@ class AdditiveModel:
             specs = schema.resolve(names)
             if len(schema.features) > len(names):
                 raise ValueError("its schema declares columns that are not among its features")
-            return cls(
+            model = cls(
                 task=content["task"],
                 schema=schema,
                 features=tuple(
@@ -362,6 +362,9 @@ class AdditiveModel:
                 correlations=tuple(content.get("correlations", ())),
                 total_error=content.get("total_error"),
             )
+            if document["version"] == _EXTENDED_VERSION and not model._is_extended:
+                raise ValueError("its version is that of a file with pairs or a log link")
+            return model
 
 
 def _correlation(entry: Any, names: Collection[str]) -> tuple[str, str, float]:

@@ -12,6 +12,7 @@ from dp_accounting import dp_event
 from interpret_dp import EditSession, PrivacyLedger, PrivateBackground, Schema, load_model
 from interpret_dp.accounting import event_from_json, reduce_event
 from interpret_dp.exceptions import PrivacyWarning
+from interpret_dp.released import AdditiveModel
 from tests.golden.fits import NUMBERS, cases
 from tests.golden.kinds import FILES, asked, predictions, schemas
 
@@ -184,3 +185,12 @@ def test_maps_whose_centre_overflowed_say_so_when_they_are_loaded(changes, is_vo
     (tmp_path / "new.json").write_text(json.dumps(document), encoding="utf-8")
     new = load_model(tmp_path / "new.json")
     assert new.guarantee_.state == "holds"
+
+
+def test_a_file_that_lost_its_link_is_refused():
+    """Read with the other link, its scores would be other predictions."""
+    document = json.loads((FILES / "poisson.json").read_text(encoding="utf-8"))
+    for key in ("link", "sha256"):
+        document.pop(key, None)
+    with pytest.raises(ValueError, match="pairs or a log link"):
+        AdditiveModel.from_dict(document)
