@@ -94,7 +94,8 @@ def row_values(table):
     features = opened.without("target")
     names = list(SCHEMA.features)
     found += [
-        encode_target(target, SCHEMA.target),
+        # Where all numbers of a column are whole pandas makes integers of them, without -0.0.
+        encode_target(target, SCHEMA.target) + 0.0,
         encode_classes(target, LABELS),
         encode_weights(target, 4.0, 1000),
         input_coding(SCHEMA, None).encode(features),
