@@ -23,8 +23,8 @@ class Tuning:
         How many times as many rounds the terms may have that are left, where others are pruned or
         cannot move. Pruning gains 2.0 % of the error on average over the benchmark tables.
     target_share, correlation_share : float
-        Shares of mu squared for each release of the target alone (its sums, its cells, the total of
-        what predictions lack) and for the correlations of features. Bands of correlated features
+        Shares of mu squared for each release of the target alone (its sums, its cells, the
+        shortfall of its total) and for the correlations of features. Bands of correlated features
         need the latter; it costs 0.05 % of the error at most.
     clip_noise : float
         Noise of a regression's predictions, in noise levels, against which the bias of a clip is

@@ -258,8 +258,8 @@ def _average(model: AdditiveModel) -> str:
         return ""
     mean = model.mean_prediction
     text = f"Predictions are right on average to within {_number(model.total_error)}"
-    share = abs(model.total_error / mean) if mean else math.inf
-    if share < _RIGHT_TOTAL:
+    if model.total_error <= _RIGHT_TOTAL * abs(mean):
+        share = model.total_error / max(abs(mean), 1e-300)
         return f"{text}, one standard deviation: {100 * share:.2g} % of their mean."
     return (
         f"{text}, one standard deviation, and their mean is {_number(mean)}. Do not rely on their "

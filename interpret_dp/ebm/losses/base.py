@@ -293,9 +293,9 @@ class RegressionLoss(Loss):
         mean = self.shape.mean if self.is_relative and self.shape is not None else 1.0
         return _steps(2.0 * self.half / mean)
 
-    def shift(self, lacking: float, mean: float) -> float:
-        """Return the change of the intercept, given what the mean prediction lacks."""
-        return lacking
+    def shift(self, shortfall: float, mean: float) -> float:
+        """Return the change of the intercept that adds the shortfall of a mean prediction."""
+        return shortfall
 
     def start(
         self, sums: FloatArray, noise: float, norm: float, config: TrainerConfig, has_scores: bool

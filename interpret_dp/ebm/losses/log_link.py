@@ -110,12 +110,12 @@ class LogLinkLoss(RegressionLoss):
             norm=norm,
         )
 
-    def shift(self, lacking: float, mean: float) -> float:
-        """Return the logarithm of the factor that the mean prediction lacks."""
-        return math.log(min(max(1.0 + lacking / mean, 1.0 / _LARGEST_FACTOR), _LARGEST_FACTOR))
+    def shift(self, shortfall: float, mean: float) -> float:
+        """Return the logarithm of the factor by which the mean prediction falls short."""
+        return math.log(min(max(1.0 + shortfall / mean, 1.0 / _LARGEST_FACTOR), _LARGEST_FACTOR))
 
     def mean_slope(self, explained: float) -> float:
-        """Return 1: clips are far out under a log link."""
+        """Return 1: few residuals are clipped under a log link."""
         return 1.0
 
     def dispersion(self, level: float, explained: float) -> float:

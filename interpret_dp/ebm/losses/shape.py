@@ -26,8 +26,9 @@ _REACH = 4.0
 # way round: effects must not be clipped any more than the mean. The last is that of the mean.
 _TILTS = -0.5, 1.0, 0.0
 _HALVINGS = 40
-# The narrowest clip, in standard deviations of the targets.
-_LEAST_CLIP = 0.75
+# The narrowest clip, in standard deviations of the targets, and the smallest share of the rows that
+# a clip is taken to leave as they are.
+_LEAST_CLIP, _LEAST_KEPT = 0.75, 2.0**-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +43,14 @@ class Shape:
         The middle of each; the bounds themselves in the first and the last cell.
     shares : ndarray of float64, shape (n_parts,)
         Not negative; they add up to 1.
-    doubt : ndarray of float64, shape (n_parts,)
+    share_noise : ndarray of float64, shape (n_parts,)
         Standard deviation of the share of each that a tail may reach.
     """
 
     borders: FloatArray
     values: FloatArray
     shares: FloatArray
-    doubt: FloatArray
+    share_noise: FloatArray
 
     @classmethod
     def of(
@@ -78,7 +79,7 @@ class Shape:
         places = np.arange(_PARTS * len(shares) + 1) / _PARTS
         borders = np.interp(places, np.arange(len(cells)), cells)
         values = borders[:-1] / 2.0 + borders[1:] / 2.0
-        # Bounds are common values: no cost, every day.
+        # Many targets may lie on a bound, such as costs of zero.
         values[:_PARTS], values[-_PARTS:] = lower, upper
         shares = np.repeat(shares / _PARTS, _PARTS)
         centre, seen = shares @ values, values[shares > 0]
@@ -137,7 +138,7 @@ class Shape:
     def unseen(self, clips: FloatArray, gaps: Gaps) -> FloatArray:
         """Return the standard deviation of what lies beyond each clip and is not seen."""
         beyond = np.abs(gaps(self.values, np.array(self.mean))) - clips[:, np.newaxis]
-        of_cells = (np.maximum(beyond, 0.0) * self.doubt).reshape(len(clips), -1, _PARTS)
+        of_cells = (np.maximum(beyond, 0.0) * self.share_noise).reshape(len(clips), -1, _PARTS)
         return np.asarray(np.sqrt((of_cells.sum(axis=2) ** 2).sum(axis=1)))
 
 
@@ -177,7 +178,7 @@ def best_clip(shape: Shape, clips: FloatArray, noise: float, gaps: Gaps) -> floa
     mean is that of a sum over the slope of the clipped residual, which rows beyond the clip lack.
     """
     found, means = shape.means(clips, gaps)
-    kept = np.maximum(shape.kept(clips, gaps, found[:, -1]), _NARROWEST)
+    kept = np.maximum(shape.kept(clips, gaps, found[:, -1]), _LEAST_KEPT)
     errors = (gaps(found, means) ** 2).mean(axis=1) + (noise * clips / kept) ** 2
     spread = gaps(np.array(shape.mean + shape.spread), np.array(shape.mean))
     errors[clips < min(_LEAST_CLIP * float(spread), clips[0])] = np.inf

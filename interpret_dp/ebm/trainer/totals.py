@@ -1,4 +1,4 @@
-"""Releases by which a regression is right on average: its residuals' shape, and what it lacks."""
+"""Releases by which a regression is right on average: its residuals' shape and its shortfall."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def release_total(
     config: TrainerConfig,
     session: ReleaseSession,
 ) -> tuple[float, float]:
-    """Release what all predictions together lack; return the shift that adds it.
+    """Release the shortfall of all predictions together; return the shift that adds it.
 
     Parameters
     ----------
@@ -134,8 +134,9 @@ def release_total(
         has_log_link=loss.link == "log",
     )
     unit = mean if loss.is_relative else 1.0
-    of_score = mean if loss.link == "log" else loss.score_unit
-    left = math.hypot(loss.error_left(noise), result.level_noise * of_score / unit)
+    # Of one unit of score, in units of a residual.
+    slope = (mean if loss.link == "log" else loss.score_unit) / unit
+    error_before = math.hypot(loss.error_left(noise), slope * result.level_noise)
     curves = [curve[:, np.newaxis] / loss.score_unit for curve in scores]
     score_rows(rows, curves, result.intercept)
     before = rows.residual_norm
@@ -148,7 +149,8 @@ def release_total(
         aligned=False,
     )
     rows.bound_residuals(before)
-    share = left**2 / max(left**2 + errors[best] ** 2, np.finfo(float).tiny)
-    lacking = share * unit * loss.clip * float(noisy[0, 0]) / LATTICE / n_rows
+    square = error_before**2
+    share = square / max(square + errors[best] ** 2, np.finfo(float).tiny)
+    shortfall = share * unit * loss.clip * float(noisy[0, 0]) / LATTICE / n_rows
     error = unit * math.sqrt(share) * float(errors[best])
-    return loss.shift(lacking, mean) / loss.score_unit, error
+    return loss.shift(shortfall, mean) / loss.score_unit, error
