@@ -17,7 +17,7 @@ from uuid import uuid4
 from interpret_dp._documents import canonical_json
 from interpret_dp._validate import check_name, check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
-from interpret_dp.accounting.events import check_new_event
+from interpret_dp.accounting.events import SMALLEST_MU, check_new_event
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.exceptions import BudgetExpiredError, LedgerError
 from interpret_dp.ledger.core.account import Account, ProposedRequest
@@ -250,6 +250,8 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         charged = reservation.mu
         if charged_mu is not None:
             charged = check_real("charged_mu", charged_mu, low=0, high=reservation.mu)
+            # No entry can hold less, so a smaller charge is rounded up.
+            charged = max(charged, SMALLEST_MU) if charged else charged
         clauses = {
             "conditions": [check_text(clause) for clause in conditions] or None,
             "failures": [check_text(clause) for clause in failures] or None,

@@ -351,7 +351,7 @@ _UNITS = {
         [
             *(7, 7.0, "\ud800", 2**63 + 1, 1e300, decimal.Decimal("sNaN"), 10**401, None, b"a"),
             *(Odd(), OddText("a\ud800"), OddDecimal(9), Liar(str), Liar(None), math.nan, pd.NaT),
-            *(np.str_("A" * 9000), (1,)),
+            *(np.str_("A" * 9000), (1, 2)),  # (1,) is the row of a column, and so is read as 1
         ],
     ),
 }

@@ -92,6 +92,8 @@ def test_a_reservation_is_closed_once_and_by_its_own_ledger(ledger):
     ledger.commit(first, charged_mu=0.05)
     ledger.cancel(second)
     assert (ledger.spent("adult").mu, ledger.spent("adult").delta) == (0.05, 5e-8)
+    ledger.commit(reserve(ledger), charged_mu=1e-270)
+    assert ledger.entries()[-1]["mu"] == 1e-100  # no entry can hold less
     for close in (ledger.commit, ledger.cancel):
         with pytest.raises(LedgerError, match="committed already"):
             close(first)
