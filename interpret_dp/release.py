@@ -228,6 +228,7 @@ class ReleaseSession:
     def _check_noise(self) -> None:
         """Refuse, before anything is reserved, noise that would leave the lattice."""
         factor = self.neighbourhood.sensitivity(LATTICE, aligned=False) / LATTICE
+        most = self.neighbourhood.sensitivity(LATTICE, aligned=False, of_total=True) / LATTICE
         if self._sampled and factor != 1.0:
             raise ValueError(
                 f"The promise is about {self.neighbourhood.unit_text} "
@@ -236,12 +237,14 @@ class ReleaseSession:
                 "PrivacyUnit(..., max_rows=1)."
             )
         for part in self._planned.values():
-            if part.mu < SMALLEST_MU * factor:
+            least = SMALLEST_MU * (most if part.of_total else factor)
+            if part.mu < least:
+                name = "total_rows" if part.of_total else "max_rows"
                 raise ValueError(
-                    f"max_rows is {self.neighbourhood.max_rows}, which needs more noise for "
+                    f"{name} is {getattr(self.neighbourhood, name)}, which needs more noise for "
                     f"{part.name!r} at mu {part.mu:.3g} than 64-bit integers can carry; mu must "
-                    f"be at least {SMALLEST_MU * factor:.3g}. Keep fewer rows of each unit, or "
-                    "ask for a larger epsilon or delta."
+                    f"be at least {least:.3g}. Keep fewer rows of each unit, or ask for a larger "
+                    "epsilon or delta."
                 )
 
     @property
@@ -298,7 +301,9 @@ class ReleaseSession:
         return gaussian_mechanism(
             name,
             exact,
-            sensitivity=self.neighbourhood.sensitivity(row_norm, aligned=aligned),
+            sensitivity=self.neighbourhood.sensitivity(
+                row_norm, aligned=aligned, of_total=planned.of_total
+            ),
             mu=planned.mu,
             randomness=self._randomness,
         )

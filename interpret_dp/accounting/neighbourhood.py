@@ -24,6 +24,10 @@ class Neighbourhood:
         Name of the identifier that rows of one unit share; None: every row is a unit.
     max_rows : int, default=1
         Most rows of one unit that are used.
+    total_rows : int, default=None
+        The same in the release of the total; None: ``max_rows``.
+    shares_weight : bool, default=False
+        Whether the rows of a unit have a weight of 1 together, and not each.
 
     Raises
     ------
@@ -39,6 +43,8 @@ class Neighbourhood:
     relation: str = ADD_OR_REMOVE_ONE
     unit: str | None = None
     max_rows: int = 1
+    total_rows: int | None = None
+    shares_weight: bool = False
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -55,7 +61,7 @@ class Neighbourhood:
                 "identifier that rows of one unit share."
             )
 
-    def sensitivity(self, row_norm: int, *, aligned: bool) -> int:
+    def sensitivity(self, row_norm: int, *, aligned: bool, of_total: bool = False) -> int:
         """Bound the L2 norm of the change of a sum over rows between two neighbours.
 
         Parameters
@@ -65,13 +71,16 @@ class Neighbourhood:
         aligned : bool
             Whether what any two rows add has a non-negative inner product, as counts have: what is
             taken away and what comes instead cannot point in opposite directions.
+        of_total : bool, default=False
+            Whether up to ``total_rows`` rows of a unit are in the sum.
 
         Returns
         -------
         int
             In lattice units, rounded up.
         """
-        of_unit = self.max_rows * row_norm
+        n_rows = 1 if self.shares_weight else self.max_rows
+        of_unit = row_norm * (self.total_rows if of_total and self.total_rows else n_rows)
         if self.relation == ADD_OR_REMOVE_ONE:
             return of_unit
         if of_unit == 0:
@@ -84,7 +93,9 @@ class Neighbourhood:
         if self.unit is None:
             return "one row"
         used = "one of them is" if self.max_rows == 1 else f"at most {self.max_rows} of them are"
-        return f"all rows of one {self.unit!r} ({used} used)"
+        total = "" if self.total_rows is None else f", and {self.total_rows} in the total"
+        weight = ", with a weight of 1 together" if self.shares_weight and self.max_rows > 1 else ""
+        return f"all rows of one {self.unit!r} ({used} used{total}{weight})"
 
     @property
     def protected(self) -> str:

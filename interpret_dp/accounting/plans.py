@@ -36,6 +36,8 @@ class PlannedRelease:
     count : int
     delta : float
         Own delta of each: 0 of all but selections.
+    of_total : bool
+        Whether up to ``total_rows`` rows of a unit are in the sums.
 
     Raises
     ------
@@ -48,6 +50,7 @@ class PlannedRelease:
     mu: float
     count: int
     delta: float = field(default=0.0, init=False)
+    of_total: bool = False
 
     #: What they are, in an error message.
     words = "releases"

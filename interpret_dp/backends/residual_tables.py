@@ -46,6 +46,14 @@ def log_means(lower: float, upper: float) -> NDArray[np.float64]:
     return np.clip(np.exp(scores), lower, upper)
 
 
+def means_at(scores: NDArray[np.float64], lower: float, upper: float) -> NDArray[np.float64]:
+    """Return the entries of :func:`log_means` for some scores: a row's depends on nothing else."""
+    means = log_means(lower, upper)
+    steps = np.floor(np.clip(np.nan_to_num(scores), -MAX_SCORE, MAX_SCORE) * _STEPS)
+    places = np.clip(steps - lowest_log_step(upper), 0, len(means) - 1)
+    return np.asarray(means[places.astype(np.int64)])
+
+
 def poisson_table(lower: float, upper: float, clip: float) -> NDArray[np.int32]:
     """Return :func:`log_means` on the lattice, centred as targets are; int32, shape (4096,).
 

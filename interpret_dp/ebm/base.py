@@ -35,6 +35,7 @@ from interpret_dp.ebm.publishing import (
     interpret_table,
     interpret_target_bounds,
 )
+from interpret_dp.ebm.rate import limited_rows, with_rate
 from interpret_dp.ebm.request import open_request
 from interpret_dp.ebm.training import has_one_class, train, train_constant
 from interpret_dp.explanation.guarantee_card import ShowsGuarantee
@@ -128,8 +129,8 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         request = open_request(self, X, y, **given, reads_dask=True).doubting(doubts)
         promise = request.promise()
         with request.opened(type(self).__name__) as session:
-            rows = request.rows.with_init_scores()
-            rows = rows.limited(request.neighbourhood.max_rows, session.public_choices)
+            everyone = request.rows.with_init_scores()
+            rows = limited_rows(request, everyone, session)
             if request.declaring.is_needed:
                 request = request.completed(declare(request.declaring, rows, session))
             if has_one_class(request.task):
@@ -143,8 +144,10 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
                     n_threads=request.n_threads,
                     verbose=bool(self.verbose),  # type: ignore[attr-defined]
                 )
+            model = fitted_model(self, request, trained, promise)
+            model = with_rate(self, model, everyone, trained, request, session)
         promise = dataclasses.replace(promise, ledger_head=session.head)
-        self._publish(fitted_model(self, request, trained, promise))
+        self._publish(dataclasses.replace(model, guarantee=promise))
         self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
         self.pair_record_ = tuple(pair.gain for pair in trained.pairs)
         warn_after_fit(self.released_)

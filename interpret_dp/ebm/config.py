@@ -125,6 +125,7 @@ def all_pairs(features: list[int]) -> list[tuple[int, int]]:
 _BLOCKS, _MOST_IN_BLOCK = 4, 32
 _FIRST_COUNT = 0.5  # of what the histograms have: for finding bins, the rest for counting in them
 _LARGEST_LOGIT = 3.0
+_RATE_SHARE = 0.08
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,6 +228,8 @@ class TrainerConfig:
     n_shapes : int
         How many histograms of the target and of its residuals are released. Where there are any,
         the mean of a number is fitted, and the total is released as well.
+    has_rate : bool
+        Whether predictions are made right on average over more rows of each unit.
     n_movable : int or None
         Terms that boosting can move, from 1 to ``n_terms``, once the bins are released.
     n_kept : int or None
@@ -243,6 +246,7 @@ class TrainerConfig:
     n_pairs: int = 0
     n_chosen_pairs: int = 0
     n_shapes: int = 0
+    has_rate: bool = False
     n_movable: int | None = None
     n_kept: int | None = None
 
@@ -315,6 +319,8 @@ class TrainerConfig:
         if n_shapes:
             shares["target cells"] = n_shapes * shares["target"]
             shares["total"] = shares["target"]
+        if self.has_rate:
+            shares["rate"] = _RATE_SHARE * (1 - self.binning_share)
         rest = 1.0 - sum(shares.values()) - self.binning_share
         shares |= pair_shares(
             self.binning_share,
@@ -336,13 +342,17 @@ class TrainerConfig:
             "pairs": self.planned_rounds * self.n_pairs,
             "target cells": n_shapes,
             "total": min(self.n_shapes, 1),
+            "rate": int(self.has_rate),
         }
         total = sum(shares[name] for name in shares if counts[name])
         kinds = {"pair selection": PlannedChoice}
         return ReleasePlan(
             tuple(
                 kinds.get(name, PlannedRelease)(
-                    name, self.mu * math.sqrt(shares[name] / total / counts[name]), counts[name]
+                    name,
+                    self.mu * math.sqrt(shares[name] / total / counts[name]),
+                    counts[name],
+                    of_total=name == "rate",
                 )
                 for name in counts
                 if counts[name]
@@ -470,7 +480,7 @@ class TrainerConfig:
         is_lost = scale.start_curvature is not None and level >= TUNING.most_noise_to_prune
         return self.can_denoise(n_rows, scale) and not is_lost
 
-    def noise_of_total(self, n_rows: float, norm: float) -> float:
+    def noise_of_total(self, n_rows: float, norm: float, name: str = "total") -> float:
         """Return the noise of the mean of the residuals that are left, per unit of their bound.
 
         Parameters
@@ -479,8 +489,10 @@ class TrainerConfig:
             Released number of rows.
         norm : float
             Sensitivity of a sum of residuals, in units of their bound.
+        name : {"total", "rate"}
+            Of the release.
         """
-        planned = self._planned("total")
+        planned = self._planned(name)
         return math.inf if planned is None else norm / (planned.mu * n_rows)
 
     def can_correlate(self, n_rows: float, norm: float) -> bool:

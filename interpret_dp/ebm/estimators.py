@@ -130,6 +130,11 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         current ``distributed`` client or, without one, on threads of this process; needs the
         extra ``dask``. ``"auto"`` takes it for Dask collections, and this process's memory for all
         else. Noise is drawn here in any case, and the result does not depend on it.
+    population : {"rows", "people"}, default="rows"
+        Whom the model speaks of where ``schema.unit`` is declared. ``"rows"``: of the rows that
+        ``max_rows`` leaves, and on average of up to ``total_rows`` rows a person.
+        ``"people"``: of people, whose rows have a weight of 1 together; noise then does not grow
+        with ``max_rows``. All columns must be declared.
     classes : sequence of str, int, float or bool, default=None
         The class labels, where ``schema`` does not declare the target. They must be public
         knowledge, and then cost nothing.
@@ -213,6 +218,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         verbose: bool = False,
         interactions: Interactions = 0,
         backend: str = "auto",
+        population: str = "rows",
         classes: Sequence[Any] | None = None,
     ) -> None:
         super().__init__(
@@ -242,6 +248,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         self.verbose = verbose
         self.interactions = interactions
         self.backend = backend
+        self.population = population
         self.classes = classes
 
     def predict_proba(self, X: Any, init_score: Any = None) -> Any:
@@ -353,6 +360,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         verbose: bool = False,
         interactions: Interactions = 0,
         backend: str = "auto",
+        population: str = "rows",
     ) -> None:
         super().__init__(
             feature_names=feature_names,
@@ -384,6 +392,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         self.verbose = verbose
         self.interactions = interactions
         self.backend = backend
+        self.population = population
 
 
 def from_document(

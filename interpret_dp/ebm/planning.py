@@ -28,6 +28,7 @@ from interpret_dp.ebm.estimators import (
 )
 from interpret_dp.ebm.losses import LogLoss
 from interpret_dp.ebm.noise.uncertainty import TermNoise
+from interpret_dp.ebm.rate import clip_and_error
 from interpret_dp.ebm.request import FitRequest, open_request
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.training import TrainedTerms, has_one_class, train
@@ -83,7 +84,9 @@ class _UnpaidSession(ReleaseSession):
         noisy, sigma = gaussian_mechanism(
             name,
             scaled,
-            sensitivity=self.neighbourhood.sensitivity(row_norm, aligned=aligned),
+            sensitivity=self.neighbourhood.sensitivity(
+                row_norm, aligned=aligned, of_total=self._planned[name].of_total
+            ),
             mu=self._planned[name].mu,
             randomness=self._randomness,
         )
@@ -217,6 +220,8 @@ def plan(
         for value in budgets:
             estimator: Any = kind(epsilon=value, **settings)
             fits.append(_planned(estimator, size, tables, correlated, left, shares))
+    if schema.people is not None:
+        source += f". Models speak of {schema.people.speaks_of()}"
     return FitPlan(
         fits=tuple(fits),
         kinds={
@@ -311,6 +316,8 @@ def _planned(
     mu = mu_of_budget(estimator.epsilon, estimator.delta)
     held_out = zip(fitted, tables, strict=True)
     errors = [terms.total_error for _, terms in fitted if terms.total_error is not None]
+    if request.config.has_rate and (errors or len(first.intercept) == 1):
+        errors = [clip_and_error(own, terms.boosting.start)[1] for own, terms in fitted]
     scores = [_score(*fit, rows) for fit, rows in held_out if rows.X_test is not None]
     together = _bands([terms for _, terms in more], names) if more else (None, None)
     return PlannedFit(

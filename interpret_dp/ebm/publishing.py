@@ -23,6 +23,7 @@ SAVED_PARAMETERS = {
     **{"learning_rate": "number or null", "epsilon": "number", "delta": "number"},
     **{"bin_budget_frac": "number", "privacy_weight_max": "number or null"},
     **{"composition": "text", "neighboring": "text", "objective": "text"},
+    "population": "text",
     "monotone_constraints": "list or object or null",
     "interactions": "integer or number or text or list or null",
 }

@@ -166,9 +166,12 @@ def open_request(
     rows = replace(rows, start=start)
     if collections is not None:
         rows = partitioned(rows, collections, estimator, target, init_score)
+    neighbourhood = neighbourhood_of(
+        estimator.neighboring, privacy_unit, population=_population(estimator, declaring)
+    )
     mu = _mu_of(estimator, epsilon, declaring.gaussian_delta(delta))
     config = trainer_config(estimator, declaring.training_mu(mu, delta), len(columns), task.pairs)
-    neighbourhood = neighbourhood_of(estimator.neighboring, privacy_unit)
+    config = replace(config, has_rate=neighbourhood.total_rows is not None)
     ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
     refuse_unnamed_unit(estimator.ledger, unit, schema)
     request = FitRequest(
@@ -204,6 +207,17 @@ def _refuse_start_of_logarithms(estimator: Any, init_score: Any) -> None:
 def _objective(estimator: Any) -> str:
     """Return the objective of a regression; a classification has one, the log loss."""
     return checked_objective(estimator.objective) if estimator._task == "regression" else "rmse"
+
+
+def _population(estimator: Any, declaring: DeclaringTask) -> str:
+    mend = "'people' gives all rows of a person a weight of 1 together."
+    population = check_choice("population", estimator.population, ("rows", "people"), mend=mend)
+    if population == "people" and declaring.is_needed:
+        raise SchemaError(
+            "population is 'people', and the schema is incomplete; what is not declared would be "
+            "released by rows that count alike. Declare every column and the target."
+        )
+    return population
 
 
 def _mu_of(estimator: Any, epsilon: float, delta: float) -> float:

@@ -262,9 +262,7 @@ def _encoded(
     table, start = private.table, private.init_scores
     edges = [config.fine_edges(spec) for spec in task.specs]
     codes = encode_features(table, task.columns, task.specs, edges, n_threads=n_threads)
-    weights = None
-    if private.weights is not None:
-        weights = encode_weights(private.weights, task.largest_weight, LATTICE)
+    weights = row_weights(private, task.largest_weight)
     if isinstance(task.target, Continuous) and isinstance(loss, RegressionLoss):
         target = encode_target(private.y, task.target, table.n_rows)
         if start is not None:
@@ -290,6 +288,18 @@ def _encoded(
     return LocalMulticlassRows(
         codes, labels, n_classes=n_classes, weights=weights, offsets=offsets, n_threads=n_threads
     )
+
+
+def row_weights(private: PrivateRows, largest_weight: float) -> NDArray[np.int32] | None:
+    """Return weights from 0 to ``LATTICE``, shape (n_rows,); None where all have the largest."""
+    weights = None
+    if private.weights is not None:
+        weights = encode_weights(private.weights, largest_weight, LATTICE)
+    if private.unit_rows is None:
+        return weights
+    # Rounded down, so that the rows of a unit have the largest weight together at most.
+    whole = LATTICE if weights is None else weights
+    return (whole // private.unit_rows).astype(np.int32)
 
 
 def _on_lattice(scores: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -398,7 +408,7 @@ def _weight_of_the_label(
 ) -> NDArray[np.int64]:
     """Add the weights of the rows that have the only label; shape (1, 1), in lattice units."""
     has_label = encode_classes(private.y, target) == 0
-    weights = np.full(len(has_label), LATTICE, dtype=np.int32)
-    if private.weights is not None:
-        weights = encode_weights(private.weights, largest_weight, LATTICE)
+    weights = row_weights(private, largest_weight)
+    if weights is None:
+        weights = np.full(len(has_label), LATTICE, dtype=np.int32)
     return np.array([[weights[has_label].sum(dtype=np.int64)]])

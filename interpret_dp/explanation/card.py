@@ -177,6 +177,7 @@ class ModelCard:
             ("Predicts", _predicted_text(model)),
             *((label, self.statements[k]) for k, label in _LABELS.items() if k in self.statements),
             ("Learned from", f"About {model.n_rows:,.0f} rows{dataset}; the count is noisy."),
+            *([("Speaks of", f"{model.speaks_of}.")] if model.speaks_of else []),
             ("Protected unit", guarantee.unit),
             ("Form", f"A sum of {len(model.terms) - n_pairs} curves{pairs}; unit: {unit}."),
         ]

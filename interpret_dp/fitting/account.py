@@ -181,11 +181,27 @@ def gaussian_request(
     )
 
 
-def neighbourhood_of(relation: str, unit: PrivacyUnit | None) -> Neighbourhood:
-    """Return whom a request protects."""
+def neighbourhood_of(
+    relation: str, unit: PrivacyUnit | None, *, population: str | None = None
+) -> Neighbourhood:
+    """Return whom a request protects.
+
+    Parameters
+    ----------
+    relation : str
+    unit : PrivacyUnit or None
+    population : {"rows", "people"}, default=None
+        Over whom a model is right on average; None of a request that does not ask.
+    """
     if unit is None:
         return Neighbourhood(relation=relation)
-    return Neighbourhood(relation=relation, unit=unit.column, max_rows=unit.max_rows)
+    return Neighbourhood(
+        relation=relation,
+        unit=unit.column,
+        max_rows=unit.max_rows,
+        total_rows=unit.total_rows if population == "rows" else None,
+        shares_weight=population == "people",
+    )
 
 
 def refuse_unnamed_unit(ledger: PrivacyLedger | str | None, unit: object, schema: Schema) -> None:

@@ -20,7 +20,7 @@ from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.exceptions import BackendError, SchemaError
 from interpret_dp.fitting.account import thread_count
 from interpret_dp.fitting.init_score import open_init_score
-from interpret_dp.fitting.rows import PrivateRows, open_rows
+from interpret_dp.fitting.rows import PrivateRows, new_key, open_rows
 from interpret_dp.schema import FeatureSpec, PrivacyUnit, Schema
 from interpret_dp.schema.containers import is_dask
 from interpret_dp.schema.declarations import ROWS
@@ -237,16 +237,20 @@ class PartitionedRows(PrivateRows):
         """Refuse: which rows are used is known to the workers alone."""
         raise TypeError("Which rows are used is known to the Dask workers alone.")
 
-    def limited(self, max_rows: int, public: np.random.Generator) -> PartitionedRows:
+    def limited(
+        self, max_rows: int, public: np.random.Generator, *, share_weight: bool = False
+    ) -> PartitionedRows:
         """Return at most ``max_rows`` rows of each unit; one shuffle of the identifiers."""
         opening, partitions = self._placed()
         if self.identifiers is None:
             return self
-        key = int(public.integers(2**64, dtype=np.uint64))
+        key = new_key(public)
         return replace(
             self,
             partitions=partitions.dealt(
-                partial(_dealt, opening, key), partial(kept_of_units, max_rows, key), noted_units
+                partial(_dealt, opening, key),
+                partial(kept_of_units, max_rows, key, share_weight),
+                noted_units,
             ),
         )
 

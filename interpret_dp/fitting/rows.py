@@ -13,7 +13,7 @@ from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.schema import PrivacyUnit, Schema, Table, open_target
 from interpret_dp.schema.containers import Values, open_column
 from interpret_dp.schema.kinds import refuse_texts
-from interpret_dp.schema.units import kept_rows, open_people
+from interpret_dp.schema.units import kept_counts, kept_rows, open_people
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class PrivateRows:
         Those scores; None before :meth:`with_init_scores`.
     identifiers : Values, shape (n_rows,), or None
         Of each row's unit; None where every row is a unit.
+    unit_rows : ndarray of int64, shape (n_rows,), or None
+        How many rows of its unit are used, where they share a weight of 1.
     """
 
     table: Table = field(repr=False)
@@ -39,6 +41,7 @@ class PrivateRows:
     start: Callable[[], NDArray[np.float64]] | None = field(default=None, repr=False)
     init_scores: NDArray[np.float64] | None = field(default=None, repr=False)
     identifiers: Values | None = field(default=None, repr=False)
+    unit_rows: NDArray[np.int64] | None = field(default=None, repr=False)
 
     def with_init_scores(self) -> PrivateRows:
         """Return the rows with the scores that they start from, if there are any."""
@@ -68,23 +71,26 @@ class PrivateRows:
         """
         return encode(self, *arguments, n_threads)
 
-    def subset(self, kept: NDArray[np.bool_]) -> PrivateRows:
-        """Return the rows for which ``kept``, shape (n_rows,), is true, without identifiers."""
+    def subset(self, used: NDArray[np.bool_] | NDArray[np.int64]) -> PrivateRows:
+        """Return the rows that are used, by ``kept_rows`` or ``kept_counts``."""
+        kept = used > 0
         return PrivateRows(
             self.table.rows(kept),
             self.y[kept],
             weights=None if self.weights is None else self.weights[kept],
             init_scores=None if self.init_scores is None else self.init_scores[kept],
+            unit_rows=None if used.dtype == np.bool_ else used[kept].astype(np.int64),
         )
 
     def used_rows(self, max_rows: int, public: np.random.Generator) -> NDArray[np.bool_]:
         """Return which rows :meth:`limited` keeps, shape (n_rows,). Private."""
         if self.identifiers is None:
             return np.ones(self.table.n_rows, dtype=np.bool_)
-        key = int(public.integers(2**64, dtype=np.uint64))
-        return kept_rows(self.identifiers, max_rows, key)
+        return kept_rows(self.identifiers, max_rows, new_key(public))
 
-    def limited(self, max_rows: int, public: np.random.Generator) -> PrivateRows:
+    def limited(
+        self, max_rows: int, public: np.random.Generator, *, share_weight: bool = False
+    ) -> PrivateRows:
         """Return at most ``max_rows`` rows of each unit.
 
         Parameters
@@ -92,10 +98,18 @@ class PrivateRows:
         max_rows : int
         public : numpy.random.Generator
             Of coin flips that are public: no part of the privacy argument rests on them.
+        share_weight : bool, default=False
+            Whether the rows of a unit have a weight of 1 together, and not each.
         """
         if self.identifiers is None:
             return self
-        return self.subset(self.used_rows(max_rows, public))
+        kept = kept_counts if share_weight else kept_rows
+        return self.subset(kept(self.identifiers, max_rows, new_key(public)))
+
+
+def new_key(public: np.random.Generator) -> int:
+    """Draw the 64 public bits that decide what rows are drawn of a unit."""
+    return int(public.integers(2**64, dtype=np.uint64))
 
 
 def open_rows(

@@ -111,7 +111,7 @@ class AdditiveModel:
         correlation ratio, of two nominal ones Cramer's V. Empty if the fit released none.
     total_error : float or None
         Standard deviation of the mean prediction about the mean of the fitted rows, in units of the
-        target; None of a classification, and where the fit released no total.
+        target or of a probability; None where the fit released no total.
 
     Examples
     --------
@@ -297,6 +297,17 @@ class AdditiveModel:
             **({} if self.total_error is None else {"total_error": self.total_error}),
             **({"correlations": list(map(list, self.correlations))} if self.correlations else {}),
         }
+
+    @property
+    def is_of_people(self) -> bool:
+        """Whether all rows of a person have the weight of one."""
+        return self.parameters.get("population") == "people"
+
+    @property
+    def speaks_of(self) -> str:
+        """Whom the model speaks of, such as "a random row of each 'patient_id'"; "" of rows."""
+        unit = self.schema.people
+        return "" if unit is None else unit.speaks_of("people" if self.is_of_people else "rows")
 
     @property
     def mean_prediction(self) -> float:

@@ -218,8 +218,8 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
         _column(model, feature, terms.get(index)) for index, feature in enumerate(model.features)
     )
     kind = f"{model.task.capitalize()} of about {model.n_rows:,.0f} rows"
-    if (unit := model.schema.people) is not None:
-        kind += f" (at most {unit.max_rows} of each {unit.column!r})"
+    if model.speaks_of:
+        kind += f" ({model.speaks_of})"
     return ModelSummary(
         f"{kind}, {model.guarantee.brief}",
         columns,
@@ -256,8 +256,14 @@ def _average(model: AdditiveModel) -> str:
     """Say how right predictions are on average; an edit moves their mean."""
     if model.total_error is None or model.edits:
         return ""
+    unit = model.schema.people
+    over = ""
+    if unit is not None and unit.total_rows and not model.is_of_people:
+        over = f" over up to {unit.total_rows} rows of each {unit.column!r}"
+    text = f"Predictions are right on average{over} to within {_number(model.total_error)}"
+    if model.classes is not None:
+        return f"{text}: one standard deviation of a probability."
     mean = model.mean_prediction
-    text = f"Predictions are right on average to within {_number(model.total_error)}"
     if model.total_error <= _RIGHT_TOTAL * abs(mean):
         share = model.total_error / max(abs(mean), 1e-300)
         return f"{text}, one standard deviation: {100 * share:.2g} % of their mean."
@@ -435,13 +441,15 @@ def _delta_findings(delta: float, n_rows: float | None, most: float = 1.0) -> tu
 def _rows_of_one_unit(model: AdditiveModel) -> float:
     """Return what one unit adds to the released number of rows at most.
 
-    It has ``max_rows`` rows, and each has a weight of up to ``privacy_weight_max``. Infinite where
+    It has ``max_rows`` rows, and each has a weight of up to ``privacy_weight_max``, or all of them
+    together where the model is of people. Infinite where
     the largest weight was released: the file does not say it.
     """
     if "largest weight" in {share.name for share in model.guarantee.releases}:
         return math.inf
     of_weight = max(1.0, float(model.parameters.get("privacy_weight_max") or 1.0))
-    return of_weight * (1 if model.schema.people is None else model.schema.people.max_rows)
+    unit = model.schema.people
+    return of_weight * (1 if unit is None or model.is_of_people else unit.max_rows)
 
 
 # -------------------------------------------------------------------------------- backgrounds

@@ -223,14 +223,20 @@ class PrivacyUnit:
         The column that identifies a person. It is dropped before training. Where a table does not
         have it, ``fit(X, y, unit=ids)`` gives its cells.
     max_rows : int, default=1
-        Most rows used per person; of those who have more, that many are drawn. A larger number uses
-        more rows, and the noise grows in proportion to it: the best choice is close to what most
-        people have, and must be public knowledge.
+        Most rows used per person; of those who have more, that many are drawn. A model speaks of
+        the rows that are left: people with many rows count for less than their share. A larger
+        number uses more rows, and the noise grows in proportion to it. It must be public knowledge.
+    total_rows : int, default=None
+        Most rows per person in the total of a DP-EBM, above ``max_rows``: after training the
+        intercept moves until predictions are right on average over so many rows of each person. Its
+        noise grows in proportion, so choose what nearly all people stay below. It must be public
+        knowledge. None: predictions are right on average over the rows that ``max_rows`` leaves.
 
     Raises
     ------
     TypeError, ValueError
-        If the column is not a text or ``max_rows`` is not an integer above 0.
+        If the column is not a text, ``max_rows`` is not an integer above 0, or ``total_rows`` is
+        neither None nor an integer above it.
 
     Notes
     -----
@@ -249,6 +255,7 @@ class PrivacyUnit:
 
     column: str
     max_rows: int = 1
+    total_rows: int | None = None
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -260,6 +267,31 @@ class PrivacyUnit:
         check_text("The column name", self.column)
         mend = "It is the most rows of one person that are used."
         object.__setattr__(self, "max_rows", check_int("max_rows", self.max_rows, low=1, mend=mend))
+        if self.total_rows is not None:
+            mend = "It is the most rows of one person in the total, above max_rows."
+            most = check_int("total_rows", self.total_rows, low=self.max_rows + 1, mend=mend)
+            object.__setattr__(self, "total_rows", most)
+
+    def __repr__(self) -> str:
+        """Show the declaration as it is written."""
+        total = "" if self.total_rows is None else f", total_rows={self.total_rows}"
+        return f"PrivacyUnit(column={self.column!r}, max_rows={self.max_rows}{total})"
+
+    def speaks_of(self, population: str = "rows") -> str:
+        """Say whom a DP-EBM speaks of, such as "a random row of each 'patient_id'".
+
+        Parameters
+        ----------
+        population : {"rows", "people"}, default="rows"
+            As an estimator takes it.
+        """
+        used = "a random row" if self.max_rows == 1 else f"up to {self.max_rows} random rows"
+        text = f"{used} of each {self.column!r}"
+        if population == "people":
+            return text if self.max_rows == 1 else f"{text}, who all weigh the same"
+        if self.total_rows is None:
+            return text
+        return f"{text}, and on average of up to {self.total_rows}"
 
 
 @dataclass(frozen=True)

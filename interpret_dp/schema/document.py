@@ -30,7 +30,7 @@ _VERSION = 1
 
 # The keys of each table of the document: those that must be there, and those that may.
 _KEYS = ("target", "default", "unit", "features")
-_UNIT_KEYS = (("column",), ("max_rows",))
+_UNIT_KEYS = (("column",), ("max_rows", "total_rows"))
 _SPEC_KEYS = {
     "continuous": (("type", "lower", "upper"), ("scale",)),
     "integer": (("type", "lower", "upper"), ("scale",)),
@@ -55,7 +55,7 @@ def declarations_to_dict(
         if spec is not None:
             document[role] = _spec_to_dict(spec)
     if unit is not None:
-        document["unit"] = unit if isinstance(unit, str) else dataclasses.asdict(unit)
+        document["unit"] = unit if isinstance(unit, str) else _unit_to_dict(unit)
     document["features"] = {name: _spec_to_dict(spec) for name, spec in features.items()}
     return document
 
@@ -203,6 +203,13 @@ def _spec_from_dict(where: str, spec: Any) -> FeatureSpec:
         return _CLASSES[kind](**arguments)
     except (TypeError, ValueError) as error:
         raise SchemaError(f"{where}: {error}") from error
+
+
+def _unit_to_dict(unit: PrivacyUnit) -> dict[str, Any]:
+    fields = dataclasses.asdict(unit)
+    if unit.total_rows is None:
+        del fields["total_rows"]  # as in older files; TOML has no null
+    return fields
 
 
 def _unit_from_dict(unit: Any) -> PrivacyUnit | str:

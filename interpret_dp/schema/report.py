@@ -73,6 +73,9 @@ class SchemaReport:
         One entry a column, and one for the target if it was given.
     absent : tuple of str
         Columns that the schema declares and the table lacks; a fit does not use them.
+    speaks_of : str
+        Whom a DP-EBM of this schema speaks of, such as "a random row of each 'patient_id'"; empty
+        where each row is a person.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class SchemaReport:
     n_rows: int
     columns: tuple[ColumnReport, ...]
     absent: tuple[str, ...] = ()
+    speaks_of: str = ""
 
     @property
     def is_clean(self) -> bool:
@@ -127,6 +131,8 @@ class SchemaReport:
             )
         if self.absent:
             notes.append(f"Declared, but not in the table: {listed(self.absent)}.")
+        if self.speaks_of:
+            notes.append(f"Models speak of {self.speaks_of}.")
         return notes
 
 
@@ -158,7 +164,8 @@ def check_table(
             )
         columns.append(_count("(target)", open_target(y, table.n_rows), target))
     absent = tuple(name for name in features if name not in names)
-    return SchemaReport(table.n_rows, tuple(columns), absent)
+    speaks_of = "" if unit is None else unit.speaks_of()
+    return SchemaReport(table.n_rows, tuple(columns), absent, speaks_of)
 
 
 def _count(name: str, values: Values, spec: FeatureSpec | None) -> ColumnReport:

@@ -88,6 +88,18 @@ def kept_rows(identifiers: Values, max_rows: int, key: int) -> Mask:
     return _kept(units, keys, max_rows, key)
 
 
+def kept_counts(identifiers: Values, max_rows: int, key: int) -> Integers:
+    """Return how many rows of its unit are used, for each row, as :func:`kept_rows` says. Private.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows,)
+        0 for a row that is not used itself.
+    """
+    units, keys = _numbered(identifiers)
+    return _counted(units, _kept(units, keys, max_rows, key))
+
+
 def deal_units(identifiers: Values, n_buckets: int, key: int) -> list[Any]:
     """Deal the rows of one partition into buckets by their unit, so that each unit is in one.
 
@@ -117,7 +129,7 @@ def deal_units(identifiers: Values, n_buckets: int, key: int) -> list[Any]:
     return [*items, units == _ALONE]
 
 
-def kept_of_units(max_rows: int, key: int, items: list[Any]) -> list[Mask]:
+def kept_of_units(max_rows: int, key: int, counts: bool, items: list[Any]) -> list[Any]:
     """Return which rows of one bucket are used, as :func:`kept_rows` of the whole table says.
 
     Parameters
@@ -125,12 +137,14 @@ def kept_of_units(max_rows: int, key: int, items: list[Any]) -> list[Mask]:
     max_rows : int
     key : int
         As in :func:`kept_rows`.
+    counts : bool
+        Return what :func:`kept_counts` says.
     items : list
         The bucket's entry of :func:`deal_units` of every partition, in the order of their rows.
 
     Returns
     -------
-    list of ndarray of bool
+    list of ndarray of bool or int64
         One for each partition. Private.
     """
     numbers_of_keys: dict[Key, int] = {}
@@ -138,20 +152,21 @@ def kept_of_units(max_rows: int, key: int, items: list[Any]) -> list[Mask]:
     for keys, of_row, _ in items:
         own = [numbers_of_keys.setdefault(one, len(numbers_of_keys)) for one in keys]
         units.append(np.array(own, dtype=np.int64)[of_row])
-    used = _kept(np.concatenate(units), list(numbers_of_keys), max_rows, key)
+    of_rows = np.concatenate(units)
+    used = _kept(of_rows, list(numbers_of_keys), max_rows, key)
     borders = np.cumsum([len(some) for some in units[1:]])
-    return list(np.split(used, borders)[:-1])
+    return list(np.split(_counted(of_rows, used) if counts else used, borders)[:-1])
 
 
-def noted_units(items: list[Any], answers: list[Mask]) -> Mask:
+def noted_units(items: list[Any], answers: list[Any]) -> Any:
     """Return which rows of a partition are used, from :func:`deal_units` and each bucket's answer.
 
     Returns
     -------
-    ndarray of bool, shape (n_rows,)
+    ndarray of bool or int64, shape (n_rows,)
         Private.
     """
-    used: Mask = items[-1].copy()
+    used = items[-1].astype(answers[0].dtype)
     for (_, _, rows), answer in zip(items[:-1], answers, strict=True):
         used[rows] = answer
     return used
@@ -162,6 +177,14 @@ def _bucket(own: Key, n_buckets: int, key: int) -> int:
     if not isinstance(own, str):
         return hash(own) % n_buckets  # of equal numbers of any type the same
     return int(_hashes([own], key)[0] % np.uint64(n_buckets))
+
+
+def _counted(units: Integers, used: Mask) -> Integers:
+    """Return how many used rows each used row's unit has; one without an identifier is alone."""
+    counts = used.astype(np.int64)
+    of_units = used & (units >= 0)
+    counts[of_units] = np.bincount(units[of_units])[units[of_units]]
+    return counts
 
 
 def _kept(units: Integers, keys: list[Key], max_rows: int, key: int) -> Mask:

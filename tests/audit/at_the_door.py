@@ -73,7 +73,9 @@ class Door:
         self.wrong = []
 
     def gaussian(self, name, exact, *, sensitivity, mu, **_):
-        square = self._square(sensitivity, self._given["row_norm"], aligned=self._given["aligned"])
+        is_aligned, neighbourhood = self._given["aligned"], self._session.neighbourhood
+        n_rows = neighbourhood.total_rows if name == "rate" else None
+        square = self._square(sensitivity, self._given["row_norm"], is_aligned, n_rows)
         self._require(_is_exact(exact), f"{name}: no sums of int64")
         sigma = max(1024.0, math.sqrt((sensitivity / mu) ** 2 + 9.0))
         stacked = [dict(enumerate(one.ravel().tolist())) for one in exact]
@@ -103,7 +105,7 @@ class Door:
         return self._answer(call, lambda: self._noisy(exact, sigma)).copy(), sigma
 
     def select(self, name, counts, *, unit_rows, **given):
-        square = self._square(given["sensitivity"], LATTICE, aligned=True)
+        square = self._square(given["sensitivity"], LATTICE, True)
         kept, relation = unit_rows * LATTICE, self._session.neighbourhood.relation
         is_proved = unit_rows == self._session.neighbourhood.max_rows
         is_proved &= all(type(key) in (str, float) and key == key for key in counts)
@@ -125,18 +127,19 @@ class Door:
         return self._answer(Call(public, [exact], square, total), found)
 
     def choose(self, name, scores, *, sensitivity, epsilon, **_):
-        square = self._square(sensitivity, self._given["row_norm"], aligned=False)
+        square = self._square(sensitivity, self._given["row_norm"], False)
         self._require(all(type(score) is int for score in scores), f"{name}: no integers")
         public = name, len(scores), sensitivity, epsilon
         return self._answer(
             Call(public, [{0: score} for score in scores], square), lambda: int(np.argmin(scores))
         )
 
-    def _square(self, sensitivity, row_norm, *, aligned):
+    def _square(self, sensitivity, row_norm, is_aligned, n_rows=None):
         """Return the square of what one unit may change, by the definition of neighbours."""
         neighbourhood = self._session.neighbourhood
-        factor = {"add_or_remove_one": 1, "replace_one": 2 if aligned else 4}
-        square = factor[neighbourhood.relation] * (neighbourhood.max_rows * row_norm) ** 2
+        factor = {"add_or_remove_one": 1, "replace_one": 2 if is_aligned else 4}
+        n_rows = n_rows or (1 if neighbourhood.shares_weight else neighbourhood.max_rows)
+        square = factor[neighbourhood.relation] * (n_rows * row_norm) ** 2
         self._require(square <= sensitivity**2, f"noise for {sensitivity} is too small")
         return square
 

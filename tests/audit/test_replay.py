@@ -419,14 +419,18 @@ def _case(rng, subject):
     unit = None
     if unit_rows is not None:
         of_units = list(_UNITS)[: -1 if container == "dask" else None]
-        beside["unit"], unit = _pick(rng, of_units), PrivacyUnit("person", max_rows=unit_rows)
+        total_rows = _pick(rng, [None, unit_rows + 2])
+        beside["unit"], unit = _pick(rng, of_units), PrivacyUnit("person", unit_rows, total_rows)
     declared = {name: spec for name, spec in specs.items() if spec is not None}
     schema = Schema(declared, target=target, unit=unit)
     if subject == "images":
         default = _pick(rng, [Continuous(0, 255), Continuous(0, 65535), Continuous(-5, 1e308)])
         schema = Schema(default=default, target=schema.target, unit=unit)
-    epsilon = _pick(rng, [0.1, 1.0, 8.0, 100.0])
-    return Case(subject, container, kinds, beside, schema, epsilon, relation, _pick(rng, settings))
+    epsilon, chosen = _pick(rng, [0.1, 1.0, 8.0, 100.0]), _pick(rng, settings)
+    is_declared = target is not None and len(declared) == len(NAMES)
+    if SUBJECTS[subject][0] is _ebm and is_declared and "weight" not in beside:
+        chosen = chosen | {"population": _pick(rng, ["rows", "people"])}
+    return Case(subject, container, kinds, beside, schema, epsilon, relation, chosen)
 
 
 def _neighbours(rng, case):

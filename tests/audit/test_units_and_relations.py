@@ -16,6 +16,7 @@ from interpret_dp import (
 )
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.audit import replay
+from interpret_dp.ebm import training
 from interpret_dp.fitting import rows as rows_module
 from tests.audit.fits import check_both_ways, kinds
 
@@ -26,6 +27,7 @@ FEATURES = {
 }
 TARGET = Categorical(["no", "yes"])
 UNIT = PrivacyUnit("person", max_rows=2)
+OF_TOTAL = Schema(FEATURES, target=TARGET, unit=PrivacyUnit("person", 1, total_rows=4))
 
 
 def person(name, n_rows, seed):
@@ -94,6 +96,9 @@ CASES = [
     ("replace_one", {"declared": False, "weighted": True, "epsilon": 20.0}),
     ("add_or_remove_one", {"interactions": [("age", "site")], "epsilon": 300.0}),
     ("replace_one", {"interactions": 1, "epsilon": 300.0}),
+    ("add_or_remove_one", WEIGHTED | {"population": "people"}),
+    ("add_or_remove_one", WEIGHTED | {"start": True, "schema": OF_TOTAL}),
+    ("replace_one", {"schema": OF_TOTAL}),
 ]
 
 
@@ -132,21 +137,30 @@ def test_every_row_of_one_is_replaced_under_the_row_relation():
 # ---------------------------------------------------------------- controls that must fail
 
 
-@pytest.mark.parametrize("forgotten", ["the rows of a unit", "the relation"])
-def test_control_a_session_that_forgets_a_factor(forgotten, monkeypatch):
+@pytest.mark.parametrize(
+    ("forgotten", "options"),
+    [
+        ({"unit": None, "max_rows": 1}, {}),
+        ({"relation": "add_or_remove_one"}, {}),
+        ({"total_rows": None}, {"schema": OF_TOTAL}),
+    ],
+)
+def test_control_a_session_that_forgets_a_factor(forgotten, options, monkeypatch):
     honest = Neighbourhood.sensitivity
 
-    def careless(self, row_norm, *, aligned):
-        kept = (
-            {"unit": None, "max_rows": 1}
-            if forgotten == "the rows of a unit"
-            else {"relation": "add_or_remove_one"}
-        )
-        return honest(dataclasses.replace(self, **kept), row_norm, aligned=aligned)
+    def careless(self, row_norm, **given):
+        return honest(dataclasses.replace(self, **forgotten), row_norm, **given)
 
     monkeypatch.setattr(Neighbourhood, "sensitivity", careless)
     table, neighbour = mixed([*PEOPLE, HIGHEST]), mixed([*PEOPLE, LOWEST])
-    assert "sensitivity" in kinds(replay(fit_of("replace_one"), table, neighbour))
+    assert "sensitivity" in kinds(replay(fit_of("replace_one", **options), table, neighbour))
+
+
+def test_control_rows_of_a_person_that_do_not_share_a_weight(monkeypatch):
+    monkeypatch.setattr(training, "row_weights", lambda private, largest: None)
+    pair = mixed([*PEOPLE, HIGHEST]), mixed(PEOPLE)
+    fit = fit_of("add_or_remove_one", population="people")
+    assert "sensitivity" in kinds(replay(fit, *pair))
 
 
 def test_control_rows_that_are_chosen_by_their_place_in_the_table(monkeypatch):
@@ -166,8 +180,6 @@ def test_control_rows_that_are_chosen_by_their_place_in_the_table(monkeypatch):
 
 
 def test_control_weights_that_are_rescaled_by_their_maximum(monkeypatch):
-    from interpret_dp.ebm import training
-
     honest = training.encode_weights
 
     def rescaled(values, maximum, unit):

@@ -52,7 +52,7 @@ def release_surrogate(**given):
 
 RELATION = {"neighboring": ["replace_one"]}
 OPTIONS = RELATION | {
-    "unit": [PrivacyUnit("id", max_rows=1), PrivacyUnit("id", max_rows=1000)],
+    "unit": [PrivacyUnit("id"), PrivacyUnit("id", 1000), PrivacyUnit("id", 1, total_rows=1000)],
     "sample_weight": [IDS],
     "max_rounds": [0, 1, 1000],
     "bin_budget_frac": [1e-9, 0.999],

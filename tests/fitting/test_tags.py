@@ -33,7 +33,7 @@ REASONS = {
     "privacy_target_min privacy_target_max": "interpret.privacy has them",
     "noise_scale_binning_ noise_scale_boosting_": "interpret.privacy has them",
     "privacy_weight_max": "the noise is made for the largest weight",
-    "neighboring": "whom the promise is about",
+    "neighboring population": "whom promise and model are about",
     "schema schema_": "what is declared as public",
     "ledger dataset": "where the fit is charged",
     "verbose": "interpret's callback would show private figures",

@@ -8,9 +8,31 @@ import polars as pl
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from interpret_dp import Continuous, ReleaseError, Schema, UndeclaredWarning
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingClassifier,
+    PrivacyLedger,
+    ReleaseError,
+    Schema,
+    UndeclaredWarning,
+)
 from interpret_dp.fitting import declaring
 from tests.ebm.tasks import TARGETS, model_of, table
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [({"population": "all"}, "population is 'all'"), ({"schema": None}, "schema is incomplete")],
+)
+def test_a_population_is_refused_before_anything_is_charged(given, problem):
+    schema = Schema({"a": Continuous(0, 1)}, target=Categorical([0, 1]))
+    settings = {"schema": schema, "population": "people", "ledger": PrivacyLedger.in_memory()}
+    settings["ledger"].create_budget("d", 1.0, 1e-5)
+    model = DPExplainableBoostingClassifier(**settings | given, dataset="d")
+    with pytest.raises(ValueError, match=problem):
+        model.fit(pd.DataFrame({"a": [0.5, 1.0]}), [0, 1])
+    assert settings["ledger"].remaining("d") == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

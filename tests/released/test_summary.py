@@ -157,7 +157,7 @@ def test_delta_is_set_against_people_and_weights():
     for delta, n_warnings in ((1 / 300, 0), (1 / 200, 1)):
         model, caught = fitted(**rows, delta=delta, fit={"sample_weight": weights}, **given)
         assert len(caught) == n_warnings
-        assert "rows (at most 4 of each 'who')" in model.summary().title
+        assert "rows (up to 4 random rows of each 'who')" in model.summary().title
     assert re.search(r"[12],\d{3} / 8 \(rows of one unit", str(caught[0].message))
 
 

@@ -37,7 +37,12 @@ categorical = st.builds(
     Categorical, st.lists(level, min_size=1, unique_by=_label), ordered=st.booleans()
 )
 spec = st.one_of(continuous(), integer(), categorical)
-units = st.builds(PrivacyUnit, st.text("xyz", min_size=4, max_size=6), max_rows=st.integers(1, 999))
+units = st.builds(
+    PrivacyUnit,
+    st.text("xyz", min_size=4, max_size=6),
+    max_rows=st.integers(1, 999),
+    total_rows=st.none() | st.integers(1000, 2000),
+)
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
 schemas = st.builds(
     Schema,

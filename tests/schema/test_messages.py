@@ -107,6 +107,7 @@ REFUSALS = [
     (lambda: PrivacyUnit(3), "column is 3 (int)", "the name of a column", "max_rows="),
     (lambda: PrivacyUnit("p", 0), "max_rows is 0", "at least 1", "the most rows of one person"),
     (lambda: PrivacyUnit("p", 1.5), "max_rows is 1.5 (float)", "an integer at least 1", "the most"),
+    (lambda: PrivacyUnit("p", 2, 2), "total_rows is 2", "at least 3", "rows of one person in the"),
     # schemas
     (lambda: Schema(unit="p"), "unit is 'p' (str)", "must be PrivacyUnit(", "max_rows="),
     (lambda: BOUNDED.replace(unit=PrivacyUnit("a")), "and as the unit", "may not", "Remove it"),

@@ -123,7 +123,7 @@ def percent(probability: float) -> str:
 def row_noun(model: AdditiveModel) -> str:
     """Return what a count of rows counts: "patients" where each ``patient_id`` has one row."""
     unit = model.schema.people
-    if unit is None or unit.max_rows > 1:
+    if unit is None or (unit.max_rows > 1 and not model.is_of_people):
         return "rows"
     name = re.sub(r"[ _-]?(id|ID|Id)$", "", unit.column).replace("_", " ").strip()
     if not name:
