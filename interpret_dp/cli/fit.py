@@ -74,6 +74,13 @@ def _objective(_context: click.Context, _option: click.Parameter, name: str | No
     help="whether tables differ by the presence of a row (or person) or by its content; people are "
     "declared in the schema, as [unit]",
 )
+@click.option(
+    "--population",
+    type=click.Choice(["rows", "people"]),
+    default="rows",
+    show_default=True,
+    help="whether the kept rows of a person weigh 1 each, or together",
+)
 @console.ledger_option("where spending is recorded")
 @console.dataset_option("the data set's name in the ledger; the same people, the same name")
 @console.purpose_option
@@ -244,6 +251,7 @@ def _estimator(
         "ledger": ledger,
         "dataset": None if ledger is None else options.dataset,
         "neighboring": options.neighboring,
+        "population": options.population,
         "verbose": options.verbose,
         "monotone_constraints": options.monotone or None,
         "interactions": list(options.pairs) or options.interactions or 0,

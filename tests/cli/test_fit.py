@@ -206,13 +206,16 @@ def test_a_schema_with_a_unit_protects_people(fit, patients, folder):
     table.to_csv("patients.csv", index=False)
     with (folder / "schema.toml").open("a", encoding="utf-8") as schema:
         schema.write('\n[unit]\ncolumn = "patient_id"\nmax_rows = 2\n')
-    outcome = fit("patients.csv", epsilon=50, budget=60)
+    outcome = fit("patients.csv", epsilon=50, budget=160)
     text = " ".join(outcome.out.split())
     assert "all rows of one 'patient_id' (at most 2 of them are used)" in text
     alone = table["patient_id"].isna().sum()
     known = table["patient_id"].value_counts().clip(upper=2).sum()
     model = load_model(folder / "model.json")
     assert model.bag_weights_[0] == pytest.approx(alone + known, abs=60)
+    fit("patients.csv", "--overwrite", "--population", "people", epsilon=50)
+    people = load_model(folder / "model.json").bag_weights_[0]
+    assert people == pytest.approx(alone + table["patient_id"].nunique(), abs=60)
 
 
 def test_the_relation_is_a_choice(fit, patients, command):
