@@ -93,7 +93,7 @@ class Neighbourhood:
         if self.unit is None:
             return "one row"
         used = "one of them is" if self.max_rows == 1 else f"at most {self.max_rows} of them are"
-        total = "" if self.total_rows is None else f", and {self.total_rows} in the total"
+        total = "" if self.total_rows is None else f", and up to {self.total_rows} in the total"
         weight = ", with a weight of 1 together" if self.shares_weight and self.max_rows > 1 else ""
         return f"all rows of one {self.unit!r} ({used} used{total}{weight})"
 

@@ -173,10 +173,11 @@ class ModelCard:
         n_pairs = sum(term.partner is not None for term in model.terms)
         pairs = f" and {n_pairs} of pairs of features" if n_pairs else ""
         unit = html.unescape(score_unit(model))  # written for plotly
+        noun = "people" if model.speaks_of and model.is_of_people else "rows"
         return [
             ("Predicts", _predicted_text(model)),
             *((label, self.statements[k]) for k, label in _LABELS.items() if k in self.statements),
-            ("Learned from", f"About {model.n_rows:,.0f} rows{dataset}; the count is noisy."),
+            ("Learned from", f"About {model.n_rows:,.0f} {noun}{dataset}; the count is noisy."),
             *([("Speaks of", f"{model.speaks_of}.")] if model.speaks_of else []),
             ("Protected unit", guarantee.unit),
             ("Form", f"A sum of {len(model.terms) - n_pairs} curves{pairs}; unit: {unit}."),

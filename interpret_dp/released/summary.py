@@ -217,7 +217,8 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
     columns = tuple(
         _column(model, feature, terms.get(index)) for index, feature in enumerate(model.features)
     )
-    kind = f"{model.task.capitalize()} of about {model.n_rows:,.0f} rows"
+    noun = "people" if model.speaks_of and model.is_of_people else "rows"
+    kind = f"{model.task.capitalize()} of about {model.n_rows:,.0f} {noun}"
     if model.speaks_of:
         kind += f" ({model.speaks_of})"
     return ModelSummary(

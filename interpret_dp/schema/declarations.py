@@ -291,7 +291,7 @@ class PrivacyUnit:
             return text if self.max_rows == 1 else f"{text}, who all weigh the same"
         if self.total_rows is None:
             return text
-        return f"{text}, and on average of up to {self.total_rows}"
+        return f"{text}; on average, of up to {self.total_rows} rows of each"
 
 
 @dataclass(frozen=True)
