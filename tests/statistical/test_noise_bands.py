@@ -41,6 +41,7 @@ from interpret_dp.datasets import make_cohort
 from interpret_dp.ebm import training
 from interpret_dp.ebm.noise import boosted
 from interpret_dp.editor.operations import edited_term, plan
+from interpret_dp.exceptions import ReleaseError
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.released import Band
 
@@ -104,16 +105,24 @@ class Seen:
             return decide
 
         def boost(*rest, significant, **options):
-            return real_boost(*rest, significant=significant and remembered(significant), **options)
+            decide = significant and remembered(significant)
+            result = real_boost(*rest, significant=decide, **options)
+            if not self._has_noise:
+                unit = result.start.loss.score_unit
+                self._truth = _flat(unit * scores for scores in result.scores)
+                raise EOFError("nothing more is wanted of this fit")
+            return result
 
         monkeypatch.setattr(training, "boost", boost)
         monkeypatch.setattr(boosted, "expected_terms", watched)
         self.models, noisy, quiet = [], [], []
         for seed in range(n_fits):
-            released, before = self.fit(FixedHistograms(seed))
-            self.models.append(released)
-            noisy.append(before)
-            quiet.append(self.fit(WithoutNoise(seed))[1][0])
+            self.models.append(self.fit(FixedHistograms(seed)).released_)
+            noisy.append(self._before)
+            with pytest.raises(ReleaseError):
+                self.fit(WithoutNoise(seed))
+            quiet.append(self._truth)
+            del self._truth
         self.noisy = tuple(np.array(part) for part in zip(*noisy, strict=True))
         self.truths = np.array(quiet)
         # Bins without rows never move but for rounding.
@@ -123,8 +132,7 @@ class Seen:
     def fit(self, randomness):
         self._has_noise = not isinstance(randomness, WithoutNoise)
         with use_randomness(randomness):
-            model = self._fit()
-        return model.released_, self._before
+            return self._fit()
 
     def ratios(self):
         """Claimed over observed deviation of the noise of each bin that ever moved."""
