@@ -7,17 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp import (
-    BackendError,
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyLedger,
-    PrivacyUnit,
-    Schema,
-    SchemaError,
-)
+import interpret_dp as dp
 from interpret_dp.backends.dask.parts import Part
 from interpret_dp.backends.local import LocalBinaryRows
 from interpret_dp.fitting import partitioned
@@ -27,7 +17,11 @@ dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 da = pytest.importorskip("dask.array")
 
-FEATURES = {"age": Continuous(20, 80), "dose": Continuous(0, 9), "sex": Categorical(["f", "m"])}
+FEATURES = {
+    "age": dp.Continuous(20, 80),
+    "dose": dp.Continuous(0, 9),
+    "sex": dp.Categorical(["f", "m"]),
+}
 NAMES = list(FEATURES)
 N_ROWS = 700
 
@@ -66,12 +60,12 @@ def cohort():
 
 
 ROWS = cohort()
-CLASSES = Categorical(["no", "yes"])
-CLASSIFIER, REGRESSOR = DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
-BINARY = {"schema": Schema(FEATURES, target=CLASSES)}
-KINDS = {"schema": Schema(FEATURES, target=Categorical([0, 1, 2]))}
-AMOUNTS = {"schema": Schema(FEATURES, target=Continuous(0.2, 12))}
-PEOPLE = {"schema": Schema(FEATURES, target=CLASSES, unit=PrivacyUnit("person", max_rows=3))}
+CLASSES = dp.Categorical(["no", "yes"])
+CLASSIFIER, REGRESSOR = dp.DPExplainableBoostingClassifier, dp.DPExplainableBoostingRegressor
+BINARY = {"schema": dp.Schema(FEATURES, target=CLASSES)}
+KINDS = {"schema": dp.Schema(FEATURES, target=dp.Categorical([0, 1, 2]))}
+AMOUNTS = {"schema": dp.Schema(FEATURES, target=dp.Continuous(0.2, 12))}
+PEOPLE = {"schema": dp.Schema(FEATURES, target=CLASSES, unit=dp.PrivacyUnit("person", max_rows=3))}
 WEIGHTS = {"sample_weight": "weight"}
 HALF_WAY = {"epsilon": 12.0, "max_rounds": 16, "interactions": 1}
 
@@ -127,9 +121,9 @@ def test_a_fit_on_partitions_is_the_fit_in_memory(case):
 def test_arrays_of_any_chunks_and_threads():
     X = ROWS[["age", "dose"]].to_numpy()
     y = ROWS["kind"].to_numpy()
-    schema = Schema(
+    schema = dp.Schema(
         {"feature_0000": FEATURES["age"], "feature_0001": FEATURES["dose"]},
-        target=Categorical([0, 1, 2]),
+        target=dp.Categorical([0, 1, 2]),
     )
 
     def fit(*rows, **more):
@@ -153,9 +147,9 @@ MISFITS = [
 @pytest.mark.parametrize(("change", "message"), MISFITS)
 def test_collections_that_do_not_fit_are_refused_before_anything_is_read(change, message):
     rows = cut(ROWS, [5, 9])
-    ledger = PrivacyLedger.in_memory()
+    ledger = dp.PrivacyLedger.in_memory()
     model = CLASSIFIER(**CASES["binary"][1], ledger=ledger, dataset="d")
-    with pytest.raises((TypeError, SchemaError), match=message):
+    with pytest.raises((TypeError, dp.SchemaError), match=message):
         model.fit(*change(rows[NAMES], rows["yes"]))
     assert ledger.datasets() == []
 
@@ -172,14 +166,14 @@ def test_the_backend_is_checked():
 
 
 def test_partitions_of_other_lengths_are_an_error_of_their_own():
-    ledger = PrivacyLedger.in_memory()
+    ledger = dp.PrivacyLedger.in_memory()
     model = CLASSIFIER(**CASES["binary"][1], ledger=ledger, dataset="d")
-    with pytest.raises(BackendError, match=r"differ in their.*nothing was charged"):
+    with pytest.raises(dp.BackendError, match=r"differ in their.*nothing was charged"):
         model.fit(cut(ROWS, [5, 9])[NAMES], cut(ROWS, [5, 10])["yes"])
     X, others = cut(ROWS, [5]), cut(ROWS.set_axis(range(N_ROWS)), [5])
-    people = Schema(FEATURES, target=CLASSES, unit=PrivacyUnit("person"))
+    people = dp.Schema(FEATURES, target=CLASSES, unit=dp.PrivacyUnit("person"))
     model.set_params(schema=people, dataset="people")
-    with pytest.raises(BackendError, match=r"X and unit in their index.*nothing was charged"):
+    with pytest.raises(dp.BackendError, match=r"X and unit in their index.*nothing was charged"):
         model.fit(X[NAMES], X["yes"], unit=others["person"])
     assert ledger.spent("people").mu == 0.0
     assert ledger.spent("d").mu == 0.0
@@ -188,7 +182,7 @@ def test_partitions_of_other_lengths_are_an_error_of_their_own():
 def test_identifiers_that_became_floats_are_an_error_of_their_own():
     parts = [ROWS.iloc[:9], ROWS.iloc[9:].assign(person=lambda f: f["person"].astype(float))]
     rows = dd.from_map(lambda part: part, parts, meta=ROWS.iloc[:0])
-    with pytest.raises(BackendError, match="identifiers of the privacy unit"):
+    with pytest.raises(dp.BackendError, match="identifiers of the privacy unit"):
         fitted("people", rows)
 
 
@@ -197,7 +191,7 @@ def test_what_a_partition_raises_is_withheld():
         raise ValueError("a secret cell")
 
     rows = cut(ROWS, [5]).map_partitions(fail, meta=ROWS.iloc[:0])
-    with pytest.raises(BackendError, match=r"A worker failed.*withheld") as caught:
+    with pytest.raises(dp.BackendError, match=r"A worker failed.*withheld") as caught:
         fitted("binary", rows)
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
@@ -272,7 +266,7 @@ def test_other_readers_of_rows_refuse_collections():
 def test_what_dask_says_of_a_cell_is_withheld():
     rows = dd.from_pandas(pd.DataFrame({"age": [1.0, 2.0]}), npartitions=1)
     labels = dd.from_pandas(pd.Series(["no", "secret \ud800"], dtype=object), npartitions=1)
-    with pytest.raises(SchemaError, match="withheld") as refused:
+    with pytest.raises(dp.SchemaError, match="withheld") as refused:
         CLASSIFIER(classes=["no", "yes"]).fit(rows, labels)
     assert refused.value.__context__ is None
 

@@ -15,13 +15,7 @@ import pytest
 from interpret.ext.extension import DATA_EXTENSION_KEY, _is_valid_data_explainer
 from interpret.ext.extension_utils import load_class_extensions
 
-from interpret_dp import (
-    Continuous,
-    DPExplainableBoostingRegressor,
-    PrivacyLedger,
-    Schema,
-    load_model,
-)
+import interpret_dp as dp
 from interpret_dp.audit.neighbours import replay
 from interpret_dp.ebm.losses import LOSSES
 from interpret_dp.explanation.plots import FIGURES
@@ -65,8 +59,10 @@ def model(added):
     rng = np.random.default_rng(4)
     X = pd.DataFrame({"dose": rng.uniform(0, 10, 4_000), "age": rng.uniform(0, 90, 4_000)})
     y = np.sin(X["dose"]) + np.where(rng.random(4_000) < 0.02, 5.0, 0.0)
-    schema = Schema({"dose": Continuous(0, 10), "age": Continuous(0, 90)}, target=Continuous(-6, 6))
-    estimator = DPExplainableBoostingRegressor(
+    schema = dp.Schema(
+        {"dose": dp.Continuous(0, 10), "age": dp.Continuous(0, 90)}, target=dp.Continuous(-6, 6)
+    )
+    estimator = dp.DPExplainableBoostingRegressor(
         objective="log_cosh", schema=schema, epsilon=4.0, delta=1e-6
     )
     with use_randomness(SeededRandomness(5)):
@@ -81,7 +77,7 @@ def test_an_added_loss_is_fitted_by_its_name(model, tmp_path):
     (dose, _) = model.released_.terms
     assert (dose.standard_deviations[1:-1] > 0).all()
     model.save(tmp_path / "model.json")
-    assert np.array_equal(load_model(tmp_path / "model.json").predict(X), model.predict(X))
+    assert np.array_equal(dp.load_model(tmp_path / "model.json").predict(X), model.predict(X))
 
 
 def test_an_added_figure_is_drawn_with_its_cost(model):
@@ -96,7 +92,7 @@ def test_an_added_figure_is_drawn_with_its_cost(model):
 
 
 def test_an_added_explainer_has_ledger_guarantee_and_panel(added):
-    ledger = PrivacyLedger.in_memory()
+    ledger = dp.PrivacyLedger.in_memory()
     ledger.create_budget("ward", epsilon=2.0, delta=1e-5)
     column = np.repeat(LEVELS, [50, 300, 150])
     explainer = added["level_counts"].LevelCounts(LEVELS, ledger=ledger, dataset="ward")

@@ -7,11 +7,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
-from interpret_dp import (
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    DPLocallyLinearClassifier,
-)
+import interpret_dp as dp
 
 pytestmark = [
     # The checks fix the seed, which voids the promise, and fit a single label.
@@ -23,9 +19,9 @@ pytestmark = [
 HIGH_EPSILON = 1_000.0
 # As little training as is enough for the checks that ask for a score.
 QUICK = {
-    DPExplainableBoostingClassifier: {"max_rounds": 6},
-    DPExplainableBoostingRegressor: {"max_rounds": 6},
-    DPLocallyLinearClassifier: {"epochs": 1, "sampling_rate": 1.0, "n_maps": 1},
+    dp.DPExplainableBoostingClassifier: {"max_rounds": 6},
+    dp.DPExplainableBoostingRegressor: {"max_rounds": 6},
+    dp.DPLocallyLinearClassifier: {"epochs": 1, "sampling_rate": 1.0, "n_maps": 1},
 }
 
 # What the checks ask for and a private fit must not do. Each entry is needed, for xfail_strict is

@@ -14,20 +14,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DeclarationWarning,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyLedger,
-    Schema,
-    SchemaError,
-)
+import interpret_dp as dp
 
 PAGE = Path(__file__).parents[2] / "docs" / "dtypes.md"
-Regressor = DPExplainableBoostingRegressor
-LEDGER = PrivacyLedger.in_memory()
+Regressor = dp.DPExplainableBoostingRegressor
+LEDGER = dp.PrivacyLedger.in_memory()
 LEDGER.create_budget("a", epsilon=1e12, delta=1e-3)
 
 ONES = [1, 2] * 40
@@ -87,15 +78,15 @@ DTYPES = {
     "pyarrow timestamp": lambda: pa.array(ONES, type=pa.timestamp("s")),
 }
 # Levels of cells that are 1 and 2, False and True, or intervals.
-NUMBERS, WORDS = Categorical([0, 1, 2]), Categorical(["1", "2", "(0, 1]", "(1, 2]"])
+NUMBERS, WORDS = dp.Categorical([0, 1, 2]), dp.Categorical(["1", "2", "(0, 1]", "(1, 2]"])
 FEATURES = {
-    "numbers": Continuous(0, 3),
+    "numbers": dp.Continuous(0, 3),
     "numeric levels": NUMBERS,
     "text levels": WORDS,
     "not declared": None,
 }
 TARGETS = {
-    "regression": Continuous(0, 3),
+    "regression": dp.Continuous(0, 3),
     "numeric classes": NUMBERS,
     "text classes": WORDS,
     "no classes": None,
@@ -122,7 +113,7 @@ def small_fit(X, y, schema, estimator=Regressor, rounds=2):
     refusal = ""
     try:
         model.set_params(dataset="a", n_jobs=1, feature_names=["a"]).fit(X, y)
-    except SchemaError as error:
+    except dp.SchemaError as error:
         refusal = str(error)
     assert (LEDGER.head == before) == bool(refusal), "a refusal costs nothing"
     assert not refusal or "dtype" in refusal
@@ -132,20 +123,20 @@ def small_fit(X, y, schema, estimator=Regressor, rounds=2):
 @cache
 def fit_of_plain_cells(declared):
     spec = FEATURES[declared]
-    schema = Schema({} if spec is None else {"a": spec}, target=Continuous(0, 3))
+    schema = dp.Schema({} if spec is None else {"a": spec}, target=dp.Continuous(0, 3))
     return small_fit(frame_of(TEXTS if "text" in declared else ONES), np.array(ONES), schema)
 
 
 def as_feature(dtype, declared):
     """Return what becomes of a feature of the dtype, and check what is predicted from it."""
     X, spec = frame_of(DTYPES[dtype]()), FEATURES[declared]
-    schema = Schema({} if spec is None else {"a": spec}, target=Continuous(0, 3))
+    schema = dp.Schema({} if spec is None else {"a": spec}, target=dp.Continuous(0, 3))
     model = small_fit(X, np.array(ONES), schema)
     if model is None:
         # Rows to predict are nobody's budget: what can be read is read, with a warning.
         with warnings.catch_warnings():
-            warnings.simplefilter("error", DeclarationWarning)
-            with pytest.raises((DeclarationWarning, SchemaError)):
+            warnings.simplefilter("error", dp.DeclarationWarning)
+            with pytest.raises((dp.DeclarationWarning, dp.SchemaError)):
                 fit_of_plain_cells(declared).predict(X)
         return "refused"
     shares = model.bin_weights_[0] / sum(model.bin_weights_[0])
@@ -157,7 +148,7 @@ def as_feature(dtype, declared):
     np.testing.assert_array_equal(found, np.tile(found[:2], 40))
     assert found[0] != found[1]
     released = model.schema_.features["a"]
-    if spec is None and isinstance(released, Continuous):
+    if spec is None and isinstance(released, dp.Continuous):
         # Which bounds are found depends on the noise.
         return f"{type(released).__name__}(lower, upper)"
     return repr(released) if spec is None else "read"
@@ -166,8 +157,8 @@ def as_feature(dtype, declared):
 def as_target(dtype, declared):
     """Return what becomes of a target of the dtype."""
     spec = TARGETS[declared]
-    schema = Schema({"a": Continuous(0, 3)}, target=spec)
-    estimator = Regressor if declared == "regression" else DPExplainableBoostingClassifier
+    schema = dp.Schema({"a": dp.Continuous(0, 3)}, target=spec)
+    estimator = Regressor if declared == "regression" else dp.DPExplainableBoostingClassifier
     # How a target is read shows in the released counts: nothing has to be learned.
     model = small_fit(frame_of(ONES), DTYPES[dtype](), schema, estimator, rounds=0)
     if model is None:

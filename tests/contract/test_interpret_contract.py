@@ -23,13 +23,7 @@ from interpret.privacy import DPExplainableBoostingClassifier as InterpretClassi
 from interpret.privacy import DPExplainableBoostingRegressor as InterpretRegressor
 from sklearn.base import is_classifier
 
-from interpret_dp import (
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    DPLimeTabular,
-    DPShapTabular,
-    load_model,
-)
+import interpret_dp as dp
 from tests.golden.kinds import FEATURES, FILES, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:JSON formats are in beta")
@@ -40,7 +34,7 @@ X = rows(60)
 
 @pytest.fixture(params=["classification", "regression"])
 def model(request):
-    return load_model(FILES / f"{request.param}.json")
+    return dp.load_model(FILES / f"{request.param}.json")
 
 
 def check_explanation(explanation):
@@ -67,7 +61,7 @@ def test_bounds_from_outside_are_taken_without_a_warning():
     rng = np.random.default_rng(7)
     X, y = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("ABCD")), rng.normal(size=400)
     with warnings.catch_warnings(action="error"):
-        model = DPExplainableBoostingRegressor(
+        model = dp.DPExplainableBoostingRegressor(
             **{"privacy_bounds": np.array([[-3.0, 3.0]] * 4), "max_bins": np.int64(16)},
             **{"privacy_target_min": np.float64(-3), "privacy_target_max": np.int64(3)},
         ).fit(X, y)
@@ -90,8 +84,8 @@ def test_explanations_are_what_the_host_expects(model):
 # ------------------------------------------------------------------------------- extension
 
 
-GLASSBOXES = [DPExplainableBoostingClassifier, DPExplainableBoostingRegressor]
-BLACKBOXES = [DPLimeTabular, DPShapTabular]
+GLASSBOXES = [dp.DPExplainableBoostingClassifier, dp.DPExplainableBoostingRegressor]
+BLACKBOXES = [dp.DPLimeTabular, dp.DPShapTabular]
 EXPLAINERS_OF_KEYS = [
     (extension.GLASSBOX_EXTENSION_KEY, extension._is_valid_glassbox_explainer, GLASSBOXES),
     (extension.BLACKBOX_EXTENSION_KEY, extension._is_valid_blackbox_explainer, BLACKBOXES),
@@ -110,8 +104,8 @@ def test_interpret_finds_the_explainers_and_warns_of_nothing(key, is_valid, expl
 
 def test_what_lime_tabular_explains_is_explained():
     theirs = set(LimeTabular.available_explanations)
-    assert theirs <= set(DPLimeTabular.available_explanations)
-    assert theirs <= set(DPShapTabular.available_explanations)
+    assert theirs <= set(dp.DPLimeTabular.available_explanations)
+    assert theirs <= set(dp.DPShapTabular.available_explanations)
 
 
 # ------------------------------------------------------------------- explainers of black boxes
@@ -119,7 +113,7 @@ def test_what_lime_tabular_explains_is_explained():
 
 @pytest.mark.parametrize("method", ["__init__", "explain_local"])
 @pytest.mark.parametrize(
-    ("own", "theirs"), [(DPLimeTabular, LimeTabular), (DPShapTabular, ShapKernel)]
+    ("own", "theirs"), [(dp.DPLimeTabular, LimeTabular), (dp.DPShapTabular, ShapKernel)]
 )
 def test_the_explainers_take_arguments_where_those_of_interpret_take_them(own, theirs, method):
     def positional(kind):
@@ -131,8 +125,8 @@ def test_the_explainers_take_arguments_where_those_of_interpret_take_them(own, t
 
 @pytest.fixture(scope="module")
 def explained():
-    model = load_model(FILES / "classification.json")
-    explainer = DPLimeTabular(
+    model = dp.load_model(FILES / "classification.json")
+    explainer = dp.DPLimeTabular(
         model, X, COLUMNS, schema=model.schema_, trained_on_same_people=True, epsilon=2.0
     )
     y = model.predict(X.head(3))
@@ -200,7 +194,7 @@ def test_added_histograms_keep_the_released_weights(model):
 @pytest.mark.parametrize("detail", ["minimal", "interpretable", "mergeable", "all"])
 @pytest.mark.parametrize("edited", [False, True])
 def test_every_detail_is_valid_json(detail, edited, tmp_path):
-    model = load_model(FILES / "classification.json")
+    model = dp.load_model(FILES / "classification.json")
     if edited:
         model.monotonize("age").scale("stage", 0.5)
         model.term_scores_[3][1] = np.nan

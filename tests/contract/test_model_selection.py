@@ -13,21 +13,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 
-from interpret_dp import (
-    BudgetExceededError,
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyLedger,
-    PrivacyUnit,
-    PrivacyWarning,
-    Schema,
-)
+import interpret_dp as dp
 from interpret_dp.accounting import epsilon_of_mu, mu_of_budget
 
 EPSILON, DELTA = 0.5, 1e-6
-SCHEMA = Schema(default=Continuous(-3, 3), target=Categorical([0, 1]))
+SCHEMA = dp.Schema(default=dp.Continuous(-3, 3), target=dp.Categorical([0, 1]))
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +32,7 @@ def ledger_for(tmp_path):
     """Return what opens a ledger file whose budget covers a number of fits and no more."""
 
     def create(n_fits):
-        ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+        ledger = dp.PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
         mu = mu_of_budget(EPSILON, DELTA) * np.sqrt(n_fits)
         ledger.create_budget("survey", epsilon_of_mu(mu, DELTA) * (1 + 1e-6), DELTA, delta_x=0.0)
         return ledger
@@ -52,7 +42,7 @@ def ledger_for(tmp_path):
 
 def model(ledger, **parameters):
     budget = {"epsilon": EPSILON, "delta": DELTA, "ledger": ledger, "dataset": "survey"}
-    return DPExplainableBoostingClassifier(
+    return dp.DPExplainableBoostingClassifier(
         schema=SCHEMA, max_rounds=1, n_jobs=1, **budget, **parameters
     )
 
@@ -79,9 +69,9 @@ def test_by_default_refused_fits_have_no_score(rows, ledger_for, n_jobs):
 def test_a_search_charges_every_candidate_and_the_last_fit(rows, ledger_for):
     ledger = ledger_for(5)
     search = GridSearchCV(model(ledger), {"max_bins": [4, 8]}, cv=2, error_score="raise")
-    with pytest.warns(PrivacyWarning, match="GridSearchCV learns") as caught:
+    with pytest.warns(dp.PrivacyWarning, match="GridSearchCV learns") as caught:
         search.fit(*rows)
-    assert sum(one.category is PrivacyWarning for one in caught) == 1
+    assert sum(one.category is dp.PrivacyWarning for one in caught) == 1
     check_charged(ledger, 5)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     best = search.best_estimator_
@@ -93,7 +83,7 @@ def test_a_search_charges_every_candidate_and_the_last_fit(rows, ledger_for):
 def test_a_search_whose_last_fit_is_not_covered_has_no_model(rows, ledger_for):
     ledger = ledger_for(4)
     search = GridSearchCV(model(ledger), {"max_bins": [4, 8]}, cv=2)
-    with pytest.warns(PrivacyWarning), pytest.raises(BudgetExceededError, match="'survey'"):
+    with pytest.warns(dp.PrivacyWarning), pytest.raises(dp.BudgetExceededError, match="'survey'"):
         search.fit(*rows)
     with pytest.raises(NotFittedError):
         search.predict(rows[0])
@@ -101,7 +91,7 @@ def test_a_search_whose_last_fit_is_not_covered_has_no_model(rows, ledger_for):
 
 
 def test_a_search_over_epsilon_charges_what_each_asks_for(rows):
-    ledger = PrivacyLedger.in_memory()
+    ledger = dp.PrivacyLedger.in_memory()
     GridSearchCV(model(ledger), {"epsilon": [0.25, 0.75]}, cv=2, refit=False).fit(*rows)
     charged = ledger.report("survey")["asked_epsilon"].tolist()
     assert charged == [0.25, 0.25, 0.75, 0.75]
@@ -135,7 +125,7 @@ def visits():
 
 def weighted_model(**parameters):
     settings = {"schema": SCHEMA} | parameters
-    return DPExplainableBoostingClassifier(
+    return dp.DPExplainableBoostingClassifier(
         epsilon=HIGH_EPSILON, max_rounds=2, privacy_weight_max=1.0, **settings
     )
 
@@ -160,13 +150,13 @@ def test_the_plain_fit_is_the_control(visits):
 @pytest.mark.usefixtures("routing")
 def test_a_search_routes_to_every_fit_and_the_last(visits):
     X, y, weights, people = visits
-    ledger = PrivacyLedger.in_memory()
-    people_schema = dataclasses.replace(SCHEMA, unit=PrivacyUnit("person"))
+    ledger = dp.PrivacyLedger.in_memory()
+    people_schema = dataclasses.replace(SCHEMA, unit=dp.PrivacyUnit("person"))
     asking = weighted_model(ledger=ledger, dataset="visits", schema=people_schema)
     asking.set_fit_request(unit=True, sample_weight=True)
     asking.set_score_request(sample_weight=True)
     search = GridSearchCV(asking, {"max_bins": [4, 8]}, cv=2)
-    with pytest.warns(PrivacyWarning, match="GridSearchCV"):
+    with pytest.warns(dp.PrivacyWarning, match="GridSearchCV"):
         search.fit(X, y, unit=people, sample_weight=weights)
     best = search.best_estimator_
     assert used(best) <= N_PEOPLE + 1
@@ -195,7 +185,7 @@ def test_a_pipeline_routes_to_the_model(routed, visits):
 @pytest.mark.usefixtures("routing")
 def test_what_nobody_asked_for_is_refused_before_anything_is_spent(visits):
     X, y, _, people = visits
-    ledger = PrivacyLedger.in_memory()
+    ledger = dp.PrivacyLedger.in_memory()
     silent = weighted_model(ledger=ledger, dataset="visits")
     with pytest.raises(UnsetMetadataPassedError, match="unit"):
         cross_validate(silent, X, y, params={"unit": people}, error_score="raise")
@@ -205,7 +195,9 @@ def test_what_nobody_asked_for_is_refused_before_anything_is_spent(visits):
 # ------------------------------------------------------------------ tags, and diagrams of pipelines
 
 
-@pytest.mark.parametrize("kind", [DPExplainableBoostingClassifier, DPExplainableBoostingRegressor])
+@pytest.mark.parametrize(
+    "kind", [dp.DPExplainableBoostingClassifier, dp.DPExplainableBoostingRegressor]
+)
 def test_tags_say_what_the_model_can_read(kind):
     tags = get_tags(kind())
     assert f"DPExplainableBoosting{tags.estimator_type.title()}" == kind.__name__

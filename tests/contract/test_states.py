@@ -10,19 +10,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPLimeTabular,
-    DPLocallyLinearClassifier,
-    PrivacyLedger,
-    PrivateBackground,
-    PrivateSurrogate,
-    Schema,
-    load_model,
-    private_metrics,
-)
+import interpret_dp as dp
 from interpret_dp.accounting.registry import STATEMENTS
 from interpret_dp.cli import main
 from interpret_dp.explanation.pages.ledger import render_ledger_page
@@ -31,8 +19,8 @@ from interpret_dp.ui.dash.app.privacy_tab import _content
 from interpret_dp.ui.notebook.controls import privacy_text
 from tests.ledger.requests import reserve
 
-COLUMNS = Schema(default=Continuous(-3, 3))
-SCHEMA = COLUMNS.replace(target=Categorical([0, 1]))
+COLUMNS = dp.Schema(default=dp.Continuous(-3, 3))
+SCHEMA = COLUMNS.replace(target=dp.Categorical([0, 1]))
 EPSILON = 1.37
 STATED = {n: ["A"] if s.is_list else "A text." for n, s in STATEMENTS.items() if s.default is None}
 STATED["publication_date"] = "2026-11-27"
@@ -58,12 +46,12 @@ def shown(request, rows, tmp_path_factory):
     """Explainers whose promise is void by a learning step, or conditional by an exact score."""
     state, folder = request.param, tmp_path_factory.mktemp("states")
     X, y = rows
-    ledger = PrivacyLedger(f"sqlite:///{folder}/privacy.db")
+    ledger = dp.PrivacyLedger(f"sqlite:///{folder}/privacy.db")
     ledger.create_budget("ward", epsilon=100, delta=1e-3)
     charged = {"ledger": ledger, "dataset": "ward", "epsilon": EPSILON}
     models = [
-        DPExplainableBoostingClassifier(schema=SCHEMA, max_rounds=1, **charged),
-        DPLocallyLinearClassifier(schema=SCHEMA, epochs=1, **charged),
+        dp.DPExplainableBoostingClassifier(schema=SCHEMA, max_rounds=1, **charged),
+        dp.DPLocallyLinearClassifier(schema=SCHEMA, epochs=1, **charged),
     ]
     own = {"schema": COLUMNS, **charged}
     with warnings.catch_warnings(action="ignore"):
@@ -72,10 +60,10 @@ def shown(request, rows, tmp_path_factory):
                 model.fit(X, y).score(X, y)
             else:
                 make_pipeline(StandardScaler(), model).fit(X, y)
-        surrogate = PrivateSurrogate(models[0], trained_on_same_people=True, **own).fit(X)
-        background = PrivateBackground(**own).fit(X)
-        lime = DPLimeTabular(models[0], background=background, trained_on_same_people=True)
-        measured = private_metrics(
+        surrogate = dp.PrivateSurrogate(models[0], trained_on_same_people=True, **own).fit(X)
+        background = dp.PrivateBackground(**own).fit(X)
+        lime = dp.DPLimeTabular(models[0], background=background, trained_on_same_people=True)
+        measured = dp.private_metrics(
             {"model": models[0]}, X, y, epsilon=0.5, delta=1e-6, ledger=ledger, dataset="ward"
         )
     path = folder / "model.json"
@@ -125,7 +113,7 @@ def texts_of_model(model, measured, path):
     yield "registry", model.guarantee_.to_registry_yaml(even_if_void=True, **STATED)
     yield from texts_of_explanation(model.explain_global())
     yield from texts_of_explanation(model.explain_local(X))
-    if isinstance(model, DPLocallyLinearClassifier):
+    if isinstance(model, dp.DPLocallyLinearClassifier):
         return
     yield "SQL", model.to_sql()
     with warnings.catch_warnings(action="ignore"):  # interpret's form is in beta
@@ -134,7 +122,7 @@ def texts_of_model(model, measured, path):
     card = model.card(measured, even_if_void=True, **STATED)
     yield "card", card.to_markdown()
     yield "card's page", card.to_html()
-    yield "again", load_model(path).guarantee_.sentence
+    yield "again", dp.load_model(path).guarantee_.sentence
 
 
 def check(name, text, state):
@@ -158,7 +146,7 @@ def test_every_text_says_the_state(shown):
         found = list(texts_of_guarantee(explainer.guarantee_))
         if explainer in shown.models:
             found += texts_of_model(explainer, shown.measured, shown.path)
-        elif isinstance(explainer, PrivateSurrogate):
+        elif isinstance(explainer, dp.PrivateSurrogate):
             found += texts_of_explanation(explainer.explain_global())
         for kind, text in found:
             check(f"{name}: {kind}", text, shown.state)
@@ -216,7 +204,7 @@ def test_a_failure_hides_no_condition(shown):
     guarantee = dataclasses.replace(
         shown.models[0].guarantee_, failures=("a step learned",), conditions=("b is public",)
     )
-    ledger = PrivacyLedger.in_memory()
+    ledger = dp.PrivacyLedger.in_memory()
     for clauses in ({"failures": guarantee.failures}, {"conditions": guarantee.conditions}):
         ledger.commit(reserve(ledger, "ward"), **clauses)
     (account,) = ledger.to_dict()["datasets"]

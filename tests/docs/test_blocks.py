@@ -1,7 +1,8 @@
 """The blocks of Python in README.md and in docs run, in order, as they are printed.
 
-Nothing is replaced but ``interpret.show``, which would start a server: here it draws the overview
-of what it is given. A page that speaks of "your table" or a file is given one, as ``GIVEN`` says.
+Two functions are replaced: ``interpret.show`` would start a server, and draws the overview of what
+it is given; an attack makes 20 fits of each kind and not a thousand (tests/audit has longer ones).
+A page that speaks of "your table" or a file is given one, as ``GIVEN`` says.
 """
 
 import shutil
@@ -11,7 +12,7 @@ from pathlib import Path
 import interpret
 import pytest
 
-from interpret_dp import Categorical, DPExplainableBoostingClassifier, PrivacyLedger, Schema
+from interpret_dp import Categorical, DPExplainableBoostingClassifier, PrivacyLedger, Schema, audit
 from interpret_dp.datasets import make_cohort
 from tests.docs.pages import python_blocks
 
@@ -96,20 +97,24 @@ def run(page, blocks, given):
 
 
 RUN = [page for page in PAGES if blocks_of(page)]
-# Two thousand fits, and a cluster of Dask workers.
-SLOW = {"audit.md", "dask.md"}
+# A cluster of Dask workers.
+SLOW = {"dask.md"}
 
 
 @pytest.fixture
 def shown(monkeypatch, tmp_path):
     """Run in an empty folder, and return the list of what was shown."""
-    explanations = []
+    explanations, attack = [], audit.membership_attack
 
     def show(explanation):
         assert explanation.visualize(None) is not None
         explanations.append(explanation)
 
+    def short_attack(*given, runs, **options):
+        return attack(*given, runs=min(runs, 20), **options)
+
     monkeypatch.setattr(interpret, "show", show)
+    monkeypatch.setattr(audit, "membership_attack", short_attack)
     monkeypatch.chdir(tmp_path)
     return explanations
 

@@ -3,20 +3,13 @@
 import numpy as np
 import pandas as pd
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyLedger,
-    Schema,
-)
+import interpret_dp as dp
 
-FEATURES = {"x": Continuous(0, 1), "g": Categorical(["a", "b"])}
+FEATURES = {"x": dp.Continuous(0, 1), "g": dp.Categorical(["a", "b"])}
 TARGETS = {
-    "binary": Categorical(["no", "yes"]),
-    "multiclass": Categorical(["high", "low", "mid"]),
-    "regression": Continuous(0, 10),
+    "binary": dp.Categorical(["no", "yes"]),
+    "multiclass": dp.Categorical(["high", "low", "mid"]),
+    "regression": dp.Continuous(0, 10),
 }
 
 
@@ -35,14 +28,14 @@ def table(task, n_rows=4000, seed=3):
 def model_of(task, **parameters):
     """Return an unfitted model, which is charged to a ledger of its own."""
     settings = {
-        **{"schema": Schema(FEATURES, target=TARGETS[task]), "epsilon": 20.0, "n_jobs": 1},
-        **{"ledger": PrivacyLedger.in_memory(), "dataset": "d"},
+        **{"schema": dp.Schema(FEATURES, target=TARGETS[task]), "epsilon": 20.0, "n_jobs": 1},
+        **{"ledger": dp.PrivacyLedger.in_memory(), "dataset": "d"},
     }
     return type(machine(settings["schema"]))(**settings | parameters)
 
 
 def machine(schema, **parameters):
     """Return an unfitted model of what a schema declares as the target."""
-    is_number = isinstance(schema.target, Continuous)
-    kind = DPExplainableBoostingRegressor if is_number else DPExplainableBoostingClassifier
+    is_number = isinstance(schema.target, dp.Continuous)
+    kind = dp.DPExplainableBoostingRegressor if is_number else dp.DPExplainableBoostingClassifier
     return kind(schema=schema, **parameters)

@@ -6,22 +6,18 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from interpret_dp import (
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    SchemaError,
-)
+import interpret_dp as dp
 
 
 @pytest.fixture(scope="module")
 def classifier(cohort):
-    return DPExplainableBoostingClassifier(epsilon=2.0, delta=1e-6, schema=cohort.schema).fit(
+    return dp.DPExplainableBoostingClassifier(epsilon=2.0, delta=1e-6, schema=cohort.schema).fit(
         cohort.X, cohort.y
     )
 
 
 def test_excluded_features_have_no_term_and_cost_nothing(cohort, classifier):
-    model = DPExplainableBoostingClassifier(
+    model = dp.DPExplainableBoostingClassifier(
         epsilon=2.0, delta=1e-6, schema=cohort.schema, exclude=["age", ["bmi"], -1]
     ).fit(cohort.X, cohort.y)
     assert len(model.term_names_) == len(cohort.X.columns) - 3
@@ -32,7 +28,7 @@ def test_excluded_features_have_no_term_and_cost_nothing(cohort, classifier):
 
 
 def test_progress_shows_rounds_and_nothing_private(cohort, capsys):
-    DPExplainableBoostingClassifier(schema=cohort.schema, verbose=True).fit(cohort.X, cohort.y)
+    dp.DPExplainableBoostingClassifier(schema=cohort.schema, verbose=True).fit(cohort.X, cohort.y)
     shown = capsys.readouterr().err
     assert "DP-EBM rounds" in shown
     assert str(len(cohort.X)) not in shown
@@ -43,7 +39,7 @@ def test_progress_shows_rounds_and_nothing_private(cohort, capsys):
 
 def test_monotonizing_a_bin_that_nobody_is_in_gives_a_number(cohort):
     # Bins at the ends may be released without weight at a small epsilon.
-    model = DPExplainableBoostingClassifier(epsilon=0.1, delta=1e-6, schema=cohort.schema)
+    model = dp.DPExplainableBoostingClassifier(epsilon=0.1, delta=1e-6, schema=cohort.schema)
     model.fit(cohort.X, cohort.y)
     for term in ("age", "systolic_bp", "creatinine"):
         model.monotonize(term, increasing=True)
@@ -52,7 +48,7 @@ def test_monotonizing_a_bin_that_nobody_is_in_gives_a_number(cohort):
 
 def test_loading_into_the_wrong_class_is_refused(classifier):
     with pytest.raises(ValueError, match="is a classification"):
-        DPExplainableBoostingRegressor.from_released(classifier.released_)
+        dp.DPExplainableBoostingRegressor.from_released(classifier.released_)
 
 
 # ------------------------------------------------------------------- rows to predict
@@ -64,7 +60,7 @@ def test_columns_are_matched_by_name(classifier, cohort, table):
     shuffled = table(rows[list(rows)[::-1]].assign(ward="a column that the fit did not have"))
     expected = classifier.predict_proba(rows)
     np.testing.assert_array_equal(classifier.predict_proba(shuffled), expected)
-    with pytest.raises(SchemaError, match="X lacks columns 'age', 'smoker'"):
+    with pytest.raises(dp.SchemaError, match="X lacks columns 'age', 'smoker'"):
         classifier.predict(table(rows.drop(columns=["smoker", "age"])))
     with pytest.raises(TypeError, match=r"Run its query first, as X\.collect\(\) does"):
         classifier.predict(pl.from_pandas(rows).lazy())
@@ -74,6 +70,6 @@ def test_columns_are_matched_by_name(classifier, cohort, table):
 
 
 def test_bags_are_refused(cohort):
-    model = DPExplainableBoostingClassifier(schema=cohort.schema)
+    model = dp.DPExplainableBoostingClassifier(schema=cohort.schema)
     with pytest.raises(ValueError, match="bags was given; it must be None"):
         model.fit(cohort.X, cohort.y, bags=[np.ones(len(cohort.X))])

@@ -5,19 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    Integer,
-    LedgerError,
-    PrivacyLedger,
-    PrivacyUnit,
-    PrivacyWarning,
-    Schema,
-    SchemaError,
-    plan,
-)
+import interpret_dp as dp
 from interpret_dp.datasets import make_cohort, simulate_table
 from interpret_dp.ledger import default_ledger
 
@@ -26,13 +14,15 @@ DELTA = 1e-6
 
 @pytest.fixture(scope="module")
 def schema():
-    features = {"age": Integer(18, 95), "dose": Continuous(0, 50, scale="log")}
-    return Schema({**features, "sex": Categorical(["f", "m"])}, target=Categorical(["no", "yes"]))
+    features = {"age": dp.Integer(18, 95), "dose": dp.Continuous(0, 50, scale="log")}
+    return dp.Schema(
+        {**features, "sex": dp.Categorical(["f", "m"])}, target=dp.Categorical(["no", "yes"])
+    )
 
 
 @pytest.fixture(scope="module")
 def planned(schema):
-    return plan(schema, [4_000, 40_000], [0.5, 2], delta=DELTA, rate=0.3, limit=4, n_fits=1)
+    return dp.plan(schema, [4_000, 40_000], [0.5, 2], delta=DELTA, rate=0.3, limit=4, n_fits=1)
 
 
 def test_a_budget_and_rows_buy_smaller_effects(planned):
@@ -51,7 +41,7 @@ def test_a_budget_and_rows_buy_smaller_effects(planned):
 
 def test_the_width_is_that_of_a_fit(schema, planned):
     table = simulate_table(schema, 4_000, rate=0.3, seed=5)
-    model = DPExplainableBoostingClassifier(epsilon=2, delta=DELTA, schema=schema)
+    model = dp.DPExplainableBoostingClassifier(epsilon=2, delta=DELTA, schema=schema)
     terms = model.fit(table.X, table.y).released_.terms
     widths = [1.96 * np.quantile(t.noise_deviations[1:-1], [0.25, 0.75]) for t in terms]
     for (low, high), width in zip(widths, planned.fits[1].widths.values(), strict=True):
@@ -102,29 +92,29 @@ def test_text_figures_and_page_say_the_same(planned):
 
 def test_a_ledger_is_read_and_never_written(schema, tmp_path):
     url = f"sqlite:///{tmp_path / 'privacy.db'}"
-    PrivacyLedger(url).create_budget("ward", epsilon=4, delta=DELTA)
+    dp.PrivacyLedger(url).create_budget("ward", epsilon=4, delta=DELTA)
     file = tmp_path / "privacy.db"
     before, of_process = file.read_bytes(), default_ledger().datasets()
     file.chmod(0o400)
-    planned = plan(schema, 1_000, 2, delta=DELTA, rate=0.3, ledger=url, dataset="ward", n_fits=1)
+    planned = dp.plan(schema, 1_000, 2, delta=DELTA, rate=0.3, ledger=url, dataset="ward", n_fits=1)
     assert planned.fits[0].fits_left == 3
     assert [path.name for path in tmp_path.iterdir()] == ["privacy.db"]
     assert file.read_bytes() == before
     assert default_ledger().datasets() == of_process
-    with pytest.raises(LedgerError):
-        plan(schema, 1_000, 2, delta=DELTA, rate=0.3, ledger=url, dataset="other", n_fits=1)
+    with pytest.raises(dp.LedgerError):
+        dp.plan(schema, 1_000, 2, delta=DELTA, rate=0.3, ledger=url, dataset="other", n_fits=1)
 
 
 def test_the_same_arguments_give_the_same_plan(schema):
     settings = {"delta": DELTA, "rate": 0.3, "n_fits": 1}
-    first, second = (plan(schema, 500, 1, **settings) for _ in range(2))
+    first, second = (dp.plan(schema, 500, 1, **settings) for _ in range(2))
     assert str(first) == str(second)
 
 
 def test_public_rows_say_which_accuracy_to_expect():
     public = make_cohort(3_000, seed=2)
-    with pytest.warns(PrivacyWarning, match="must be public"):
-        planned = plan(
+    with pytest.warns(dp.PrivacyWarning, match="must be public"):
+        planned = dp.plan(
             public.schema, 3_000, [0.05, 4], delta=DELTA, like=(public.X, public.y), n_fits=1
         )
     table = planned.to_frame().query("kind == 'all'")
@@ -134,10 +124,17 @@ def test_public_rows_say_which_accuracy_to_expect():
 
 
 def test_a_unit_with_more_rows_needs_wider_bands():
-    features, target = {"age": Integer(18, 95)}, Continuous(0, 100)
+    features, target = {"age": dp.Integer(18, 95)}, dp.Continuous(0, 100)
     row, unit = (
-        plan(Schema(features, target=target, unit=one), 20_000, 1, delta=DELTA, spread=10, n_fits=1)
-        for one in (None, PrivacyUnit("id", max_rows=4))
+        dp.plan(
+            dp.Schema(features, target=target, unit=one),
+            20_000,
+            1,
+            delta=DELTA,
+            spread=10,
+            n_fits=1,
+        )
+        for one in (None, dp.PrivacyUnit("id", max_rows=4))
     )
     assert unit.fits[0].effects["age"] > 2 * row.fits[0].effects["age"]
     assert unit.unit == "units of the target"
@@ -155,7 +152,7 @@ UNUSABLE_ARGUMENTS = [
     ({"limit": 4, "ledger": "sqlite://"}, ValueError, "both given"),
     ({"ledger": "sqlite:///x.db"}, ValueError, "without dataset="),
     ({"like": 3, "rate": None}, TypeError, "pair"),
-    ({"schema": Schema({"age": Integer(0, 9)})}, SchemaError, "target"),
+    ({"schema": dp.Schema({"age": dp.Integer(0, 9)})}, dp.SchemaError, "target"),
 ]
 
 
@@ -163,4 +160,4 @@ UNUSABLE_ARGUMENTS = [
 def test_unusable_arguments_are_refused(schema, changed, error, match):
     given = {"schema": schema, "n_rows": 100, "epsilon": 1, "delta": DELTA, "rate": 0.3}
     with pytest.raises(error, match=match):
-        plan(**given | changed)
+        dp.plan(**given | changed)

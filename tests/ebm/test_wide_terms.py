@@ -6,14 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    Schema,
-    load_model,
-)
+import interpret_dp as dp
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.memory import peak_of
 
@@ -37,8 +30,10 @@ def test_many_levels_fit_into_memory(n_classes):
     drawn = rng.integers(0, N_LEVELS, ROWS)
     X = pd.DataFrame({"x": rng.uniform(0, 1, ROWS), "level": np.array(levels, dtype=object)[drawn]})
     y = np.array(classes, dtype=object)[(drawn + rng.integers(0, 2, ROWS)) % n_classes]
-    schema = Schema({"x": Continuous(0, 1), "level": Categorical(levels)}, Categorical(classes))
-    model, peak = peak_of(lambda: fit(DPExplainableBoostingClassifier, schema, X, y))
+    schema = dp.Schema(
+        {"x": dp.Continuous(0, 1), "level": dp.Categorical(levels)}, dp.Categorical(classes)
+    )
+    model, peak = peak_of(lambda: fit(dp.DPExplainableBoostingClassifier, schema, X, y))
     narrow, wide = model.released_.terms
     assert len(wide.scores) == N_LEVELS + 2
     assert narrow.covariance is not None
@@ -57,14 +52,14 @@ def test_the_most_bins(tmp_path):
     rng = np.random.default_rng(2)
     X = pd.DataFrame({"x": rng.uniform(0, 1, 200_000)})
     y = np.sin(6 * X["x"].to_numpy()) + rng.normal(scale=0.1, size=len(X))
-    schema = Schema({"x": Continuous(0, 1)}, target=Continuous(-2, 2))
-    model = fit(DPExplainableBoostingRegressor, schema, X, y, max_bins=65_535)
+    schema = dp.Schema({"x": dp.Continuous(0, 1)}, target=dp.Continuous(-2, 2))
+    model = fit(dp.DPExplainableBoostingRegressor, schema, X, y, max_bins=65_535)
     (term,) = model.released_.terms
     assert len(term.scores) > 30_000
     assert term.variances is not None
     assert np.mean((model.predict(X) - np.sin(6 * X["x"])) ** 2) < 0.02
     model.save(tmp_path / "model.json")
-    again = load_model(tmp_path / "model.json")
+    again = dp.load_model(tmp_path / "model.json")
     assert again.released_.digest == model.released_.digest
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert len(model.to_tables()["x"]) >= len(term.scores) - 2

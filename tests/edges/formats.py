@@ -7,19 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import interpret_dp as dp
 from benchmarks.audit_page import from_json
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    EditSession,
-    LedgerError,
-    PrivacyLedger,
-    PrivacyUnit,
-    Schema,
-    load_model,
-)
 from interpret_dp._documents import SEAL, write_file
 from interpret_dp.audit.results import AttackLine, ReplayLine, draw_figure, to_json
 from interpret_dp.cli.console import pending_file
@@ -79,16 +68,16 @@ def _edited():
 
 
 def _write_additive(path):
-    DPExplainableBoostingClassifier.from_released(_edited().released).save(path)
+    dp.DPExplainableBoostingClassifier.from_released(_edited().released).save(path)
 
 
 def _write_regression(path):
     """Write what the surrogate of a black box is made of as well: a regression a class."""
-    DPExplainableBoostingRegressor.from_released(build_model(0)).save(path)
+    dp.DPExplainableBoostingRegressor.from_released(build_model(0)).save(path)
 
 
 def _write_maps(path):
-    load_model(FILES / "maps_table.json").save(path)
+    dp.load_model(FILES / "maps_table.json").save(path)
 
 
 def _write_unsealed(path):
@@ -99,7 +88,7 @@ def _write_unsealed(path):
 
 
 def _read_model(path):
-    return load_model(path).to_released().digest
+    return dp.load_model(path).to_released().digest
 
 
 # ----------------------------------------------------------------------------------- sessions
@@ -110,26 +99,26 @@ def _write_session(path):
 
 
 def _read_session(path):
-    return EditSession.load(path, Holder(_edited().base)).to_dict()
+    return dp.EditSession.load(path, Holder(_edited().base)).to_dict()
 
 
 # ------------------------------------------------------------------------------------ schemas
 
-SCHEMA = Schema(
+SCHEMA = dp.Schema(
     {
-        "age": Continuous(17, 90.5),
-        HOSTILE: Categorical(["a", 'b"', HOSTILE]),
-        "grade": Categorical([1, 2, 3], ordered=True),
-        "dose": Continuous(0, 1e6, scale="log"),
+        "age": dp.Continuous(17, 90.5),
+        HOSTILE: dp.Categorical(["a", 'b"', HOSTILE]),
+        "grade": dp.Categorical([1, 2, 3], ordered=True),
+        "dose": dp.Continuous(0, 1e6, scale="log"),
     },
-    target=Categorical([False, True]),
-    unit=PrivacyUnit("person", max_rows=3),
+    target=dp.Categorical([False, True]),
+    unit=dp.PrivacyUnit("person", max_rows=3),
 )
 
 
 def _read_schema(path):
-    found = Schema.load(path)
-    assert Schema.from_dict(found.to_dict()) == found
+    found = dp.Schema.load(path)
+    assert dp.Schema.from_dict(found.to_dict()) == found
     return found
 
 
@@ -138,7 +127,7 @@ def _read_schema(path):
 
 @cache
 def memory_ledger():
-    return _filled(PrivacyLedger.in_memory())
+    return _filled(dp.PrivacyLedger.in_memory())
 
 
 def _filled(ledger):
@@ -163,14 +152,14 @@ _HEADS = []
 
 
 def _write_ledger(path):
-    head = _filled(PrivacyLedger(f"sqlite:///{path}")).head
+    head = _filled(dp.PrivacyLedger(f"sqlite:///{path}")).head
     assert head is not None
     _HEADS[:] = [head]
 
 
 def _read_ledger(path):
     """Read a ledger as somebody does who kept its head, as each guarantee does."""
-    ledger = PrivacyLedger(f"sqlite:///{path}")
+    ledger = dp.PrivacyLedger(f"sqlite:///{path}")
     ledger.verify(_HEADS[0])
     accounts = {name: ledger.spent(name) for name in ledger.datasets()}
     return ledger.entries(), accounts, ledger.remaining("ward")
@@ -206,7 +195,7 @@ def _write_page(path):
 
 
 def _write_for_interpret(path):
-    DPExplainableBoostingRegressor.from_released(build_model(0)).to_json(path)
+    dp.DPExplainableBoostingRegressor.from_released(build_model(0)).to_json(path)
 
 
 def _write_result(path):
@@ -225,9 +214,9 @@ FORMATS = {
     "session": Format("s.json", _write_session, _read_session, OURS),
     "schema in TOML": Format("s.toml", SCHEMA.save, _read_schema, OURS, says_when_changed=False),
     "schema in JSON": Format("s.json", SCHEMA.save, _read_schema, OURS, says_when_changed=False),
-    "ledger": Format("l.db", _write_ledger, _read_ledger, (LedgerError,)),
-    "archive of lines": Format("a.jsonl", _write_archive, _read_archive, (LedgerError,)),
-    "archive as a table": Format("a.csv", _write_archive, _read_archive, (LedgerError,)),
+    "ledger": Format("l.db", _write_ledger, _read_ledger, (dp.LedgerError,)),
+    "archive of lines": Format("a.jsonl", _write_archive, _read_archive, (dp.LedgerError,)),
+    "archive as a table": Format("a.csv", _write_archive, _read_archive, (dp.LedgerError,)),
     "audit": Format("audit.json", _write_audit, _read_audit, OURS),
 }
 """Histories of explainers are no format: `DPLimeTabular` refuses pickles and writes no file."""

@@ -13,15 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyLedger,
-    Schema,
-    SchemaError,
-)
+import interpret_dp as dp
 from interpret_dp.explanation.plots.axes import FeatureAxis
 from tests.contract.explainers.registry import (
     EXPLAINERS,
@@ -49,7 +41,7 @@ VALUES = {
     "missing": [None],
     "texts": ["", " ", "\x00", "\ud800", "nan", "a" * 10_000],
 }
-SCHEMA = {"a": Continuous(0, 1), "b": Categorical([0, 1, "x"])}
+SCHEMA = {"a": dp.Continuous(0, 1), "b": dp.Categorical([0, 1, "x"])}
 
 
 def _frame(cells, n_rows):
@@ -81,10 +73,10 @@ def test_no_value_of_a_cell_is_an_error(name, is_declared):
     with np.errstate(all="raise", under="ignore" if name == "background" else "raise"):
         result = attempt(
             *(name, X, [0, 1] * 3, new_ledger()),
-            schema=Schema(kinds, target=target) if is_declared else None,
+            schema=dp.Schema(kinds, target=target) if is_declared else None,
         )
     assert not isinstance(result, OURS), result
-    schema = Schema(SCHEMA, target=target) if is_declared else None
+    schema = dp.Schema(SCHEMA, target=target) if is_declared else None
     # A black box and a background have no target.
     for cells in VALUES.values() if name not in WITHOUT_TARGET else ():
         y = list(_repeated(cells, 6))
@@ -95,7 +87,7 @@ def test_no_value_of_a_cell_is_an_error(name, is_declared):
 @pytest.mark.parametrize("n_rows", [0, 1])
 def test_zero_rows_and_one_row(name, n_rows):
     """Fits publish noise; what cannot be explained without rows says so before it is charged."""
-    schema = Schema(SCHEMA, target=EXPLAINERS[name].target)
+    schema = dp.Schema(SCHEMA, target=EXPLAINERS[name].target)
     for declared in (schema, None):
         result = attempt(name, _frame([0.5], n_rows), [0] * n_rows, new_ledger(), schema=declared)
         is_refused = name == "interactive" and n_rows == 0
@@ -106,8 +98,8 @@ def test_zero_rows_and_one_row(name, n_rows):
 
 def test_one_class_that_is_found_is_a_constant_model():
     """Declaring one class alone is refused: tests/contract/explainers/test_charging.py."""
-    model = DPExplainableBoostingClassifier(
-        schema=Schema(SCHEMA), ledger=PrivacyLedger.in_memory(), dataset="d", epsilon=20.0
+    model = dp.DPExplainableBoostingClassifier(
+        schema=dp.Schema(SCHEMA), ledger=dp.PrivacyLedger.in_memory(), dataset="d", epsilon=20.0
     ).fit(_frame([0.5], 400), ["only"] * 400)
     assert model.predict(_frame([0.1], 2)).tolist() == ["only"] * 2
 
@@ -121,7 +113,7 @@ AXIS_BOUNDS = [
 @pytest.mark.parametrize("bounds", AXIS_BOUNDS)
 @pytest.mark.parametrize("scale", ["linear", "log", "symlog"])
 def test_axes_of_any_bounds_have_ticks(bounds, scale):
-    spec = Continuous(*bounds, scale=scale)
+    spec = dp.Continuous(*bounds, scale=scale)
     ticks = FeatureAxis(spec).ticks()
     assert 1 <= len(ticks) <= 12
     assert np.isfinite(ticks).all()
@@ -134,12 +126,14 @@ def test_axes_of_any_bounds_have_ticks(bounds, scale):
 
 @pytest.mark.parametrize("y", [[math.nan, 1.0], [math.inf, 1.0], ["x", 1.0], [None, 1.0]])
 def test_targets_of_explained_rows_must_be_numbers(y):
-    model = DPExplainableBoostingRegressor(
-        schema=Schema({"a": Continuous(0, 1)}, target=Continuous(0, 1)), max_rounds=1, n_jobs=1
+    model = dp.DPExplainableBoostingRegressor(
+        schema=dp.Schema({"a": dp.Continuous(0, 1)}, target=dp.Continuous(0, 1)),
+        max_rounds=1,
+        n_jobs=1,
     )
-    model.ledger, model.dataset = PrivacyLedger.in_memory(), "d"
+    model.ledger, model.dataset = dp.PrivacyLedger.in_memory(), "d"
     X = pd.DataFrame({"a": [0.1, 0.2]})
-    with pytest.raises(SchemaError, match=r"no finite number in row 0.*Leave y out"):
+    with pytest.raises(dp.SchemaError, match=r"no finite number in row 0.*Leave y out"):
         model.fit(X, [0.0, 1.0]).explain_local(X, y)
 
 
@@ -148,7 +142,7 @@ def test_targets_of_explained_rows_must_be_numbers(y):
 WIDE, LEVELS = 300, 300
 
 
-ACROSS = Schema(default=Continuous(0, 1), target=Categorical([0, 1]))
+ACROSS = dp.Schema(default=dp.Continuous(0, 1), target=dp.Categorical([0, 1]))
 
 
 @pytest.mark.thorough
@@ -166,11 +160,11 @@ def test_wide_tables_are_fitted_explained_and_copied(name):
 def test_a_category_of_300_levels_and_a_target_of_100(name):
     """Private metrics are of the model's own two labels, and numbers have none."""
     levels = [f"level {at}" for at in range(LEVELS)]
-    kinds = {"a": Continuous(0, 1), "b": Categorical([0, 1, *levels])}
+    kinds = {"a": dp.Continuous(0, 1), "b": dp.Categorical([0, 1, *levels])}
     X = _frame([0.5, 0.25], 100).assign(b=[*levels[:50], *levels[-50:]])
     has_labels = name in ("binary", "maps")
-    target = Categorical([*range(100)]) if has_labels else EXPLAINERS[name].target
-    schema = Schema(kinds, target=target)
+    target = dp.Categorical([*range(100)]) if has_labels else EXPLAINERS[name].target
+    schema = dp.Schema(kinds, target=target)
     result = attempt(name, X, [*range(100)], new_ledger(), schema=schema)
     assert not isinstance(result, OURS), result
 
@@ -210,7 +204,7 @@ def test_any_value_of_a_parameter_is_taken_or_refused(name):
     @settings(max_examples=15 if name == "maps" else 30)
     @given(st.sampled_from(parameters), ODD)
     def check(parameter, value):
-        given = {"schema": Schema(SCHEMA, target=EXPLAINERS[name].target), parameter: value}
+        given = {"schema": dp.Schema(SCHEMA, target=EXPLAINERS[name].target), parameter: value}
         if not _is_slow(parameter, value):
             X = _frame([at / 7 for at in range(8)], 8).astype({"a": float})
             attempt(name, X, [0, 1] * 4, new_ledger(), **given)

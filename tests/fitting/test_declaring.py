@@ -14,16 +14,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    Integer,
-    PrivacyLedger,
-    Schema,
-    UndeclaredWarning,
-)
+import interpret_dp as dp
 from interpret_dp.accounting import DEFAULT_ASSUMPTIONS, delta_of_mu, lattice_sigma, mu_of_budget
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
@@ -38,8 +29,8 @@ from tests.audit.fits import FEATURES, base_records, check_both_ways
 # Columns whose levels are not found are here on purpose: tests/released/test_summary.py.
 pytestmark = pytest.mark.filterwarnings("ignore::interpret_dp.DeclarationWarning")
 
-Classifier = DPExplainableBoostingClassifier
-Regressor = DPExplainableBoostingRegressor
+Classifier = dp.DPExplainableBoostingClassifier
+Regressor = dp.DPExplainableBoostingRegressor
 
 
 def table(n_rows=3_000):
@@ -68,11 +59,11 @@ def model():
 
 def test_the_completed_schema_has_what_is_frequent_and_nothing_else(model):
     schema = model.schema_
-    assert schema.target == Categorical(["old", "young"])
-    assert schema.features["age"] == Integer(16, 127)
-    assert schema.features["site"] == Categorical(["north", "south"])
-    assert schema.features["note"] == schema.features["nothing"] == Categorical([NO_LEVEL])
-    assert schema.features["member"] == Categorical([False, True])
+    assert schema.target == dp.Categorical(["old", "young"])
+    assert schema.features["age"] == dp.Integer(16, 127)
+    assert schema.features["site"] == dp.Categorical(["north", "south"])
+    assert schema.features["note"] == schema.features["nothing"] == dp.Categorical([NO_LEVEL])
+    assert schema.features["member"] == dp.Categorical([False, True])
     assert "person" not in str(model.released_.to_dict())
     X, y = table()
     assert np.mean(model.predict(X) == y) > 0.85
@@ -90,7 +81,7 @@ def test_a_target_gets_bounds_of_a_quarter_octave():
     X, _ = table()
     y = 1000.0 + 20.0 * X["rate"] + 0.1 * X["age"]
     fitted = Regressor(epsilon=4.0, delta=1e-6).fit(X[["rate", "age"]], y)
-    assert fitted.schema_.target == Continuous(896, 1280)
+    assert fitted.schema_.target == dp.Continuous(896, 1280)
     assert (fitted.min_target_, fitted.max_target_) == (896, 1280)
     assert np.corrcoef(fitted.predict(X[["rate", "age"]]), y)[0, 1] > 0.8
 
@@ -100,10 +91,10 @@ def test_released_bounds_of_integers_are_integers_around_them(number):
     (place,) = np.flatnonzero(declaring._FEATURE_GRID.counts(np.array([number])))
     bounds = declaring._FEATURE_GRID.bounds(int(place), int(place))
     spec = declaring._between(UndeclaredContinuous(is_integer=True), *bounds)
-    assert isinstance(spec, Integer)
+    assert isinstance(spec, dp.Integer)
     assert bounds[0] <= spec.lower <= number <= spec.upper <= bounds[1]
     far = declaring._between(UndeclaredContinuous(is_integer=True), 0.0, 2.0**60)
-    assert far == Continuous(0, 2**60 - 1)
+    assert far == dp.Continuous(0, 2**60 - 1)
 
 
 def test_a_declared_bound_stays():
@@ -111,8 +102,8 @@ def test_a_declared_bound_stays():
     fitted = Regressor(
         epsilon=4.0, privacy_bounds={"age": (17, math.nan)}, privacy_target_min=-3
     ).fit(X[["age"]], X["rate"])
-    assert fitted.schema_.features["age"] == Integer(17, 127)
-    assert isinstance(fitted.schema_.target, Continuous)
+    assert fitted.schema_.features["age"] == dp.Integer(17, 127)
+    assert isinstance(fitted.schema_.target, dp.Continuous)
     assert fitted.schema_.target.lower == -3
 
 
@@ -148,14 +139,14 @@ def test_a_level_needs_about_300_rows():
 
 def test_what_is_declared_costs_nothing():
     X, y = table()
-    schema = Schema({"age": Continuous(0, 100)}, target=Categorical(["old", "young"]))
+    schema = dp.Schema({"age": dp.Continuous(0, 100)}, target=dp.Categorical(["old", "young"]))
     fitted = Classifier(epsilon=4.0, delta=1e-6, schema=schema).fit(X[["age", "rate"]], y)
     assert fitted.guarantee_.mu == pytest.approx(mu_of_budget(4.0, 1e-6), rel=1e-8)
     shares = {share.name: share for share in fitted.guarantee_.releases}
     assert shares["bounds"].count == 1
     assert "levels" not in shares
     assert shares["bounds"].mu == pytest.approx(fitted.guarantee_.mu * math.sqrt(0.075 / 2))
-    assert fitted.schema_.features["age"] == Continuous(0, 100)
+    assert fitted.schema_.features["age"] == dp.Continuous(0, 100)
 
 
 def test_excluded_columns_are_neither_looked_at_nor_paid_for():
@@ -163,8 +154,8 @@ def test_excluded_columns_are_neither_looked_at_nor_paid_for():
     fitted = Classifier(epsilon=4.0, exclude=["rate", "site", "note"]).fit(X, y)
     shares = {share.name: share.count for share in fitted.guarantee_.releases}
     assert (shares["bounds"], shares["levels"]) == (1, 1)
-    assert fitted.schema_.features["site"] == Categorical([NO_LEVEL])
-    assert fitted.schema_.features["rate"] == Continuous(-(2**30), 2**30, "symlog")
+    assert fitted.schema_.features["site"] == dp.Categorical([NO_LEVEL])
+    assert fitted.schema_.features["rate"] == dp.Continuous(-(2**30), 2**30, "symlog")
 
 
 def test_the_guarantee_says_what_was_not_declared(model):
@@ -178,7 +169,7 @@ def test_the_guarantee_says_what_was_not_declared(model):
 
 def test_a_budget_without_delta_x_says_what_to_do(tmp_path):
     X, y = table()
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger = dp.PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
     ledger.create_budget("people", epsilon=4.0, delta=1e-6, delta_x=0.0)
     fit = Classifier(epsilon=1.0, delta=1e-6, ledger=ledger, dataset="people", max_rounds=1)
     with pytest.raises(DeltaExceededError) as refused:
@@ -194,7 +185,7 @@ def test_a_budget_without_delta_x_says_what_to_do(tmp_path):
     assert spent.delta == pytest.approx(1e-7)
     assert spent.mu == pytest.approx(math.hypot(*(s.mu for s in fitted.guarantee_.releases)))
     # Bounds alone are Gaussian and need no delta_x.
-    schema = Schema(target=Categorical(["old", "young"]))
+    schema = dp.Schema(target=dp.Categorical(["old", "young"]))
     fit.set_params(schema=schema).fit(X[["age"]], y)
     assert ledger.spent("others").delta == spent.delta
 
@@ -209,10 +200,10 @@ def test_a_fit_says_before_it_runs_how_many_rows_a_label_needs(cohort, monkeypat
     said = []
     for n_rows in (20, 3_000):
         monkeypatch.setattr(declaring, "_said", set())
-        with pytest.warns(UndeclaredWarning) as caught:
+        with pytest.warns(dp.UndeclaredWarning) as caught:
             Classifier(epsilon=4.0, max_rounds=0).fit(X.head(n_rows), y[:n_rows])
         assert all(Path(one.filename).name == Path(__file__).name for one in caught)
-        (before,) = (one for one in caught if one.category is UndeclaredWarning)
+        (before,) = (one for one in caught if one.category is dp.UndeclaredWarning)
         said.append(str(before.message))
     assert said[0] == said[1], "the number of rows is private"
     for part in ("5 columns", "'age': Integer(lower, upper)", "classes=[label, ...]"):
@@ -251,7 +242,7 @@ def fit_undeclared(task):
     def fit(rows):
         kind = Regressor if task == "regression" else Classifier
         settings = {"epsilon": 20.0, "max_rounds": 2, "max_bins": 12, "n_jobs": 1}
-        ledger = PrivacyLedger.in_memory()
+        ledger = dp.PrivacyLedger.in_memory()
         return kind(ledger=ledger, dataset="audit", **settings).fit(*rows)
 
     return fit
@@ -320,7 +311,7 @@ def test_adult_loses_little(benchmark_table):
     """At epsilon 1; four splits differ by -0.001 to 0.003 of AUROC."""
     X, y = benchmark_table("adult")
     with warnings.catch_warnings(action="ignore"):
-        schema = Schema.draft(X.assign(target=y), target="target", task="classification")
+        schema = dp.Schema.draft(X.assign(target=y), target="target", task="classification")
     rows, held_out, labels, truth = train_test_split(X, y, test_size=0.2, random_state=0)
     declared, undeclared = (
         Classifier(epsilon=1.0, delta=1e-6, schema=given).fit(rows, labels)
@@ -343,5 +334,5 @@ def test_one_null_does_not_change_how_found_levels_are_written(frame):
     report = replay(fit, with_null, (frame({"a": values}), labels[:-1]))
     assert report.ok, str(report)
     published = fit(with_null)
-    assert published.schema_.features["a"] == Categorical([0, 1, 2])
+    assert published.schema_.features["a"] == dp.Categorical([0, 1, 2])
     assert [type(level) for level in published.schema_.features["a"].levels] == [int] * 3

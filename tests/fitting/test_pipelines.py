@@ -31,21 +31,9 @@ from sklearn.preprocessing import (
 from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    DPLocallyLinearClassifier,
-    PrivacyLedger,
-    PrivacyWarning,
-    PrivateBackground,
-    PrivateSurrogate,
-    Schema,
-    load_model,
-)
+import interpret_dp as dp
 
-SCHEMA = Schema(default=Continuous(-3, 3), target=Categorical([0, 1]))
+SCHEMA = dp.Schema(default=dp.Continuous(-3, 3), target=dp.Categorical([0, 1]))
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +44,7 @@ def rows():
 
 
 def model(**parameters):
-    return DPExplainableBoostingClassifier(schema=SCHEMA, max_rounds=1, **parameters)
+    return dp.DPExplainableBoostingClassifier(schema=SCHEMA, max_rounds=1, **parameters)
 
 
 def first_column(X):
@@ -64,8 +52,8 @@ def first_column(X):
 
 
 def regressor():
-    schema = Schema(default=Continuous(-3, 3), target=Continuous(-3, 3))
-    return DPExplainableBoostingRegressor(schema=schema, max_rounds=1)
+    schema = dp.Schema(default=dp.Continuous(-3, 3), target=dp.Continuous(-3, 3))
+    return dp.DPExplainableBoostingRegressor(schema=schema, max_rounds=1)
 
 
 def warnings_of(fit, *arguments):
@@ -73,7 +61,7 @@ def warnings_of(fit, *arguments):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fit(*arguments)
-    return [str(one.message) for one in caught if one.category is PrivacyWarning]
+    return [str(one.message) for one in caught if one.category is dp.PrivacyWarning]
 
 
 # ------------------------------------------------------------------------- what is named
@@ -106,9 +94,9 @@ def test_every_guarantee_names_the_steps(rows):
     X, y = rows
     schema = SCHEMA.replace(target=None)
     for explainer, arguments in (
-        (PrivateBackground(schema), (X,)),
-        (DPLocallyLinearClassifier(schema=SCHEMA, epochs=1), (X, y)),
-        (PrivateSurrogate(first_column, schema, trained_on_same_people=False), (X,)),
+        (dp.PrivateBackground(schema), (X,)),
+        (dp.DPLocallyLinearClassifier(schema=SCHEMA, epochs=1), (X, y)),
+        (dp.PrivateSurrogate(first_column, schema, trained_on_same_people=False), (X,)),
     ):
         pipe = make_pipeline(StandardScaler(), explainer)
         assert len(warnings_of(pipe.fit, *arguments)) == 1
@@ -258,7 +246,7 @@ def paid_score(estimator, X, y):
 )
 def test_what_a_search_chose_by_exact_scores_holds_nothing(rows, scoring, epsilons, state):
     for one in (model(), make_pipeline(Normalizer(), model())):
-        name = "epsilon" if isinstance(one, DPExplainableBoostingClassifier) else "__epsilon"
+        name = "epsilon" if isinstance(one, dp.DPExplainableBoostingClassifier) else "__epsilon"
         name = name if name == "epsilon" else f"dpexplainableboostingclassifier{name}"
         search = GridSearchCV(one, {name: epsilons}, scoring=scoring, cv=2)
         warnings_of(search.fit, *rows)
@@ -327,19 +315,19 @@ def test_starting_scores_and_exact_scores_are_conditions(rows, tmp_path):
     X, y = rows
     started = model().fit(X, y, init_score=np.zeros(len(y)))
     assert "each row's init_score" in started.guarantee_.conditions[0]
-    maps = DPLocallyLinearClassifier(schema=SCHEMA, epochs=1)
+    maps = dp.DPLocallyLinearClassifier(schema=SCHEMA, epochs=1)
     for scored in (model().fit(X, y), maps.fit(X, y)):
         assert scored.guarantee_.state == "holds"
         assert scored.score(X, y) == scored.score(X, y) == np.mean(scored.predict(X) == y)
         (condition,) = scored.guarantee_.conditions
         assert "score()" in condition
         scored.save(tmp_path / "model.json")
-        assert load_model(tmp_path / "model.json").guarantee_.conditions == (condition,)
+        assert dp.load_model(tmp_path / "model.json").guarantee_.conditions == (condition,)
         assert clone(scored).fit(X, y).guarantee_.state == "holds"
 
 
 def test_the_ledger_knows_what_the_fit_saw(rows):
-    ledger = PrivacyLedger.in_memory()
+    ledger = dp.PrivacyLedger.in_memory()
     ledger.create_budget("a", epsilon=9, delta=1e-5)
     one = model(ledger=ledger, dataset="a")
     warnings_of(make_pipeline(StandardScaler(), clone(one)).fit, *rows)
@@ -373,11 +361,11 @@ def test_a_learned_transformation_of_the_target_counts(rows):
 
 
 def test_a_warning_turned_into_an_error_spends_nothing(rows):
-    ledger = PrivacyLedger.in_memory()
+    ledger = dp.PrivacyLedger.in_memory()
     pipe = make_pipeline(StandardScaler(), model(ledger=ledger, dataset="a"))
     with (
         warnings.catch_warnings(action="error"),
-        pytest.raises(PrivacyWarning, match="StandardScaler"),
+        pytest.raises(dp.PrivacyWarning, match="StandardScaler"),
     ):
         pipe.fit(*rows)
     assert not ledger.datasets()
@@ -386,9 +374,9 @@ def test_a_warning_turned_into_an_error_spends_nothing(rows):
 def test_the_warning_points_at_the_users_line(rows):
     pipe = make_pipeline(StandardScaler(), model())
     for call in (lambda: pipe.fit(*rows), lambda: cross_val_score(pipe, *rows, cv=2)):
-        with pytest.warns(PrivacyWarning) as caught:
+        with pytest.warns(dp.PrivacyWarning) as caught:
             call()
-        assert {one.filename for one in caught if one.category is PrivacyWarning} == {__file__}
+        assert {one.filename for one in caught if one.category is dp.PrivacyWarning} == {__file__}
 
 
 def test_a_pipeline_that_cannot_be_read_is_warned_of_and_fits(rows):

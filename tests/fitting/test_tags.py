@@ -7,18 +7,12 @@ import pandas as pd
 import pytest
 from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    Schema,
-)
+import interpret_dp as dp
 from interpret_dp.fitting.tags import SUBSTITUTES
 
 PAIRS = [
-    (ExplainableBoostingClassifier, DPExplainableBoostingClassifier),
-    (ExplainableBoostingRegressor, DPExplainableBoostingRegressor),
+    (ExplainableBoostingClassifier, dp.DPExplainableBoostingClassifier),
+    (ExplainableBoostingRegressor, dp.DPExplainableBoostingRegressor),
 ]
 
 REASONS = {
@@ -51,14 +45,14 @@ DIFFERENCES = SUBSTITUTES | {name: why for names, why in REASONS.items() for nam
 
 def test_every_difference_from_interprets_other_machines_has_a_reason():
     X = pd.DataFrame({"a": np.linspace(0, 1, 100)})
-    declared = Categorical([0, 1]), Continuous(0, 1)
+    declared = dp.Categorical([0, 1]), dp.Continuous(0, 1)
     found = set()
     for kinds, target, y in zip(PAIRS, declared, ((X["a"] > 0.5) * 1, X["a"]), strict=True):
         theirs, ours = (
             {name: p.default for name, p in inspect.signature(kind).parameters.items()}
             for kind in kinds
         )
-        schema = Schema({"a": Continuous(0, 1)}, target)
+        schema = dp.Schema({"a": dp.Continuous(0, 1)}, target)
         theirs |= forms(kinds[0](max_rounds=1, n_jobs=1).fit(X, y))
         ours |= forms(kinds[1](max_rounds=1, schema=schema).fit(X, y))
         found |= {name for name, _ in theirs.items() ^ ours.items()}

@@ -11,15 +11,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyLedger,
-    PrivacyUnit,
-    Schema,
-)
+import interpret_dp as dp
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.golden.kinds import FEATURES, FILES, BlackBox, additive, maps, rows, score
@@ -43,9 +35,11 @@ def fitted(y, X=None, schema=None, **parameters):
     X = rows() if X is None else X
     given = {k: parameters.pop(k) for k in ("sample_weight", "init_score") if k in parameters}
     is_label = np.asarray(y).dtype.kind in "UOi" and "objective" not in parameters
-    target = Categorical(sorted(set(y))) if is_label else Continuous(-6, 8)
-    estimator = DPExplainableBoostingClassifier if is_label else DPExplainableBoostingRegressor
-    schema = Schema(FEATURES, target=target) if schema is None else schema
+    target = dp.Categorical(sorted(set(y))) if is_label else dp.Continuous(-6, 8)
+    estimator = (
+        dp.DPExplainableBoostingClassifier if is_label else dp.DPExplainableBoostingRegressor
+    )
+    schema = dp.Schema(FEATURES, target=target) if schema is None else schema
     model = estimator(**{"schema": schema, "epsilon": 2.0, "delta": 1e-6} | parameters)
     with use_randomness(SeededRandomness(11)):
         return summary(model.fit(X, y, **given))
@@ -74,8 +68,8 @@ def drawn(chance, labels=("no", "yes")):
 def explained(method):
     """Explain two rows by one of the paper's methods, with frozen noise."""
     X = rows()
-    settings = {"method": method, "schema": Schema(FEATURES), "epsilon": 20.0, "delta": 1e-6}
-    account = {"ledger": PrivacyLedger.in_memory(), "dataset": "golden"}
+    settings = {"method": method, "schema": dp.Schema(FEATURES), "epsilon": 20.0, "delta": 1e-6}
+    account = {"ledger": dp.PrivacyLedger.in_memory(), "dataset": "golden"}
     with use_randomness(SeededRandomness(9)):
         explainer = PaperLimeTabular(
             BlackBox(), X, trained_on_same_people=False, **settings, **account
@@ -95,15 +89,17 @@ def cases():
     X, latent = rows(), score(rows())
     labels = np.where(latent > 0, "yes", "no")
     few, many, alike = columns(3_000, 8), columns(6_000, 8), columns(4_000, 6, shared=0.8)
-    plain = Schema(default=Continuous(-4, 4), target=Continuous(-6, 8))
-    signs = Schema(default=Continuous(-4, 4), target=Categorical(["no", "yes"]))
-    three = Schema(default=Continuous(-4, 4), target=Categorical(["never", "no", "yes"]))
+    plain = dp.Schema(default=dp.Continuous(-4, 4), target=dp.Continuous(-6, 8))
+    signs = dp.Schema(default=dp.Continuous(-4, 4), target=dp.Categorical(["no", "yes"]))
+    three = dp.Schema(default=dp.Continuous(-4, 4), target=dp.Categorical(["never", "no", "yes"]))
     codes = np.random.default_rng(8).integers(400, size=3_000)
     wide = pd.DataFrame({"code": codes, "x0": few["x0"]})
-    levels = {"code": Categorical(range(400)), "x0": Continuous(-4, 4)}
+    levels = {"code": dp.Categorical(range(400)), "x0": dp.Continuous(-4, 4)}
     people = X.assign(patient=np.arange(len(X)) // 2)
-    one_person = Schema(FEATURES, Categorical(["no", "yes"]), unit=PrivacyUnit("patient", 2))
-    undeclared = Schema({"stage": FEATURES["stage"]})
+    one_person = dp.Schema(
+        FEATURES, dp.Categorical(["no", "yes"]), unit=dp.PrivacyUnit("patient", 2)
+    )
+    undeclared = dp.Schema({"stage": FEATURES["stage"]})
     started = {"sample_weight": 1.0 + (X["dose"] > 10), "init_score": latent / 2}
     kinds = ("pairs", "classes", "monotone", "poisson", "gamma")
     return {
@@ -118,13 +114,13 @@ def cases():
         ),
         "rare and drowned": lambda: fitted(drawn(curve(many) - 5), many, signs, epsilon=0.1),
         "many levels": lambda: fitted(
-            np.sin(codes) + curve(few), wide, Schema(levels, target=Continuous(-6, 8))
+            np.sin(codes) + curve(few), wide, dp.Schema(levels, target=dp.Continuous(-6, 8))
         ),
         "weights and start": lambda: fitted(latent, privacy_weight_max=2.0, **started),
         "people": lambda: fitted(labels, people, one_person),
         "undeclared": lambda: fitted(labels, X, undeclared),
         "counts without a bound": lambda: fitted(
-            np.floor(np.exp(latent)), X, Schema(FEATURES), objective="poisson_deviance"
+            np.floor(np.exp(latent)), X, dp.Schema(FEATURES), objective="poisson_deviance"
         ),
         "chosen settings": lambda: fitted(
             latent, max_rounds=7, max_leaves=3, learning_rate=0.1, max_bins=16

@@ -31,8 +31,10 @@ def test_a_small_fleet_with_kills(store_url, tmp_path):
 
 
 @pytest.mark.slow
-def test_sixteen_processes_of_a_hundred_requests(store_url, tmp_path):
-    fleet = Fleet(store_url, str(tmp_path / "journals"), 16, 100, 1_000, kill_share=0.1, seed=7)
+def test_sixteen_processes_of_fifty_requests(store_url, tmp_path):
+    fleet = Fleet(store_url, str(tmp_path / "journals"), 16, 50, 500, kill_share=0.22, seed=7)
     found = run_fleet(fleet)
     judge(fleet, found)
+    # As docs/ledger.md says.
+    assert sum(found["kills"].values()) > 100
     assert set(found["kills"]) == set(PHASES)

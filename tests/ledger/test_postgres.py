@@ -1,7 +1,6 @@
 """A ledger on a server: what can go wrong there, and what a lost connection leaves behind."""
 
 import contextlib
-import sys
 import threading
 
 import pytest
@@ -208,12 +207,6 @@ def test_other_tables_do_not_matter_and_half_a_ledger_does(postgres_server, data
     direct(postgres_server, database).create_budget("adult", 2.0, 1e-6)
     postgres_server.execute(f"DROP TABLE {TABLE}", database=database)
     assert "holds other tables and no ledger" in refused(postgres_server.url(database))
-
-
-def test_the_extra_is_named_where_it_is_missing(monkeypatch):
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'interpret-dp\[postgres\]'"):
-        PrivacyLedger("postgresql://me@127.0.0.1/db")
 
 
 # -------------------------------------- row rules of docs/ledger_team.md, whatever program writes

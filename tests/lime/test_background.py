@@ -6,27 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DeclarationWarning,
-    Integer,
-    PrivateBackground,
-    Schema,
-    SchemaError,
-    UndeclaredWarning,
-)
+import interpret_dp as dp
 from interpret_dp.audit import LessNoise, refit, replay
 from interpret_dp.lime import background_releases
 from interpret_dp.lime.public_rows import with_replaced_cells
 from interpret_dp.mechanisms import use_randomness
 
-SCHEMA = Schema(
+SCHEMA = dp.Schema(
     {
-        "age": Integer(0, 99),
-        "gain": Continuous(0, 1000),
-        "change": Continuous(-10, 10),
-        "site": Categorical(["a", "b"]),
+        "age": dp.Integer(0, 99),
+        "gain": dp.Continuous(0, 1000),
+        "change": dp.Continuous(-10, 10),
+        "site": dp.Categorical(["a", "b"]),
     }
 )
 
@@ -45,7 +36,7 @@ def patients(n_rows=5000):
 def counted(X, schema=SCHEMA, **given):
     # Noise that rounds to zero, so that what is released is what was counted.
     with use_randomness(LessNoise(1e-12)):
-        return PrivateBackground(schema, epsilon=1.0, **given).fit(X).background_
+        return dp.PrivateBackground(schema, epsilon=1.0, **given).fit(X).background_
 
 
 def cells_of(X, column):
@@ -101,49 +92,51 @@ def test_few_rows_have_few_cells():
     """Cells without more rows than noise would be noise alone."""
     sizes = []
     for epsilon in (0.01, 0.1, 1.0):
-        own = PrivateBackground(SCHEMA, epsilon=epsilon).fit(patients()).background_
+        own = dp.PrivateBackground(SCHEMA, epsilon=epsilon).fit(patients()).background_
         sizes.append(own.columns[0].feature.n_codes)
     assert sizes[0] < sizes[1] < sizes[2] <= 2 * background_releases._MOST_CELLS
 
 
 def test_what_is_not_declared_is_released():
     X, known = patients(), SCHEMA.select(["age", "gain"])
-    with pytest.warns(UndeclaredWarning, match="Not declared: 2 columns"):
-        own = PrivateBackground(known, epsilon=5.0).fit(X)
-    assert own.schema_.features["site"] == Categorical(["a", "b", "undeclared"])
+    with pytest.warns(dp.UndeclaredWarning, match="Not declared: 2 columns"):
+        own = dp.PrivateBackground(known, epsilon=5.0).fit(X)
+    assert own.schema_.features["site"] == dp.Categorical(["a", "b", "undeclared"])
     change = own.schema_.features["change"]
-    assert isinstance(change, Continuous)
+    assert isinstance(change, dp.Continuous)
     assert -16 <= change.lower <= -8
     assert own.guarantee_.releases[0].name in ("levels", "bounds")
 
 
 def test_a_schema_of_more_columns_serves_and_its_target_is_left_out():
-    wide = Schema({**SCHEMA.features, "other": Continuous(0, 1)}, target=Categorical([0, 1]))
+    wide = dp.Schema(
+        {**SCHEMA.features, "other": dp.Continuous(0, 1)}, target=dp.Categorical([0, 1])
+    )
     own = counted(patients(100), wide)
     assert list(own.schema.features) == list(SCHEMA.features)
     assert own.schema.target is None
-    with pytest.raises(SchemaError, match="none of the columns that the schema declares"):
+    with pytest.raises(dp.SchemaError, match="none of the columns that the schema declares"):
         counted(pd.DataFrame({"x": [1.0]}), SCHEMA)
 
 
 def test_what_released_counts_say_against_the_declaration_is_said_after_the_fit():
-    X, wrong = patients(), Schema({**SCHEMA.features, "site": Categorical(["A", "B"])})
-    with pytest.warns(DeclarationWarning, match=r"none of the declared levels in 'site'"):
-        own = PrivateBackground(wrong).fit(X)
+    X, wrong = patients(), dp.Schema({**SCHEMA.features, "site": dp.Categorical(["A", "B"])})
+    with pytest.warns(dp.DeclarationWarning, match=r"none of the declared levels in 'site'"):
+        own = dp.PrivateBackground(wrong).fit(X)
     assert own.summary().columns[3].note == "nearly all rows undeclared"
     assert own.summary().columns[1].missing == pytest.approx(0.05, abs=0.1)
     assert "background.summary()" not in str(own.summary())
 
 
 def test_the_figures_show_what_was_released():
-    explanation = PrivateBackground.from_released(counted(patients())).explain_data()
+    explanation = dp.PrivateBackground.from_released(counted(patients())).explain_data()
     assert explanation.visualize().layout.title.text == "How much noise is in each column"
     bars, released = explanation.visualize(1).data
     assert list(bars.customdata[:2]) == ["missing", "0"]
     assert bars.customdata[2].startswith("above 0 to ")
     assert bars.y[1] == pytest.approx(100 * 0.76, abs=3)
     assert len(released.error_y.array) == len(bars.y)
-    released = PrivateBackground(SCHEMA).fit(patients())
+    released = dp.PrivateBackground(SCHEMA).fit(patients())
     assert "Explanations take the model as given" in released.guarantee_.sentence
     paid = released.explain_data().privacy
     assert "explanation: 0 · of the background: epsilon 0.1" in paid.line
@@ -155,7 +148,7 @@ def test_the_figures_show_what_was_released():
 @pytest.mark.parametrize("name", ["_counted", "_products"])
 def test_a_sum_that_a_row_moves_by_more_than_declared_is_found(name, monkeypatch):
     """The control of the replay in the audit's run of all explainers."""
-    fit = refit(PrivateBackground(SCHEMA, epsilon=1.0))
+    fit = refit(dp.PrivateBackground(SCHEMA, epsilon=1.0))
     # The last row has a value in every column, so that it adds to all sums.
     X = patients(300).query("site != 'undeclared'")
     assert replay(fit, (X,), (X[:-1],)).ok

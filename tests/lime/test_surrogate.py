@@ -12,14 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from interpret_dp import (
-    BudgetExceededError,
-    Continuous,
-    PrivacyLedger,
-    PrivateSurrogate,
-    Schema,
-    SchemaError,
-)
+import interpret_dp as dp
 from interpret_dp.accounting import reduce_event
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
@@ -33,7 +26,7 @@ from tests.audit.fits import kinds
 from tests.lime.paper.explanation_sets import EXTREMES, SCHEMA, cells, records
 
 NAMES = list(SCHEMA.features)
-ACROSS = Schema(default=Continuous(0, 1))
+ACROSS = dp.Schema(default=dp.Continuous(0, 1))
 
 
 def frame(n_rows=4000, seed=0):
@@ -62,9 +55,9 @@ def halves(X):
 
 def fitted(X, model=both, **changes):
     parameters = {"schema": SCHEMA, "epsilon": 1.0, "n_jobs": 1}
-    parameters |= {"ledger": PrivacyLedger.in_memory(), "dataset": "explained"}
+    parameters |= {"ledger": dp.PrivacyLedger.in_memory(), "dataset": "explained"}
     with use_randomness(active_randomness() or SeededRandomness(2)):
-        one = PrivateSurrogate(model, trained_on_same_people=False, **parameters | changes)
+        one = dp.PrivateSurrogate(model, trained_on_same_people=False, **parameters | changes)
         return one.fit(X)
 
 
@@ -195,7 +188,7 @@ def test_a_surrogate_that_says_little_warns():
     has_logits=st.booleans(),
 )
 def test_no_split_exceeds_what_may_be_spent(mu, delta, n_models, n_terms, has_logits):
-    targets = surrogate_module.label_targets(Continuous(0, 1), has_logits)
+    targets = surrogate_module.label_targets(dp.Continuous(0, 1), has_logits)
     estimator, each = surrogate_module._template(ACROSS, targets, mu, delta, n_models)
     request = surrogate_module.open_request(estimator, np.zeros((1, n_terms)), [0.0])
     whole = surrogate_module._whole_request(request, each, n_models)
@@ -207,7 +200,7 @@ def test_no_split_exceeds_what_may_be_spent(mu, delta, n_models, n_terms, has_lo
 
 
 def test_what_does_not_fit_as_a_whole_is_refused_before_a_row_is_asked_about():
-    ledger = PrivacyLedger.in_memory()
+    ledger = dp.PrivacyLedger.in_memory()
     ledger.create_budget("explained", epsilon=1.0, delta=1e-6)
     asked = []
 
@@ -216,7 +209,7 @@ def test_what_does_not_fit_as_a_whole_is_refused_before_a_row_is_asked_about():
         return three(X)
 
     # Any one of the three models by itself would fit.
-    with pytest.raises(BudgetExceededError):
+    with pytest.raises(dp.BudgetExceededError):
         fitted(frame(50), counting, epsilon=1.5, ledger=ledger)
     assert ledger.spent("explained").mu == 0.0
     assert asked == [1], "the example"
@@ -245,7 +238,7 @@ def test_images_of_one_person_change_no_more_than_was_declared():
     # Of more than 144 pixels, so that patches have several.
     images = np.random.default_rng(0).integers(0, 255, size=(12, 15 * 10)).astype(object)
     odd = np.array([[np.nan, np.inf, -np.inf, 1e300, "x"] * 30], dtype=object)
-    schema = Schema(default=Continuous(0, 255))
+    schema = dp.Schema(default=dp.Continuous(0, 255))
 
     def fit(rows):
         return fitted(rows, first_pixel, schema=schema, image_shape=(15, 10))
@@ -280,7 +273,7 @@ def test_an_image_is_explained_by_patches():
         return X[:, :2, :2].mean(axis=(1, 2)) / 255
 
     images = np.random.default_rng(0).uniform(0, 255, size=(3000, 13, 13))
-    given = {"schema": Schema(default=Continuous(0, 255)), "image_shape": (13, 13)}
+    given = {"schema": dp.Schema(default=dp.Continuous(0, 255)), "image_shape": (13, 13)}
     found = fitted(images, corner, output_bounds=(0, 1), epsilon=3000.0, **given)
     explained = found.surrogate_.explain(images[:40].reshape(40, 169), [0] * 40)
     assert explained.effects.shape == explained.standard_errors.shape == (40, 169)
@@ -295,8 +288,8 @@ def test_an_image_is_explained_by_patches():
 
 
 MIXED = pd.DataFrame({"age": [3, 3], "site": ["a", "b"], "other": 1.5})
-KINDS = {"age": Continuous(0, 9), "site": SCHEMA.features["site"]}
-PIXELS = {f"pixel {at}": Continuous(0, 9) for at in range(4)}
+KINDS = {"age": dp.Continuous(0, 9), "site": SCHEMA.features["site"]}
+PIXELS = {f"pixel {at}": dp.Continuous(0, 9) for at in range(4)}
 
 
 FORMS = [
@@ -351,14 +344,14 @@ def needs_other(X):
 
 def test_a_model_that_fails_on_the_example_is_found_out_for_nothing():
     """It would fail on all private rows, in silence; and have a number of outputs for itself."""
-    ledger = PrivacyLedger.in_memory()
+    ledger = dp.PrivacyLedger.in_memory()
     X, given = frame(200).assign(other=1.0), {"ledger": ledger, "feature_names": NAMES}
     with pytest.raises(ValueError, match=r"other is missing.*Nothing was spent.*example=row"):
         fitted(X, needs_other, **given)
     with pytest.raises(ValueError, match=r"numbers that are not finite.*Nothing was spent"):
         fitted(X, lambda rows: np.full(len(rows), np.nan), **given)
     assert ledger.datasets() == []
-    one = PrivateSurrogate(
+    one = dp.PrivateSurrogate(
         needs_other, SCHEMA, trained_on_same_people=False, dataset="explained", **given
     )
     assert one.fit(X, example=frame(1, seed=5).assign(other=2.0)).surrogate_.n_outputs == 1
@@ -374,7 +367,7 @@ def test_outputs_that_do_not_exist_are_refused(outputs, message, surrogate):
 
 
 def test_other_columns_are_refused(surrogate):
-    with pytest.raises(SchemaError, match="X lacks column 'site'"):
+    with pytest.raises(dp.SchemaError, match="X lacks column 'site'"):
         surrogate.explain_local(frame(1).drop(columns="site"))
 
 
@@ -418,7 +411,7 @@ def test_figures_of_any_sums_are_possible_ones(sums, n_rows):
 
 
 def test_patches_cover_an_image_and_share_effects_equally():
-    patches = Patches((48, 48), (Continuous(0, 255),) * 48**2)
+    patches = Patches((48, 48), (dp.Continuous(0, 255),) * 48**2)
     assert patches.side == 4
     assert len(patches.names) == len(set(patches.names)) == 144
     assert patches.names[13] == "rows 4-7, columns 4-7"

@@ -100,15 +100,6 @@ def test_control_counting_zero_twice_is_rejected():
     assert exact_p(more, 1.0) < LEVEL
 
 
-def test_exact_decisions_have_the_same_distribution(monkeypatch):
-    """10,000 draws, every decision in integers; 2/3 and 3/2 of the scale: noncentrality 1,000."""
-    monkeypatch.setattr(vectorised, "_MARGIN", 3.0)
-    draws = discrete_gaussian(3.3, 10_000)
-    assert exact_p(draws, 3.3) > LEVEL
-    for factor in (2 / 3, 3 / 2):
-        assert exact_p(draws, 3.3 * factor) < LEVEL
-
-
 @pytest.mark.parametrize("sigma", [2.0**10, lattice_sigma(LATTICE, 0.0112), 2.0**55])
 def test_draws_follow_the_discrete_gaussian(sigma):
     """Six checks of 20,000 draws, at the scales in use; their power is in test_noise_checks."""

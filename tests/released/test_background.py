@@ -6,21 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    Guarantee,
-    Integer,
-    PrivateBackground,
-    Schema,
-    load_model,
-)
+import interpret_dp as dp
 from interpret_dp.released.background import ZERO_ENDS, Background, BackgroundColumn, SharePosterior
 from interpret_dp.released.copula import ColumnDependence
 from interpret_dp.released.terms import AdditiveFeature
 from tests.released.models import damaged
 
-PROMISE = Guarantee(epsilon=1.0, delta=1e-6, mu=None, mechanism="noise", dataset="made up")
+PROMISE = dp.Guarantee(epsilon=1.0, delta=1e-6, mu=None, mechanism="noise", dataset="made up")
 
 
 def column(spec, counts, cuts=None, noise=1.0):
@@ -31,7 +23,7 @@ def column(spec, counts, cuts=None, noise=1.0):
 
 
 def background(*columns, n_rows=1000.0, dependence=None):
-    schema = Schema({own.feature.name: own.feature.spec for own in columns})
+    schema = dp.Schema({own.feature.name: own.feature.spec for own in columns})
     return Background(schema, columns, n_rows, PROMISE, dependence)
 
 
@@ -39,7 +31,7 @@ def related(products, noise=1.0):
     """Columns of two halves with these sums over 1000 rows."""
     halves = [
         BackgroundColumn(
-            AdditiveFeature(name, Continuous(0, 1), [0.5]), [0, 500, 500, 0], [1, 1, 1, 0]
+            AdditiveFeature(name, dp.Continuous(0, 1), [0.5]), [0, 500, 500, 0], [1, 1, 1, 0]
         )
         for name in ("a", "b", "c")
     ]
@@ -98,8 +90,8 @@ def test_shares_of_any_counts_add_up(counts, noise, total):
 
 def test_rows_have_the_values_of_their_cells():
     counts = [0, 500, 300, 200, 0]
-    numbers = column(Continuous(-1, 9), counts, [0.0, ZERO_ENDS])
-    ages = column(Integer(0, 100), counts, [17.5, 64.5])
+    numbers = column(dp.Continuous(-1, 9), counts, [0.0, ZERO_ENDS])
+    ages = column(dp.Integer(0, 100), counts, [17.5, 64.5])
     rows = background(numbers).sample(20_000, 0)["a"]
     assert rows.between(-1, 9).all()
     # The cell between 0 and the next number holds 0 alone.
@@ -114,7 +106,7 @@ def test_rows_have_the_values_of_their_cells():
 
 @pytest.mark.parametrize("levels", [["x", "y"], [1, 2], [False, True]], ids=str)
 def test_levels_keep_their_type(levels):
-    rows = background(column(Categorical(levels), [0, 900, 100, 0])).sample(2000, 3)["a"]
+    rows = background(column(dp.Categorical(levels), [0, 900, 100, 0])).sample(2000, 3)["a"]
     assert rows.dtype == pd.Series(levels).dtype
     assert set(rows) == set(levels)
 
@@ -122,18 +114,18 @@ def test_levels_keep_their_type(levels):
 def test_missing_cells_are_drawn_where_their_count_stands_out():
     """Many models cannot read a missing cell, and noise alone must not make one."""
     for missing, expected in ((3.9, 0.0), (100.0, 0.1)):
-        own = column(Categorical(["x", "y"]), [missing, 450, 450, 0])
+        own = column(dp.Categorical(["x", "y"]), [missing, 450, 450, 0])
         share = background(own).sample(5000, 0)["a"].isna().mean()
         assert share == pytest.approx(expected, abs=0.02)
 
 
 def test_undeclared_cells_have_no_value_to_draw():
-    rows = background(column(Categorical(["x", "y"]), [0, 0, 0, 1000])).sample(500, 0)["a"]
+    rows = background(column(dp.Categorical(["x", "y"]), [0, 0, 0, 1000])).sample(500, 0)["a"]
     assert set(rows) == {"x", "y"}
 
 
 def test_a_seed_gives_the_same_rows_and_none_gives_others():
-    own = background(column(Continuous(0, 1), [0, 500, 500, 0], [0.5]))
+    own = background(column(dp.Continuous(0, 1), [0, 500, 500, 0], [0.5]))
     assert own.sample(9, 1).equals(own.sample(9, 1))
     assert not own.sample(9).equals(own.sample(9))
     with pytest.raises(ValueError, match=r"n_rows is 0 .*must be an integer at least 1"):
@@ -162,14 +154,14 @@ def test_correlations_that_noise_made_impossible_are_mended():
 
 def test_a_file_gives_the_same_background_back(tmp_path):
     own = related([500.0, 0.0, 100.5])
-    estimator = PrivateBackground.from_released(own)
+    estimator = dp.PrivateBackground.from_released(own)
     estimator.save(tmp_path / "background.json")
-    again = PrivateBackground.load(tmp_path / "background.json")
+    again = dp.PrivateBackground.load(tmp_path / "background.json")
     assert again.background_.digest == own.digest
     assert again.background_.sample(5, 0).equals(own.sample(5, 0))
     assert again.guarantee_ == PROMISE
     with pytest.raises(ValueError, match=r"PrivateBackground\.load"):
-        load_model(tmp_path / "background.json")
+        dp.load_model(tmp_path / "background.json")
 
 
 DAMAGES = [

@@ -2,7 +2,6 @@
 
 import re
 import sqlite3
-import sys
 
 import numpy as np
 import pandas as pd
@@ -103,14 +102,6 @@ def test_sqlite_predicts_as_the_estimator_does(task, request):
         shares = model.predict_proba(rows)[:, 1]
         np.testing.assert_allclose(result["probability"], shares, atol=TOLERANCE)
         assert result["prediction"].tolist() == model.predict(rows).tolist()
-
-
-def test_without_sqlglot_the_extra_is_named(monkeypatch, cohort):
-    model = DPExplainableBoostingClassifier(schema=cohort.schema, max_rounds=1)
-    model.fit(cohort.X, cohort.y)
-    monkeypatch.setitem(sys.modules, "sqlglot", None)
-    with pytest.raises(ModuleNotFoundError, match=r"interpret-dp\[sql\]"):
-        model.to_sql("sqlite", table="people")
 
 
 # -------------------------------------------------------------------------- one database

@@ -8,15 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DeclarationWarning,
-    PrivacyUnit,
-    PrivacyWarning,
-    Schema,
-    load_model,
-)
+import interpret_dp as dp
 from interpret_dp.schema.declarations import NO_LEVEL
 from tests.ebm.tasks import machine
 
@@ -41,25 +33,27 @@ def table(n_rows):
 
 
 SPECS = {
-    "age": Continuous(0, 100),
-    "cost": Continuous(0, 100_000),
-    "lab": Continuous(-5, 5),
-    "sex": Categorical(["f", "m"]),
-    "ward": Categorical(WARDS),
+    "age": dp.Continuous(0, 100),
+    "cost": dp.Continuous(0, 100_000),
+    "lab": dp.Continuous(-5, 5),
+    "sex": dp.Categorical(["f", "m"]),
+    "ward": dp.Categorical(WARDS),
 }
-LABELS = Categorical(["no", "yes"])
+LABELS = dp.Categorical(["no", "yes"])
 
 
 def fitted(X, y, specs=None, target=LABELS, unit=None, fit=None, **parameters):
     """Return a fitted model and the warnings that it gave."""
-    schema = Schema(SPECS | (specs or {}), target=target, unit=unit)
+    schema = dp.Schema(SPECS | (specs or {}), target=target, unit=unit)
     settings = {"epsilon": 2.0, "delta": 1e-6, "max_rounds": 1}
     model = machine(schema, **(settings | parameters))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, y, **(fit or {}))
     assert all(one.filename == __file__ for one in caught)
-    return model, [one for one in caught if one.category in (DeclarationWarning, PrivacyWarning)]
+    return model, [
+        one for one in caught if one.category in (dp.DeclarationWarning, dp.PrivacyWarning)
+    ]
 
 
 def _codes(X):
@@ -82,8 +76,8 @@ CASES = {
         {},
         r"Nearly all rows are missing in 'age' \(Continuous\(0, 100\)\)\.",
     ),
-    "wide": (_same, {"specs": {"cost": Continuous(0, 1e13)}}, "All rows are in one bin in 'co"),
-    "no level": (_same, {"specs": {"sex": Categorical([NO_LEVEL])}}, "No level .* in 'sex'"),
+    "wide": (_same, {"specs": {"cost": dp.Continuous(0, 1e13)}}, "All rows are in one bin in 'co"),
+    "no level": (_same, {"specs": {"sex": dp.Categorical([NO_LEVEL])}}, "No level .* in 'sex'"),
     "no label": (
         lambda X, y: (X, [f"{label} {row}" for row, label in enumerate(y)]),
         {"target": None},
@@ -96,7 +90,7 @@ CASES = {
     ),
     "text as target": (
         lambda X, y: (X, y.astype(object)),
-        {"target": Continuous(0, 1)},
+        {"target": dp.Continuous(0, 1)},
         r"target that fits Continuous\(0, 1\) is \d+, which is no more than noise",
     ),
     "delta": (_same, {"delta": 1e-3}, r"delta is 0\.001, above one over .* rows, \d,\d{3}\. "),
@@ -107,7 +101,7 @@ CASES = {
 def test_one_warning_names_what_does_not_match(changed, given, pattern, tmp_path):
     model, (warning,) = fitted(*changed(*table(5_000)), **given)
     assert re.search(pattern, str(warning.message))
-    is_private = warning.category is PrivacyWarning
+    is_private = warning.category is dp.PrivacyWarning
     summary = model.summary()
     found = summary.privacy_findings if is_private else summary.findings
     assert len(found) == len((*summary.findings, *summary.privacy_findings)) == 1
@@ -116,7 +110,7 @@ def test_one_warning_names_what_does_not_match(changed, given, pattern, tmp_path
     assert html.escape(found[0]) in summary._repr_html_()
     # A file is enough, and an edited model has one, too.
     model.save(tmp_path / "model.json")
-    for other in (load_model(tmp_path / "model.json"), model.edit().model):
+    for other in (dp.load_model(tmp_path / "model.json"), model.edit().model):
         assert str(other.summary()) == str(summary)
 
 
@@ -140,17 +134,17 @@ def test_a_summary_has_one_line_a_column():
 @pytest.mark.parametrize(
     ("n_rows", "epsilon"), [(500, 0.1), (500, 1.0), (2_000, 0.1), (2_000, 0.5), (5_000, 1.0)]
 )
-@pytest.mark.parametrize("target", [LABELS, Continuous(-20, 120)], ids=["classes", "numbers"])
+@pytest.mark.parametrize("target", [LABELS, dp.Continuous(-20, 120)], ids=["classes", "numbers"])
 def test_healthy_tables_warn_of_nothing(n_rows, epsilon, target):
     X, y = table(n_rows)
-    y = X["age"] if isinstance(target, Continuous) else y
+    y = X["age"] if isinstance(target, dp.Continuous) else y
     for _ in range(3):
         assert fitted(X, y, target=target, epsilon=epsilon)[1] == []
 
 
 def test_delta_is_set_against_people_and_weights():
     X, y = table(1_000)
-    given = {"unit": PrivacyUnit("who", max_rows=4), "privacy_weight_max": 2.0, "epsilon": 8.0}
+    given = {"unit": dp.PrivacyUnit("who", max_rows=4), "privacy_weight_max": 2.0, "epsilon": 8.0}
     rows = {"X": X.assign(who=np.arange(1_000) // 4), "y": y}
     weights = np.full(1_000, 2.0)
     # 2,000 is the sum of the weights, and one person adds up to 8 to it.
@@ -181,13 +175,13 @@ def test_levels_with_too_few_rows_are_the_least_certain():
 def test_a_regression_says_how_right_its_total_is(epsilon, words, tmp_path):
     X, _ = table(2_000)
     y = X["age"] + np.random.default_rng(1).normal(scale=10.0, size=len(X))
-    model, warned = fitted(X, y, target=Continuous(0, 100), epsilon=epsilon)
+    model, warned = fitted(X, y, target=dp.Continuous(0, 100), epsilon=epsilon)
     last = str(model.summary()).splitlines()[-1]
     assert last.startswith("- Predictions are right on average to within")
     assert words in last
     assert not warned
     model.save(tmp_path / "model.json")
-    again = load_model(tmp_path / "model.json")
+    again = dp.load_model(tmp_path / "model.json")
     assert again.total_error_ == model.total_error_ > 0
     assert str(again.summary()) == str(model.summary())
     # An edit moves the mean; where all is noise there is no effect to remove.

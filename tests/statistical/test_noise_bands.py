@@ -41,6 +41,7 @@ from interpret_dp.datasets import make_cohort
 from interpret_dp.ebm import training
 from interpret_dp.ebm.noise import boosted
 from interpret_dp.editor.operations import edited_term, plan
+from interpret_dp.exceptions import ReleaseError
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.released import Band
 
@@ -83,10 +84,11 @@ class Seen:
     """Repeated fits, with scores and claims before the curves are denoised.
 
     The truth of each is the same fit without the noise of its rounds. Half-way it goes on as the
-    noisy one did: by itself it would go on with other terms.
+    noisy one did: by itself it would go on with other terms. Where fits go through the features in
+    one of ``n_orders`` orders, and not each in its own, those that went on alike share their truth.
     """
 
-    def __init__(self, monkeypatch, fit, n_fits=FITS):
+    def __init__(self, monkeypatch, fit, n_fits=FITS, n_orders=None):
         self._fit = fit
         real_scores, real_boost = boosted.expected_terms, training.boost
 
@@ -104,16 +106,27 @@ class Seen:
             return decide
 
         def boost(*rest, significant, **options):
-            return real_boost(*rest, significant=significant and remembered(significant), **options)
+            decide = significant and remembered(significant)
+            result = real_boost(*rest, significant=decide, **options)
+            if not self._has_noise:
+                unit = result.start.loss.score_unit
+                self._truth = _flat(unit * scores for scores in result.scores)
+                raise EOFError("nothing more is wanted of this fit")
+            return result
 
         monkeypatch.setattr(training, "boost", boost)
         monkeypatch.setattr(boosted, "expected_terms", watched)
-        self.models, noisy, quiet = [], [], []
+        self.models, noisy, quiet, truths = [], [], [], {}
         for seed in range(n_fits):
-            released, before = self.fit(FixedHistograms(seed))
-            self.models.append(released)
-            noisy.append(before)
-            quiet.append(self.fit(WithoutNoise(seed))[1][0])
+            self._order, self._decided = seed % n_orders if n_orders else None, ()
+            self.models.append(self.fit(FixedHistograms(seed)).released_)
+            noisy.append(self._before)
+            alike = seed if self._order is None else (self._order, frozenset(self._decided))
+            if alike not in truths:
+                with pytest.raises(ReleaseError):
+                    self.fit(WithoutNoise(seed))
+                truths[alike] = self._truth
+            quiet.append(truths[alike])
         self.noisy = tuple(np.array(part) for part in zip(*noisy, strict=True))
         self.truths = np.array(quiet)
         # Bins without rows never move but for rounding.
@@ -121,10 +134,11 @@ class Seen:
         self.moved = claimed > 1e-3 * claimed.max()
 
     def fit(self, randomness):
+        if self._order is not None:
+            randomness.public = np.random.default_rng(self._order)
         self._has_noise = not isinstance(randomness, WithoutNoise)
         with use_randomness(randomness):
-            model = self._fit()
-        return model.released_, self._before
+            return self._fit()
 
     def ratios(self):
         """Claimed over observed deviation of the noise of each bin that ever moved."""
@@ -258,7 +272,7 @@ def test_bands_of_several_classes_are_honest(monkeypatch):
     y = np.array(["high", "low", "middle"])[np.digitize(-score, np.quantile(-score, [0.3, 0.7]))]
     schema = Schema(cohort.schema.features, target=Categorical(["high", "low", "middle"]))
     model = DPExplainableBoostingClassifier(epsilon=2.0, delta=1e-6, schema=schema)
-    seen = Seen(monkeypatch, lambda: model.fit(cohort.X, y), n_fits=100)
+    seen = Seen(monkeypatch, lambda: model.fit(cohort.X, y), n_fits=100, n_orders=10)
     assert is_nominal(seen.held(), wider=0.03), np.mean(seen.held(), axis=(1, 2))
     assert honest_bins(seen.held()) >= 0.78
     assert not is_nominal(seen.held(2 / 3), wider=0.03)

@@ -14,28 +14,14 @@ import pandas as pd
 import pytest
 
 import interpret_dp
-from interpret_dp import (
-    BudgetExceededError,
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    DPLimeTabular,
-    DPLocallyLinearClassifier,
-    DPShapTabular,
-    LedgerError,
-    PrivacyLedger,
-    PrivateBackground,
-    PrivateSurrogate,
-    private_metrics,
-)
+import interpret_dp as dp
 from interpret_dp._documents import digest_of
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 
 PACKAGE = str(Path(interpret_dp.__path__[0]))
-OURS = (TypeError, ValueError, LedgerError, BudgetExceededError)
+OURS = (TypeError, ValueError, dp.LedgerError, dp.BudgetExceededError)
 """Everything that a request may raise; SchemaError is a ValueError. `ReleaseError` is not among
 them: inside the session no value of a row may make a computation fail."""
 
@@ -63,7 +49,7 @@ class Explainer:
     """
 
     kind: Callable[..., Any]
-    target: Continuous | Categorical
+    target: dp.Continuous | dp.Categorical
     parameters: dict[str, Any]
     max_rows: int = 2
 
@@ -274,19 +260,19 @@ def public_model(schema):
     kinds = schema.features
     ends = {
         name: [spec.lower, spec.upper]
-        if isinstance(spec, Continuous)
+        if isinstance(spec, dp.Continuous)
         else [spec.levels[0], spec.levels[-1]]
         for name, spec in kinds.items()
     }
     public = pd.DataFrame({name: pd.Series(pair * 50, dtype=object) for name, pair in ends.items()})
-    model = DPExplainableBoostingClassifier(
+    model = dp.DPExplainableBoostingClassifier(
         schema=schema, feature_names=list(kinds), max_rounds=4, max_bins=4, n_jobs=1, epsilon=100.0
     )
     with use_randomness(SeededRandomness(0)):
         return model.fit(public, [0, 1] * 50, unit=np.arange(100) if schema.unit else None)
 
 
-LABELS = Categorical([0, 1])
+LABELS = dp.Categorical([0, 1])
 ASKED = {"epsilon": 1.0, "delta": 1e-6}
 BOOSTING = {"max_rounds": 1, "max_bins": 4, "n_jobs": 1} | ASKED
 MAPS = {"epochs": 2, "sampling_rate": 1.0, "n_maps": 2} | ASKED
@@ -294,23 +280,25 @@ COUNTS = BOOSTING | {"objective": "poisson_deviance"}
 UNRELATED = ASKED | {"trained_on_same_people": False}
 LIME = {"trained_on_same_people": False, "steps": 12, "per_query": 0.25, "n_rows": 24} | ASKED
 EXPLAINERS = {
-    "binary": Explainer(DPExplainableBoostingClassifier, LABELS, BOOSTING),
-    "multiclass": Explainer(DPExplainableBoostingClassifier, Categorical([0, 1, 2]), BOOSTING),
-    "regression": Explainer(DPExplainableBoostingRegressor, Continuous(-5, 5), BOOSTING),
-    "counts": Explainer(DPExplainableBoostingRegressor, Continuous(0, 5), COUNTS),
-    "maps": Maps(DPLocallyLinearClassifier, LABELS, MAPS),
+    "binary": Explainer(dp.DPExplainableBoostingClassifier, LABELS, BOOSTING),
+    "multiclass": Explainer(
+        dp.DPExplainableBoostingClassifier, dp.Categorical([0, 1, 2]), BOOSTING
+    ),
+    "regression": Explainer(dp.DPExplainableBoostingRegressor, dp.Continuous(-5, 5), BOOSTING),
+    "counts": Explainer(dp.DPExplainableBoostingRegressor, dp.Continuous(0, 5), COUNTS),
+    "maps": Maps(dp.DPLocallyLinearClassifier, LABELS, MAPS),
     **{
         method: Lime(PaperLimeTabular, LABELS, LIME | {"method": method})
         for method in ("interactive", "adaptive")
     },
-    "lime": FreeLime(DPLimeTabular, LABELS, UNRELATED),
+    "lime": FreeLime(dp.DPLimeTabular, LABELS, UNRELATED),
     # SHAP values of more rows would take long.
-    "shap": FreeLime(DPShapTabular, LABELS, UNRELATED, most_asked=2),
+    "shap": FreeLime(dp.DPShapTabular, LABELS, UNRELATED, most_asked=2),
     "surrogate": SurrogateModel(
-        PrivateSurrogate, LABELS, UNRELATED | {"model": ByPlace(), "n_jobs": 1}
+        dp.PrivateSurrogate, LABELS, UNRELATED | {"model": ByPlace(), "n_jobs": 1}
     ),
-    "background": BackgroundData(PrivateBackground, LABELS, ASKED),
-    "metrics": Metrics(private_metrics, LABELS, ASKED),
+    "background": BackgroundData(dp.PrivateBackground, LABELS, ASKED),
+    "metrics": Metrics(dp.private_metrics, LABELS, ASKED),
 }
 
 
@@ -330,7 +318,7 @@ ONE_EACH = ("binary", "regression", "interactive", "background", "surrogate", "m
 
 def new_ledger(budget=BUDGET):
     """Return a ledger with a budget that any explainer's deltas fit into."""
-    ledger = PrivacyLedger.in_memory()
+    ledger = dp.PrivacyLedger.in_memory()
     epsilon, delta = budget
     ledger.create_budget(DATASET, epsilon, delta, delta_x=delta / 2)
     return ledger

@@ -8,17 +8,7 @@ import polars as pl
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from interpret_dp import (
-    BudgetExceededError,
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    LedgerError,
-    PrivacyLedger,
-    PrivacyWarning,
-    Schema,
-    SchemaError,
-)
+import interpret_dp as dp
 from interpret_dp.accounting import GdpPair, compose
 from interpret_dp.release import ReleaseSession
 from tests.contract.explainers.registry import (
@@ -89,7 +79,7 @@ def test_a_second_fit_over_the_budget_is_refused_and_nothing_changes(name, tmp_p
     trial = new_ledger()
     requested(name, trial)
     once = charged(trial)
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger = dp.PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
     # Room for once and a little, but not for twice.
     room = once.epsilon_at(1e-5) * 1.2
     ledger.create_budget(DATASET, room, 1e-5, delta_x=once.delta * 1.5)
@@ -97,7 +87,7 @@ def test_a_second_fit_over_the_budget_is_refused_and_nothing_changes(name, tmp_p
     assert FORGOTTEN not in str(EXPLAINERS[name].promise(kept))
     before, spent, head = ledger.entries(), ledger.spent(DATASET), ledger.head
     monkeypatch.setattr(ReleaseSession, "gaussian", lambda *_, **__: pytest.fail("a row was read"))
-    with pytest.raises(BudgetExceededError, match="Nothing was spent") as caught:
+    with pytest.raises(dp.BudgetExceededError, match="Nothing was spent") as caught:
         requested(name, ledger)
     check_error(caught.value)
     assert 0 <= caught.value.largest_epsilon < 1.0
@@ -111,13 +101,13 @@ def test_a_second_fit_over_the_budget_is_refused_and_nothing_changes(name, tmp_p
 
 @pytest.mark.parametrize("name", names())
 def test_a_data_set_without_a_budget_is_refused_before_a_row_is_read(name, tmp_path, monkeypatch):
-    kept = PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
-    memory = PrivacyLedger.in_memory()
+    kept = dp.PrivacyLedger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    memory = dp.PrivacyLedger.in_memory()
     monkeypatch.setattr(ReleaseSession, "__enter__", lambda _: pytest.fail("a request was begun"))
     for ledger in (kept, memory):
         ledger.create_budget(f"{DATASET}s", 9.0, 1e-5)
     for account in (kept, kept.url, memory):
-        with pytest.raises(LedgerError, match=r"no budget.*Did you mean.*create_budget"):
+        with pytest.raises(dp.LedgerError, match=r"no budget.*Did you mean.*create_budget"):
             requested(name, account)
     assert len(kept.entries()) == len(memory.entries()) == 1
 
@@ -160,27 +150,27 @@ TEXTS = np.array(["0", "1"] * (N_ROWS // 2))
 START = np.zeros(N_ROWS)
 WEIGHTED = {"sample_weight": np.ones(N_ROWS)}
 UNLIKE = LogisticRegression().fit([[0.0, 0], [1, 1]], ["a", "b"])
-UNLABELLED = Schema(FEATURES)
+UNLABELLED = dp.Schema(FEATURES)
 INTERVALS = {"X": frame().assign(b=pd.interval_range(0, N_ROWS)), "schema": None}
-ACROSS = Schema(default=Continuous(0, 1))
+ACROSS = dp.Schema(default=dp.Continuous(0, 1))
 WIDE = {"X": np.zeros((N_ROWS, 1025)), "schema": ACROSS, "feature_names": None}
-LESS = Schema({"a": Continuous(0, 1)})
-ONE_LABEL = Schema(FEATURES, target=Categorical([1]))
-MANY_LABELS = Schema(FEATURES, target=Categorical(range(2**15)))
-NO_COUNTS = Schema(FEATURES, target=Continuous(-1, 9))
-ONLY_ZERO = Schema(FEATURES, target=Continuous(0, 0))
-FROM_ZERO = Schema(FEATURES, target=Continuous(0, 9))
+LESS = dp.Schema({"a": dp.Continuous(0, 1)})
+ONE_LABEL = dp.Schema(FEATURES, target=dp.Categorical([1]))
+MANY_LABELS = dp.Schema(FEATURES, target=dp.Categorical(range(2**15)))
+NO_COUNTS = dp.Schema(FEATURES, target=dp.Continuous(-1, 9))
+ONLY_ZERO = dp.Schema(FEATURES, target=dp.Continuous(0, 0))
+FROM_ZERO = dp.Schema(FEATURES, target=dp.Continuous(0, 9))
 GAMMA = {"objective": "gamma_deviance"}
-UNFITTED = DPExplainableBoostingClassifier()
+UNFITTED = dp.DPExplainableBoostingClassifier()
 RNG = np.random.default_rng(0)
 PAIR = {"interactions": [("a", "b")]}
 RISING = {"monotone_constraints": {"a": 1}}
 SQUARES = {
     **{"X": np.zeros((N_ROWS, 8, 8)), "feature_names": None, "features": "scattering"},
-    "schema": Schema(default=Continuous(0, 16), target=Categorical([0, 1])),
+    "schema": dp.Schema(default=dp.Continuous(0, 16), target=dp.Categorical([0, 1])),
 }
-ON_LOGARITHMS = Schema(default=Continuous(0, 16, scale="log"), target=Categorical([0, 1]))
-ODD_FEATURE = Schema({"weight": Continuous(0, 1)}, target=Categorical([0, 1]))
+ON_LOGARITHMS = dp.Schema(default=dp.Continuous(0, 16, scale="log"), target=dp.Categorical([0, 1]))
+ODD_FEATURE = dp.Schema({"weight": dp.Continuous(0, 1)}, target=dp.Categorical([0, 1]))
 
 
 def _negative(distances):
@@ -200,14 +190,14 @@ BAD = [
     *((ONE_EACH, {"delta": value}, OURS, "delta is ") for value in (*NUMBERS, 1.0)),
     *((ONE_EACH, {"ledger": ledger}, (TypeError, ValueError), "url|ledger") for ledger in LEDGERS),
     *((ONE_EACH, {"dataset": dataset}, OURS, "dataset") for dataset in DATASETS),
-    (ONE_EACH, {"dataset": None}, LedgerError, "without dataset="),
+    (ONE_EACH, {"dataset": None}, dp.LedgerError, "without dataset="),
     (ONE_EACH, {"ledger": 7}, TypeError, "ledger is 7 .*a PrivacyLedger, its URL.* or None"),
     ((*ADDITIVE, *LIME, "metrics"), {"neighboring": "bounded"}, ValueError, "bounded.*'replace_"),
     (ESTIMATORS, {"random_state": -1}, ValueError, "random_state is -1 .* at least 0"),
-    (ESTIMATORS, {"schema": ODD_FEATURE}, SchemaError, "'weight'"),
+    (ESTIMATORS, {"schema": ODD_FEATURE}, dp.SchemaError, "'weight'"),
     (ESTIMATORS, {"schema": "schema.toml"}, TypeError, "Schema.load"),
-    (("binary", "maps"), {"schema": ONE_LABEL}, SchemaError, "one declared class, 1"),
-    (("binary", "maps"), {"schema": MANY_LABELS}, SchemaError, "32768 class labels; at most"),
+    (("binary", "maps"), {"schema": ONE_LABEL}, dp.SchemaError, "one declared class, 1"),
+    (("binary", "maps"), {"schema": MANY_LABELS}, dp.SchemaError, "32768 class labels; at most"),
     (ADDITIVE, {"composition": "rdp"}, ValueError, "'rdp' .*'gdp', 'classic'.* less noise"),
     (ADDITIVE, {"max_bins": 1}, ValueError, "max_bins is 1 .* at least 2"),
     (ADDITIVE, {"max_rounds": -1}, ValueError, "max_rounds is -1 .* at least 0.* None leaves it"),
@@ -239,40 +229,70 @@ BAD = [
             (["a"], "must be a pair"),
         )
     ),
-    (("binary",), PAIR | {"exclude": ["a"]}, SchemaError, "no term of its own"),
-    (("binary",), PAIR | RISING, SchemaError, "'a', which monotone_constraints keeps monotone"),
-    (("binary",), {"interactions": 1, "schema": UNLABELLED}, SchemaError, "declared class labels"),
+    (("binary",), PAIR | {"exclude": ["a"]}, dp.SchemaError, "no term of its own"),
+    (("binary",), PAIR | RISING, dp.SchemaError, "'a', which monotone_constraints keeps monotone"),
+    (
+        ("binary",),
+        {"interactions": 1, "schema": UNLABELLED},
+        dp.SchemaError,
+        "declared class labels",
+    ),
     (("multiclass",), PAIR, ValueError, "has 3 classes"),
     (("counts",), PAIR, ValueError, "under a log link pairs are not offered"),
     (ADDITIVE, {"monotone_constraints": np.array(1)}, TypeError, "monotone_constraints is "),
     *((ADDITIVE, {"verbose": value}, TypeError, "verbose is ") for value in (pd.NA, "no", [])),
-    (ADDITIVE, {"sample_weight": np.ones(4)}, SchemaError, "X and sample_weight must have"),
-    (ADDITIVE, {"sample_weight": np.ones((N_ROWS, 2))}, SchemaError, "sample_weight has 2 columns"),
-    (ADDITIVE, {"sample_weight": np.ones((N_ROWS, 1))}, SchemaError, "sample_weight must be 1D"),
-    (ADDITIVE, {"sample_weight": TEXTS}, SchemaError, "sample_weight has a dtype"),
+    (ADDITIVE, {"sample_weight": np.ones(4)}, dp.SchemaError, "X and sample_weight must have"),
+    (
+        ADDITIVE,
+        {"sample_weight": np.ones((N_ROWS, 2))},
+        dp.SchemaError,
+        "sample_weight has 2 columns",
+    ),
+    (ADDITIVE, {"sample_weight": np.ones((N_ROWS, 1))}, dp.SchemaError, "sample_weight must be 1D"),
+    (ADDITIVE, {"sample_weight": TEXTS}, dp.SchemaError, "sample_weight has a dtype"),
     *(
         (ADDITIVE, WEIGHTED | {"privacy_weight_max": maximum}, OURS, "_max is .*public knowledge")
         for maximum in (0, -1, np.nan, np.inf, "1", True)
     ),
-    (("binary",), {"init_score": TEXTS}, SchemaError, "init_score has a dtype"),
-    (("binary",), {"init_score": np.ones(4)}, SchemaError, "or not as many rows as X; it must"),
-    (("binary",), {"init_score": np.ones((N_ROWS, 2))}, SchemaError, "columns.*1 columns: the l"),
-    (("multiclass",), {"init_score": np.ones(N_ROWS)}, SchemaError, "3 columns: one score a class"),
+    (("binary",), {"init_score": TEXTS}, dp.SchemaError, "init_score has a dtype"),
+    (("binary",), {"init_score": np.ones(4)}, dp.SchemaError, "or not as many rows as X; it must"),
+    (
+        ("binary",),
+        {"init_score": np.ones((N_ROWS, 2))},
+        dp.SchemaError,
+        "columns.*1 columns: the l",
+    ),
+    (
+        ("multiclass",),
+        {"init_score": np.ones(N_ROWS)},
+        dp.SchemaError,
+        "3 columns: one score a class",
+    ),
     (("regression",), {"init_score": 3}, TypeError, "init_score"),
-    (("regression",), {"init_score": 1j * START}, SchemaError, "init_score has dtype complex"),
+    (("regression",), {"init_score": 1j * START}, dp.SchemaError, "init_score has dtype complex"),
     (("binary",), {"init_score": LinearRegression()}, TypeError, "has no predict_proba"),
-    (("binary",), {"init_score": UNLIKE}, SchemaError, "model of the classes .*'a', 'b'.*0"),
-    (("binary",), {"schema": UNLABELLED, "init_score": START}, SchemaError, "not declared.*Decl"),
+    (("binary",), {"init_score": UNLIKE}, dp.SchemaError, "model of the classes .*'a', 'b'.*0"),
+    (
+        ("binary",),
+        {"schema": UNLABELLED, "init_score": START},
+        dp.SchemaError,
+        "not declared.*Decl",
+    ),
     (("counts",), {"init_score": START}, ValueError, "init_score was given with objective='poiss"),
-    (("counts",), {"schema": NO_COUNTS}, SchemaError, r"is -1.*Continuous\(0, upper\)"),
-    (("counts",), {"schema": ONLY_ZERO}, SchemaError, "upper bound is 0"),
-    (("counts",), GAMMA | {"schema": FROM_ZERO}, SchemaError, "lower bound is 0.*above 0"),
-    (("counts",), GAMMA | {"schema": UNLABELLED}, SchemaError, "is None.*privacy_target_min"),
+    (("counts",), {"schema": NO_COUNTS}, dp.SchemaError, r"is -1.*Continuous\(0, upper\)"),
+    (("counts",), {"schema": ONLY_ZERO}, dp.SchemaError, "upper bound is 0"),
+    (("counts",), GAMMA | {"schema": FROM_ZERO}, dp.SchemaError, "lower bound is 0.*above 0"),
+    (("counts",), GAMMA | {"schema": UNLABELLED}, dp.SchemaError, "is None.*privacy_target_min"),
     (("counts",), {"objective": "tweedie"}, ValueError, "is 'tweedie'.*_deviance'.*'gamma'"),
     (("counts",), {"objective": "tweedie_deviance:p=1"}, ValueError, "register them in Python"),
     (("counts",), {"objective": None}, ValueError, "objective is None"),
     *(
-        (("regression",), {"schema": UNLABELLED} | ends, SchemaError, "Change the unit of the tar")
+        (
+            ("regression",),
+            {"schema": UNLABELLED} | ends,
+            dp.SchemaError,
+            "Change the unit of the tar",
+        )
         for low, high in ((0.0, 5e-324), (0.0, 1e200), (None, 5e-324), (-1.7e308, None))
         for ends in [{"privacy_target_min": low, "privacy_target_max": high}]
     ),
@@ -286,12 +306,12 @@ BAD = [
             ("increasing", TypeError, "must be a list"),
             (1, TypeError, "must be a list"),
             ({"y": 1}, ValueError, r"names \['y'\]; its keys must be among"),
-            ({"b": 1}, SchemaError, r"levels of 'b' have no order.*ordered=True"),
-            ([0, -1], SchemaError, "levels of 'b' have no order"),
+            ({"b": 1}, dp.SchemaError, r"levels of 'b' have no order.*ordered=True"),
+            ([0, -1], dp.SchemaError, "levels of 'b' have no order"),
         )
     ),
-    (("multiclass",), RISING, SchemaError, r"are \[0, 1, 2\]; one class'"),
-    (("binary",), {"schema": UNLABELLED} | RISING, SchemaError, "classes are not declared; one"),
+    (("multiclass",), RISING, dp.SchemaError, r"are \[0, 1, 2\]; one class'"),
+    (("binary",), {"schema": UNLABELLED} | RISING, dp.SchemaError, "classes are not declared; one"),
     (("maps",), {"n_maps": 0}, ValueError, "n_maps is 0"),
     (("maps",), {"delta": 1e-12}, ValueError, "delta is 1e-12"),
     (("maps",), {"projection_dim": -1}, ValueError, "projection_dim is -1"),
@@ -333,22 +353,27 @@ BAD = [
     (LIME, {"steps": 1}, ValueError, "steps is 1"),
     (LIME, {"reuse_distance": -0.5}, ValueError, "reuse_distance is -0.5"),
     (LIME, {"n_rows": 0}, ValueError, "n_rows is 0"),
-    (LIME, {"schema": None}, SchemaError, "it must be a Schema"),
-    ((*LIME, *SURROGATE), {"schema": LESS}, SchemaError, "does not declare"),
+    (LIME, {"schema": None}, dp.SchemaError, "it must be a Schema"),
+    ((*LIME, *SURROGATE), {"schema": LESS}, dp.SchemaError, "does not declare"),
     ((*LIME, *SURROGATE), {"output_bounds": 3}, TypeError, "output_bounds is 3"),
-    ((*LIME, *SURROGATE), {"output_bounds": (1, 1)}, SchemaError, "they must differ"),
+    ((*LIME, *SURROGATE), {"output_bounds": (1, 1)}, dp.SchemaError, "they must differ"),
     ((*LIME, *SURROGATE), {"model": 3}, TypeError, "has no predict_proba"),
     ((*LIME, *SURROGATE), {"model": _above_1}, ValueError, "not a probability.*output_bounds"),
     (SURROGATE, {"schema": "schema.toml"}, TypeError, "must be a Schema"),
-    (SURROGATE, {"schema": None}, SchemaError, "does not declare"),
+    (SURROGATE, {"schema": None}, dp.SchemaError, "does not declare"),
     (SURROGATE, {"epsilon": 1e-9}, ValueError, "means epsilon 0|larger epsilon"),
     (SURROGATE, {"image_shape": (2, 3)}, ValueError, "must be 6, one a pixel"),
-    (SURROGATE, {"image_shape": (1, 2)}, SchemaError, "pixels must be Continuous"),
+    (SURROGATE, {"image_shape": (1, 2)}, dp.SchemaError, "pixels must be Continuous"),
     (SURROGATE, WIDE, ValueError, "takes at most 1024"),
     (("lime",), {"verbose": 1}, TypeError, "verbose is 1"),
     (("lime", "surrogate"), {"model_guarantee": 1.0}, TypeError, "model_guarantee is 1.0"),
     (("lime",), {"model_guarantee": (-1.0, 0.0)}, ValueError, "epsilon of model_guarantee"),
-    (("lime",), {"feature_types": ["continuous"] * 2}, SchemaError, "'b' the schema says .*_types"),
+    (
+        ("lime",),
+        {"feature_types": ["continuous"] * 2},
+        dp.SchemaError,
+        "'b' the schema says .*_types",
+    ),
     (("lime",), {"feature_types": ["continuous"]}, ValueError, "feature_types is "),
     (("lime",), {"model": 3}, TypeError, "must have predict_proba or predict"),
     *(
@@ -369,8 +394,8 @@ BAD = [
     (("metrics",), {"models": {}}, TypeError, "must be a mapping from names"),
     (("metrics",), {"models": {"a": 3}}, TypeError, r"models\['a'\] is of type int; it must be"),
     (("metrics",), {"models": {"a": UNFITTED}}, TypeError, "must be a fitted"),
-    (("metrics",), {"X": pd.DataFrame({"a": [1.0] * N_ROWS})}, SchemaError, "lacks column 'b'"),
-    (ONE_EACH, {"X": frame().assign(b=1)}, SchemaError, "'b' has a dtype of integers"),
+    (("metrics",), {"X": pd.DataFrame({"a": [1.0] * N_ROWS})}, dp.SchemaError, "lacks column 'b'"),
+    (ONE_EACH, {"X": frame().assign(b=1)}, dp.SchemaError, "'b' has a dtype of integers"),
     *(
         (ONE_EACH, {"X": X, "feature_names": None}, TypeError, type(X).__name__)
         for X in (None, 5, "text", b"bytes", {"a": [1]}, object(), (row for row in [[1]]))
@@ -386,10 +411,10 @@ BAD = [
             (pl.DataFrame({"a": [0.0, 1.0]}).lazy(), "Run its query first"),
         )
     ),
-    (("binary", "maps", "background", "lime"), INTERVALS, SchemaError, "edges off.*declare"),
+    (("binary", "maps", "background", "lime"), INTERVALS, dp.SchemaError, "edges off.*declare"),
     # The columns of rows to evaluate are those of the models.
     *(
-        (ONE_EACH[:-1], {"X": X, "feature_names": None}, SchemaError, said)
+        (ONE_EACH[:-1], {"X": X, "feature_names": None}, dp.SchemaError, said)
         for X, said in (([1, 2], "1D"), ([], "0 feature"))
     ),
     *(
@@ -405,8 +430,8 @@ BAD = [
             *(1j * START, pd.date_range("2020", periods=N_ROWS)),
         )
     ),
-    (("binary", "maps", "metrics"), {"y": TEXTS}, SchemaError, "target has a dtype of texts"),
-    (("regression",), {"y": TEXTS}, SchemaError, "a regressor needs numbers"),
+    (("binary", "maps", "metrics"), {"y": TEXTS}, dp.SchemaError, "target has a dtype of texts"),
+    (("regression",), {"y": TEXTS}, dp.SchemaError, "a regressor needs numbers"),
 ]
 
 
@@ -437,7 +462,7 @@ def test_random_state_voids_the_promise(name, tmp_path):
     explainer = EXPLAINERS[name]
     seeded = []
     for _ in range(2):
-        with pytest.warns(PrivacyWarning, match="voids the privacy promise"):
+        with pytest.warns(dp.PrivacyWarning, match="voids the privacy promise"):
             seeded.append(requested(name, None, random_state=3))
     promise = explainer.promise(seeded[0])
     assert promise.tests_only
@@ -450,7 +475,7 @@ def test_random_state_voids_the_promise(name, tmp_path):
     ledger = budgeted(DATASET, 8.0, 1e-5, delta_x=5e-6, url=f"sqlite:///{tmp_path / 'privacy.db'}")
     with (
         unchanged(ledger),
-        pytest.warns(PrivacyWarning),
+        pytest.warns(dp.PrivacyWarning),
         pytest.raises(ValueError, match=r"random_state is set.*Nothing was spent"),
     ):
         requested(name, ledger, random_state=3)

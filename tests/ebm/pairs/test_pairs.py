@@ -10,15 +10,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    Integer,
-    Schema,
-    SchemaError,
-)
+import interpret_dp as dp
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.ebm.config import MOST_LEVELS, BoostingSettings
 from interpret_dp.ebm.pairs.boosting import PairUpdates
@@ -82,10 +74,10 @@ def test_as_many_as_there_are_need_no_choice():
 
 
 def test_features_that_cannot_be_in_a_pair():
-    wide = [*list(FEATURES.values())[:4], Categorical([f"l{i}" for i in range(MOST_LEVELS + 1)])]
-    with pytest.raises(SchemaError, match="has 65 levels, and at most 64"):
+    wide = [*list(FEATURES.values())[:4], dp.Categorical([f"l{i}" for i in range(MOST_LEVELS + 1)])]
+    with pytest.raises(dp.SchemaError, match="has 65 levels, and at most 64"):
         _asked([("age", "grade")], specs=wide)
-    with pytest.raises(SchemaError, match="levels that are not declared"):
+    with pytest.raises(dp.SchemaError, match="levels that are not declared"):
         _asked([("age", "site")], undeclared=("site",))
     # Undeclared bounds are released before, so that the number of cells stays public.
     assert _asked([("age", "site")], undeclared=("age",)).n_pairs == 1
@@ -97,15 +89,15 @@ def test_features_that_cannot_be_in_a_pair():
 def test_a_feature_may_not_have_the_name_of_a_pair(data):
     features = {"a": FEATURES["age"], "b": FEATURES["bmi"], "a & b": FEATURES["dose"]}
     rows = data.X[["age", "bmi", "dose"]].set_axis(list(features), axis=1)
-    schema = Schema(features, target=COSTS.target)
-    model = DPExplainableBoostingRegressor(schema=schema, interactions=[("a", "b")])
-    with pytest.raises(SchemaError, match="the name of a pair"):
+    schema = dp.Schema(features, target=COSTS.target)
+    model = dp.DPExplainableBoostingRegressor(schema=schema, interactions=[("a", "b")])
+    with pytest.raises(dp.SchemaError, match="the name of a pair"):
         model.fit(rows, data.costs)
 
 
 def test_a_monotone_feature_is_not_chosen(data):
     """A pair would undo the constraint."""
-    model = DPExplainableBoostingClassifier(
+    model = dp.DPExplainableBoostingClassifier(
         schema=LABELS, interactions=3, monotone_constraints={"age": 1}, max_rounds=1, epsilon=50.0
     ).fit(data.X, data.labels)
     assert not any("age" in name for name in model.term_names_[5:])
@@ -177,7 +169,7 @@ def test_integers_keep_their_values_in_pairs_where_noise_allows(cells, chosen, k
         Bins(np.arange(n + 2), np.array([0.0, *[16_000 / n] * n, 0.0]), np.arange(n - 1) + 0.5)
         for n in VALUES
     ]
-    specs = [*(Integer(0, n - 1) for n in VALUES[:RATE]), Continuous(0, 23)]
+    specs = [*(dp.Integer(0, n - 1) for n in VALUES[:RATE]), dp.Continuous(0, 23)]
     settings = BoostingSettings(noise_level=0.1 / cells, leaves=5, step=0.1)
     found = _coarse_bins(bins, specs, chosen, settings)
     assert {k: coarse.n_codes - 2 for k, coarse in found.items()} == kept
@@ -188,10 +180,11 @@ def test_each_value_of_few_integers_has_a_bin_and_one_in_a_pair():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 24, 5_000), rng.integers(0, 2, 5_000)])
     costs = np.where(X[:, 1] == 1, np.sin(X[:, 0]), np.cos(X[:, 0]))
-    schema = Schema(
-        {"feature_0000": Integer(0, 23), "feature_0001": Integer(0, 1)}, target=Continuous(-1, 1)
+    schema = dp.Schema(
+        {"feature_0000": dp.Integer(0, 23), "feature_0001": dp.Integer(0, 1)},
+        target=dp.Continuous(-1, 1),
     )
-    model = DPExplainableBoostingRegressor(
+    model = dp.DPExplainableBoostingRegressor(
         schema=schema, epsilon=20.0, delta=1e-6, interactions=[(0, 1)]
     ).fit(X, costs)
     for cuts in model.bins_[0]:
@@ -208,10 +201,10 @@ def test_tiny_tables_and_no_rounds(data):
     few = data.X.head(3), data.labels[:3]
     for parameters in ({}, {"max_rounds": 0}, {"interactions": 2}, {"interactions": "9x"}):
         settings = {"schema": LABELS, "interactions": NAMED} | parameters
-        model = DPExplainableBoostingClassifier(**settings).fit(*few)
+        model = dp.DPExplainableBoostingClassifier(**settings).fit(*few)
         model.predict(data.X.head())
         model.explain_global()
-    empty = DPExplainableBoostingClassifier(schema=LABELS, interactions=2)
+    empty = dp.DPExplainableBoostingClassifier(schema=LABELS, interactions=2)
     empty.fit(data.X.head(0), data.labels[:0]).predict(data.X.head())
 
 
@@ -221,7 +214,7 @@ def test_tiny_tables_and_no_rounds(data):
 @pytest.mark.thorough
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_the_true_pair_is_found(data, epsilon):
-    model = DPExplainableBoostingClassifier(
+    model = dp.DPExplainableBoostingClassifier(
         schema=LABELS, epsilon=epsilon, delta=1e-6, interactions=1, max_rounds=8
     )
     found = [model.fit(data.X, data.labels).term_names_[5] for _ in range(10)]

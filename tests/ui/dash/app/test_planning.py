@@ -5,20 +5,11 @@ import time
 
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    Integer,
-    PrivacyLedger,
-    Schema,
-    load_model,
-)
+import interpret_dp as dp
 from interpret_dp.datasets import simulate_table
 from tests.ui.dash.client import AppClient, components, text_of
 
-FEATURES = {"age": Integer(18, 95), "sex": Categorical(["f", "m"])}
+FEATURES = {"age": dp.Integer(18, 95), "sex": dp.Categorical(["f", "m"])}
 
 
 def _part(name):
@@ -69,16 +60,16 @@ def _planned(client, values):
 
 
 def test_a_plan_needs_no_row_and_writes_no_ledger(tmp_path):
-    schema = Schema(FEATURES, target=Categorical(["no", "yes"]))
+    schema = dp.Schema(FEATURES, target=dp.Categorical(["no", "yes"]))
     table = simulate_table(schema, 3_000, rate=0.3, seed=1)
     file = tmp_path / "privacy.db"
-    ledger = PrivacyLedger(f"sqlite:///{file}")
+    ledger = dp.PrivacyLedger(f"sqlite:///{file}")
     ledger.create_budget("ward", epsilon=4, delta=1e-6)
     given = {"schema": schema, "ledger": ledger, "dataset": "ward"}
-    model = DPExplainableBoostingClassifier(epsilon=1, delta=1e-6, max_rounds=2, **given)
+    model = dp.DPExplainableBoostingClassifier(epsilon=1, delta=1e-6, max_rounds=2, **given)
     model.fit(table.X, table.y).save(tmp_path / "model.json")
     del model, table
-    explanation = load_model(tmp_path / "model.json", ledger=ledger).explain_global()
+    explanation = dp.load_model(tmp_path / "model.json", ledger=ledger).explain_global()
     explanation = pickle.loads(pickle.dumps(explanation))
     before = file.read_bytes()
 
@@ -108,14 +99,18 @@ def test_a_plan_needs_no_row_and_writes_no_ledger(tmp_path):
 
 
 OTHER_TARGETS = [
-    (Continuous(0, 10), DPExplainableBoostingRegressor, {"spread": 2.0}),
-    (Categorical(["b", "c", "a"]), DPExplainableBoostingClassifier, {"rate": [0.5, 0.3, 0.2]}),
+    (dp.Continuous(0, 10), dp.DPExplainableBoostingRegressor, {"spread": 2.0}),
+    (
+        dp.Categorical(["b", "c", "a"]),
+        dp.DPExplainableBoostingClassifier,
+        {"rate": [0.5, 0.3, 0.2]},
+    ),
 ]
 
 
 @pytest.mark.parametrize(("target", "kind", "guess"), OTHER_TARGETS)
 def test_other_targets_are_guessed_by_their_own_figures(target, kind, guess):
-    schema = Schema(FEATURES, target=target)
+    schema = dp.Schema(FEATURES, target=target)
     table = simulate_table(schema, 800, **guess)
     model = kind(epsilon=1, delta=1e-6, schema=schema, max_rounds=1)
     explanation = model.fit(table.X, table.y).explain_global()

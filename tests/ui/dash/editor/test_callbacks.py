@@ -59,20 +59,6 @@ def test_clicks_put_levels_in_and_out(shown, session):
 # ------------------------------------------------------------------------------------- acting
 
 
-def test_an_operation_edits_the_selected_bins_alone(editor, session):
-    editor.box(40.0, 60.0)
-    steps = np.diff(session.view("age").current[editor.selected])
-    # The direction that the released curve does not have: the noise may have left it monotone.
-    direction = "increasing" if (steps < 0).any() else "decreasing"
-    editor.press(direction)
-    (edit,) = session.to_dict()["edits"]
-    assert edit["kind"] == "make_monotone"
-    assert edit["bins"] == editor.selected
-    assert editor.text("message").startswith(f"age: made {direction} between")
-    assert editor.text("status") == editor.bar("status") == "1 edit, 1 not committed"
-    assert editor.curve()[:-1] == pytest.approx(session.view("age").current[1:-1])
-
-
 def test_an_edited_model_shows_its_release_and_is_gone_back_to_as_it_was_loaded():
     first = Holder(build_model()).edit()
     first.flatten("age")
