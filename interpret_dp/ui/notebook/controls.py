@@ -94,7 +94,7 @@ class Controls:
             continuous_update=False,
             layout={"width": "160px"},
         )
-        self.recentre = _checkbox("keep the mean prediction (recentre)", True, {})
+        self.recentre = _checkbox("keep the mean score (recentre)", True, {})
         self.preview_first = _checkbox("preview first", False, {})
         self.accept = _button("Accept", "Make the edit that is previewed", "80px")
         self.discard = _button("Drop", "Leave the curve as it is", "80px")
@@ -134,7 +134,7 @@ class Controls:
         rows = {label: [self.tools[name] for name in names] for label, names in _ROWS.items()}
         rows["Number"].insert(0, self.number)
         rows["Smoothing"] += [self.length, self.recentre]
-        undo, redo, reset, commit, cancel = self.history_buttons.values()
+        undo, redo, reset, total, commit, cancel = self.history_buttons.values()
         return ipywidgets().VBox(
             [
                 _row(self.privacy),
@@ -146,7 +146,7 @@ class Controls:
                 _row(self.whole_curve, self.clear, self.selected),
                 *(_row(_label(name), *row) for name, row in rows.items()),
                 _row(self.preview_first, self.accept, self.discard),
-                _row(_label("History"), undo, redo, reset, self.entry, self.back),
+                _row(_label("History"), undo, redo, reset, total, self.entry, self.back),
                 self.error,
                 self.note,
                 self.metrics,
