@@ -202,7 +202,7 @@ def status_text(session: EditSession, term: str | None = None) -> str:
         state = f"{pending} not committed" if pending else "all committed"
         texts.append(f"{counted(edits)}, {state}")
     if term is None and (change := session.total_change):
-        texts.append(f"together they move {change}")
+        texts.append(f"{'it moves' if edits == 1 else 'together they move'} {change}")
     return "; ".join(texts) or "no edits yet"
 
 
@@ -285,7 +285,7 @@ class Request:
     length : str
         What was typed as smoothing length.
     recentre : bool
-        Whether the mean prediction stays.
+        Whether the mean score stays.
     why : str
         The message.
     shape : str

@@ -133,8 +133,8 @@ class Controls:
         """Return everything in one box, the figure in its middle."""
         rows = {label: [self.tools[name] for name in names] for label, names in _ROWS.items()}
         rows["Number"].insert(0, self.number)
-        rows["Smoothing"] += [self.length, self.recentre]
         undo, redo, reset, total, commit, cancel = self.history_buttons.values()
+        rows["Smoothing"] += [self.length, self.recentre, total]
         return ipywidgets().VBox(
             [
                 _row(self.privacy),
@@ -146,7 +146,7 @@ class Controls:
                 _row(self.whole_curve, self.clear, self.selected),
                 *(_row(_label(name), *row) for name, row in rows.items()),
                 _row(self.preview_first, self.accept, self.discard),
-                _row(_label("History"), undo, redo, reset, total, self.entry, self.back),
+                _row(_label("History"), undo, redo, reset, self.entry, self.back),
                 self.error,
                 self.note,
                 self.metrics,

@@ -209,7 +209,7 @@ class NotebookEditor:
             controls.selected.value = note_html(f"Selected: {text}")
             controls.says.value = note_html(self.figure.layout.meta["alternative"])
             change = session.total_change
-            total = note_html(f"All edits together move {change}.") if change else ""
+            total = note_html(f"Moved by all edits: {change}.") if change else ""
             controls.history.value = total + history_html(session.history, session.undone)
             edits = len(session.released.edits)
             controls.privacy.value = note_html(privacy_text(session.base.guarantee, edits))
