@@ -40,7 +40,7 @@ class Scores(Hashable, Protocol):
 
 
 @lru_cache(maxsize=2)
-def _drawn_codes(base: AdditiveModel) -> tuple[NDArray[np.int64], ...]:
+def _drawn_codes(base: AdditiveModel) -> tuple[NDArray[np.int32], ...]:
     """Return the bins of public draws, shape (N_DRAWS,), of each term.
 
     The draws of a feature are spread evenly over its rows (Latin hypercube sampling; Iman and
@@ -61,7 +61,7 @@ def _drawn_codes(base: AdditiveModel) -> tuple[NDArray[np.int64], ...]:
         weights = term.weights if term.weights.any() else np.ones(len(term.weights))
         below = np.cumsum(weights)
         rows = (ranks[term.feature] + 0.5) / N_DRAWS * below[-1]
-        codes.append(np.searchsorted(below, rows, side="right"))
+        codes.append(np.searchsorted(below, rows, side="right").astype(np.int32))
     return tuple(codes)
 
 
@@ -147,6 +147,8 @@ def keeping_shift(base: AdditiveModel, start: Scores, state: Scores) -> FloatArr
 
 def movement_text(base: AdditiveModel, before: Scores, after: Scores) -> str:
     """Return how far an edit moves the mean prediction, in words; empty below 0.05 % of it."""
+    if before is after:
+        return ""  # a page that is opened must not wait for the draws
     old, new = mean_outcomes(base, before), mean_outcomes(base, after)
     # Of two classes the last is the outcome; of more, the one whose mean moves most.
     column = 1 if len(old) == 2 else int(np.argmax(np.abs(new - old)))
