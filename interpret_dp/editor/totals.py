@@ -7,6 +7,7 @@ with the released weights and, between ordered features, the released correlatio
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Hashable
 from functools import lru_cache
@@ -16,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.released import AdditiveModel, AdditiveTerm
-from interpret_dp.released.terms import mean_prediction
 
 FloatArray = NDArray[np.float64]
 
@@ -111,9 +111,8 @@ def mean_outcomes(base: AdditiveModel, state: Scores) -> FloatArray:
     if not _is_exact(base):
         with np.errstate(over="ignore"):
             return np.exp(_log_means(base, _scores(base, state)))
-    scores, weights = [t.scores for t in state.terms], [t.weights for t in state.terms]
-    intercept = float(state.intercept(base)[0])
-    return np.array([mean_prediction(intercept, scores, weights, has_log_link=False)])
+    model = dataclasses.replace(base, terms=state.terms, intercept=state.intercept(base))
+    return np.array([model.mean_prediction])
 
 
 def keeping_shift(base: AdditiveModel, start: Scores, state: Scores) -> FloatArray:

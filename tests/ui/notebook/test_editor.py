@@ -376,13 +376,10 @@ def test_the_total_is_kept_by_a_button_that_is_pressed_where_edits_moved_it(edit
     button, controls = editor.controls.history_buttons["total"], editor.controls
     controls.recentre.value = False
     _click(editor, "Shift by")
-    moved = f"Moved by all edits: {editor.session.total_change}."
-    assert moved in _text(controls.history)
-    assert editor.session.total_change in _text(controls.note)
+    assert f"Moved by all edits: {editor.session.total_change}." in _text(controls.history)
     button.click()
     assert "age: intercept shifted to keep the total, which moves" in _text(controls.note)
-    assert (button.disabled, editor.session.total_change) == (True, "")
-    assert "Moved by all edits" not in _text(controls.history)
+    assert (button.disabled, "Moved by" in _text(controls.history)) == (True, False)
 
 
 def test_commit_writes_the_message_and_cancel_leaves_it_alone(editor):
