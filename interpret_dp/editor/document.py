@@ -19,6 +19,7 @@ from interpret_dp._documents import SEAL, check_keys, open_document, reading_par
 from interpret_dp._validate import check_int
 from interpret_dp.editor.operations import Operation, recorded, recorded_rows
 from interpret_dp.editor.state import (
+    KEEP_TOTAL,
     RESET,
     RESTORE,
     State,
@@ -124,14 +125,15 @@ def _replay(base: AdditiveModel, states: Sequence[State], entry: Any) -> Step:
     largest = max(float(np.abs(numbers).max()) for numbers in results)
     scores = _agreeing("scores", entry["scores"], after.terms[index].scores, largest)
     moved = _agreeing("moved", entry["moved"], after.moved[index], largest)
+    after = after.with_result(base, operation.term, scores, moved)
     record = EditRecord(
         term=operation.term,
-        what=operation_in_words(base, operation),
+        what=operation_in_words(base, operation, state, after),
         who=entry["who"],
         when=entry["when"],
         why=entry["why"],
     )
-    return Step(operation, record, after.with_result(base, operation.term, scores, moved))
+    return Step(operation, record, after)
 
 
 _KEYS = {
@@ -143,7 +145,7 @@ _KEYS = {
 
 def _operation(base: AdditiveModel, states: Sequence[State], entry: Mapping[str, Any]) -> Operation:
     kind, index, parameters = entry["kind"], find_term(base, entry["term"]), {}
-    if kind not in (RESET, RESTORE):
+    if kind not in (RESET, RESTORE, KEEP_TOTAL):
         return recorded(base, index, entry)
     if kind == RESTORE:
         check_keys("parameters of restore", entry["parameters"], ("entry",))

@@ -12,6 +12,7 @@ from interpret_dp._validate import check_int
 from interpret_dp.editor.bins import Selection
 from interpret_dp.editor.operations import Operation
 from interpret_dp.editor.state import (
+    KEEP_TOTAL,
     RESET,
     RESTORE,
     State,
@@ -21,6 +22,7 @@ from interpret_dp.editor.state import (
     plan_operation,
     whole_term,
 )
+from interpret_dp.editor.totals import movement_text
 from interpret_dp.released import AdditiveModel, EditRecord
 from interpret_dp.released.edits import login_name
 
@@ -83,7 +85,7 @@ class EditHistory:
             after = state.after(self._base, operation)
             if after.same_scores(state):
                 return None
-            step = Step(operation, self._record(operation), after)
+            step = Step(operation, self._record(operation, after), after)
             self._end_undoing()
             self._steps.append(step)
             self._version += 1
@@ -118,7 +120,7 @@ class EditHistory:
                     whole_term(self._base, RESTORE, index, entry=entry),
                     n_public_rows=self._n_public_rows,
                 )
-                self._steps.append(Step(operation, self._record(operation), after))
+                self._steps.append(Step(operation, self._record(operation, after), after))
                 records.append(self._steps[-1].record)
         return records
 
@@ -180,8 +182,8 @@ class EditHistory:
         self._notify()
         return tuple(records)
 
-    def _record(self, operation: Operation) -> EditRecord:
-        what = operation_in_words(self._base, operation)
+    def _record(self, operation: Operation, after: State) -> EditRecord:
+        what = operation_in_words(self._base, operation, self._state, after)
         return EditRecord.of_now(operation.term, what, self._author)
 
     @property
@@ -210,6 +212,12 @@ class EditHistory:
     def can_redo(self) -> bool:
         """Whether there is an undone edit."""
         return bool(self._undone)
+
+    @property
+    def total_change(self) -> str:
+        """How far all edits together move the mean prediction, in words; empty below 0.05 %."""
+        with self._lock:
+            return movement_text(self._base, self._start, self._state)
 
     def undo(self) -> EditRecord:
         """Take back the latest edit, committed or not.
@@ -534,3 +542,24 @@ class EditHistory:
         term : str or int
         """
         return self._perform(RESET, term, {})
+
+    def keep_total(self) -> EditRecord | None:
+        """Shift the intercept so that the mean prediction is what it was before these edits.
+
+        An edit like any other, of the term that was edited last: a reset of the term takes the
+        shift back, too. Of several classes each keeps its mean predicted probability.
+
+        Returns
+        -------
+        EditRecord or None
+            None if the mean prediction did not move.
+
+        Raises
+        ------
+        ValueError
+            If there is no edit, or no shift is found, as for scores without bound.
+        """
+        with self._lock:
+            if not self._steps:
+                raise ValueError("There is no edit that has moved the total. Edit a term first.")
+            return self._perform(KEEP_TOTAL, self._steps[-1].operation.term, {})

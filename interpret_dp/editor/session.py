@@ -213,7 +213,7 @@ class EditSession(MeasuredHistory):
             state = self._state
             operation = self._planned(kind, term, arguments)
             after = state.after(self._base, operation)
-            record = self._record(operation)
+            record = self._record(operation, after)
             index = find_term(self._base, term)
             return Preview(
                 record=record,

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import did_you_mean
 from interpret_dp.editor.operations import Operation, edited_term, operation_text, plan
+from interpret_dp.editor.totals import keeping_shift, movement_text
 from interpret_dp.released import AdditiveModel, AdditiveTerm, EditRecord
 
 FloatArray = NDArray[np.float64]
 
-RESET, RESTORE = "reset", "restore"
-"""Kinds of whole terms: back to the release, and back to an earlier entry of the history."""
+RESET, RESTORE, KEEP_TOTAL = "reset", "restore", "keep_total"
+"""Kinds of whole terms: back to the release, back to an earlier entry of the history, and a shift
+of the intercept to the mean prediction before all entries, which counts as moved by the term."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,9 @@ class State:
             moved = base.terms[index].moved
             back = np.zeros(self.moved.shape[1]) if moved is None else -moved
             return self._with(index, base.terms[index].as_released, back)
+        if operation.kind == KEEP_TOTAL:
+            shift = keeping_shift(base, State.of_model(base), self)
+            return self._with(index, term, self.moved[index] - shift)
         if term is base.terms[index]:
             term = as_in_file(base, index)
         moved = self.moved[index]
@@ -180,12 +185,12 @@ def plan_operation(
 ) -> Operation:
     """Return the checked operation of a request, with what it leaves open resolved."""
     index = find_term(base, term)
-    if kind != RESET:
+    if kind not in (RESET, KEEP_TOTAL):
         current = dataclasses.replace(base, terms=state.terms)
         return plan(current, kind, index, arguments)
     if arguments:
-        raise TypeError(f"reset has no argument {next(iter(arguments))!r}; it takes a whole term.")
-    return whole_term(base, RESET, index)
+        raise TypeError(f"{kind} has no argument {next(iter(arguments))!r}; it takes a whole term.")
+    return whole_term(base, kind, index)
 
 
 def whole_term(base: AdditiveModel, kind: str, index: int, **parameters: Any) -> Operation:
@@ -195,9 +200,16 @@ def whole_term(base: AdditiveModel, kind: str, index: int, **parameters: Any) ->
     return Operation(kind, feature.name, bins, classes, parameters)
 
 
-def operation_in_words(base: AdditiveModel, operation: Operation) -> str:
-    """Return an operation in words, such as "made increasing between 40 and 60"."""
+def operation_in_words(
+    base: AdditiveModel, operation: Operation, before: State, after: State
+) -> str:
+    """Return an operation in words, such as "made increasing between 40 and 60".
+
+    If it moves the mean prediction, they say by how much.
+    """
     words = _effect_in_words(base, operation)
+    if movement := movement_text(base, before, after):
+        words += f", which moves {movement}"
     if operation.n_public_rows:
         words += f", with metrics on {operation.n_public_rows:,} public rows"
     return words
@@ -207,6 +219,8 @@ def _effect_in_words(base: AdditiveModel, operation: Operation) -> str:
     if operation.kind == RESET:
         is_known = is_release_known(base.terms[find_term(base, operation.term)])
         return f"reset to the scores {'of the release' if is_known else 'of the loaded model'}"
+    if operation.kind == KEEP_TOTAL:
+        return "intercept shifted to keep the total"
     if operation.kind == RESTORE:
         entry = operation.parameters["entry"]
         # A reader of the model counts the edits that it was loaded with, too.

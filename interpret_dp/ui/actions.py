@@ -124,6 +124,10 @@ SESSION_BUTTONS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "undo": ("Undo", "Take the last edit back"),
         "redo": ("Redo", "Bring back the edit that was undone last"),
         "reset": ("Reset to released", "Back to the scores as they were released, as a new edit"),
+        "total": (
+            "Keep the total",
+            "Shift the intercept so that the mean prediction is what it was before these edits",
+        ),
         "commit": ("Commit", "Write the message on all edits that have none"),
         "cancel": ("Cancel", "Take back all edits that were not committed"),
     }
@@ -161,6 +165,7 @@ def disabled_buttons(session: EditSession, view: TermView | None = None) -> dict
         "undo": not session.can_undo,
         "redo": not session.can_redo,
         "reset": view is None or not view.is_edited,
+        "total": not session.total_change,
         "commit": not has_pending,
         "cancel": not has_pending,
     }
@@ -196,6 +201,8 @@ def status_text(session: EditSession, term: str | None = None) -> str:
     if edits:
         state = f"{pending} not committed" if pending else "all committed"
         texts.append(f"{counted(edits)}, {state}")
+    if term is None and (change := session.total_change):
+        texts.append(f"{'it moves' if edits == 1 else 'together they move'} {change}")
     return "; ".join(texts) or "no edits yet"
 
 
@@ -278,7 +285,7 @@ class Request:
     length : str
         What was typed as smoothing length.
     recentre : bool
-        Whether the mean prediction stays.
+        Whether the mean score stays.
     why : str
         The message.
     shape : str
@@ -458,6 +465,10 @@ def _reset(term: EditedTerm, request: Request) -> Outcome:
     return _edited(term.session.reset(term.index))
 
 
+def _keep_total(session: EditSession, request: Request) -> Outcome:
+    return _edited(session.keep_total())
+
+
 def _commit(session: EditSession, request: Request) -> Outcome:
     return Outcome(f"Committed {counted(session.commit(request.why))}.")
 
@@ -495,8 +506,8 @@ def _repair(term: EditedTerm, request: Request) -> Outcome:
     suggestions = _suggestions(term, request)
     if not suggestions:
         return Outcome(f"There is nothing to repair. {_test(term, request).text}", "note")
-    term.session.apply(suggestions)
-    return Outcome(f"Repaired what noise explains. {suggestions[0].text}")
+    repaired = "".join(f": {record.what}" for record in term.session.apply(suggestions))
+    return Outcome(f"Repaired what noise explains{repaired}. {suggestions[0].text}")
 
 
 def _label(term: EditedTerm, request: Request) -> Any:
@@ -509,7 +520,13 @@ def _label(term: EditedTerm, request: Request) -> Any:
 
 
 MODEL_ACTIONS: Mapping[str, Callable[[EditSession, Request], Outcome]] = MappingProxyType(
-    {"undo": _undo, "redo": _redo, "commit": _commit, "cancel": _cancel}
+    {
+        "undo": _undo,
+        "redo": _redo,
+        "total": _keep_total,
+        "commit": _commit,
+        "cancel": _cancel,
+    }
 )
 """Actions on the history of the model, by name."""
 

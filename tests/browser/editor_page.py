@@ -18,7 +18,7 @@ _PLACE = """
 """
 
 
-_OF_THE_MODEL = ("undo", "redo", "commit", "cancel", "download")
+_OF_THE_MODEL = ("undo", "redo", "total", "commit", "cancel", "download")
 
 
 class EditorPage:

@@ -99,6 +99,10 @@ def test_a_range_is_edited_undone_and_committed_with_buttons_and_keys(open_edito
     assert [record.why for record in session.history] == ["for the test"] * 2
     editor.unfold("History of this term")
     assert "“for the test”" in editor.text("history")
+    editor.press("total")
+    assert "intercept shifted to keep the total" in editor.bar.inner_text()
+    editor.dashboard.screenshot("editor_total")
+    editor.press("undo")
     # Outside of the card they are somebody else's.
     editor.dashboard.page.locator(".card-header").first.click()
     editor.keys("Control+z")

@@ -173,6 +173,11 @@ def test_example_runs_in_jupyterlab_and_its_editor_edits(browser_page, jupyterla
     SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / "jupyterlab_editor.png")
 
+    page.get_by_role("button", name="Keep the total", exact=True).click()
+    expect(page.get_by_text("age: intercept shifted to keep the total")).not_to_have_count(0)
+    page.screenshot(path=SCREENSHOTS / "jupyterlab_editor_total.png")
+    page.get_by_role("button", name="Undo", exact=True).click()
+
     page.get_by_role("button", name="Undo", exact=True).click()
     _until(page, "JSON.stringify(y) === argument", json.dumps(before, separators=(",", ":")))
 

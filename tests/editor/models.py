@@ -83,6 +83,11 @@ def session(n_classes=2, seed=0, covariance=True):
     return Holder(build_model(n_classes, seed, covariance)).edit()
 
 
+def words(record):
+    """Return what an edit did, without how far it moved the mean prediction."""
+    return record.what.partition(", which moves ")[0]
+
+
 def mean_score(model):
     """Return the mean score over the released histograms, shape (n_scores,)."""
     total = np.array(model.intercept)

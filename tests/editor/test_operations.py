@@ -13,7 +13,7 @@ from interpret_dp.editor.bins import (
 from interpret_dp.editor.bins import select_bins as select
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.schema import Categorical, Continuous, Integer
-from tests.editor.models import Holder, build_model, changed, session
+from tests.editor.models import Holder, build_model, changed, session, words
 
 # Arguments with which each operation works on the term age.
 ARGUMENTS = {
@@ -43,10 +43,10 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_curves_get_the_shape_that_is_asked_for(shape):
-    kind, arguments, order, sign, words = SHAPES[shape]
+    kind, arguments, order, sign, text = SHAPES[shape]
     editing = session()
     record = getattr(editing, kind)("age", **arguments)
-    assert record.what == words
+    assert words(record) == text
     steps = np.diff(scores_of(editing)[1:-1])
     if order == 2:
         steps = np.diff(steps / np.diff(editing.view("age").positions))
@@ -58,7 +58,7 @@ def test_a_line_between_the_ends_is_cut_into_equal_steps():
     editing = session()
     before = scores_of(editing)
     record = editing.interpolate("age", steps=3, between=(20, 78))
-    assert record.what == "interpolated in 3 steps between 20 and 78"
+    assert words(record) == "interpolated in 3 steps between 20 and 78"
     # Centres at 22.5, 27.5, 35, 47.5, 57.5 and 69: steps end at 38 and 53.5.
     first, last = before[2], before[7]
     middle = (first + last) / 2
@@ -88,12 +88,12 @@ def test_scores_are_set_one_by_one_or_all_alike_and_capped_everywhere():
     np.testing.assert_array_equal(scores_of(editing)[[3, 5]], [1.0, 2.0])
     editing.set_scores("age", 0.0, bins=0)
     assert scores_of(editing)[0] == 0.0
-    assert editing.history[1].what == "set to 0 for missing values"
+    assert words(editing.history[1]) == "set to 0 for missing values"
     editing.cap("age", 0.1)
     assert np.abs(scores_of(editing)).max() == 0.1
     editing.remove_effect("age")
-    words = [record.what for record in editing.history[2:]]
-    assert words == ["capped at 0.1 in magnitude", "effect removed"]
+    texts = [*map(words, editing.history[2:])]
+    assert texts == ["capped at 0.1 in magnitude", "effect removed"]
 
 
 def test_a_class_is_edited_on_its_own():
@@ -101,12 +101,12 @@ def test_a_class_is_edited_on_its_own():
     record = editing.shift("age", 1.0, classes="b")
     change = scores_of(editing) - editing.view("age").original
     np.testing.assert_allclose(change[1:-1], np.tile([0.0, 1.0, 0.0], (8, 1)))
-    assert record.what == "shifted by +1, for class 'b'"
+    assert words(record) == "shifted by +1, for class 'b'"
     editing.set_scores("age", np.ones((2, 2)), bins=[1, 2], classes=["a", "c"])
     assert (scores_of(editing)[1:3][:, [0, 2]] == 1.0).all()
     slopes = np.outer(np.arange(8.0), [1.0, -1.0, 1.0])
     editing.set_scores("age", slopes + (-1.0) ** np.arange(8)[:, np.newaxis])
-    assert editing.make_monotone("age").what == "made monotone"
+    assert words(editing.make_monotone("age")) == "made monotone"
     for column in scores_of(editing)[1:-1].T:
         steps = np.diff(column)
         assert (steps >= 0).all() or (steps <= 0).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
-from tests.editor.models import Holder, build_model, noise_covariance
+from tests.editor.models import Holder, build_model, noise_covariance, words
 
 AGE = np.array([30.0, 55.0])
 NAME = "age & city"
@@ -49,7 +49,7 @@ def test_a_region_is_the_cells_of_both_ranges(session):
     changed = np.argwhere(table(session) != before).tolist()
     assert changed == [[2, 1], [2, 3]]
     assert not table(session)[2, [1, 3]].any()
-    assert record.what == (
+    assert words(record) == (
         "effect removed between 30 and 55 of 'age' and for 'Bonn' and '3' of 'city'"
     )
     changes = session.diff()

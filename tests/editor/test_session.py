@@ -17,7 +17,14 @@ from interpret_dp.editor import EditSession
 from interpret_dp.editor.session import shared_session
 from interpret_dp.released import AdditiveModel, EditRecord
 from tests.editor import test_pairs as pairs
-from tests.editor.models import Holder, as_older_version, build_model, mean_score, session
+from tests.editor.models import (
+    Holder,
+    as_older_version,
+    build_model,
+    mean_score,
+    session,
+    words,
+)
 from tests.editor.test_operations import ARGUMENTS
 
 MODELS = {n: build_model(n) for n in (0, 2, 3)} | {"pair": pairs.build()}
@@ -47,7 +54,7 @@ OPERATIONS = st.one_of(
 )
 EDITS = st.tuples(OPERATIONS, PLACES, st.booleans())
 STEPS = st.one_of(
-    *(EDITS, EDITS, st.sampled_from(["undo", "redo", "commit", "cancel"])),
+    *(EDITS, EDITS, st.sampled_from(["undo", "redo", "commit", "cancel", "keep_total"])),
     st.integers(0, 20),
 )
 
@@ -104,6 +111,23 @@ class Reference:
                 np.testing.assert_allclose(mean_score(after), mean_score(before), atol=1e-9)
             else:
                 np.testing.assert_array_equal(after.intercept, before.intercept)
+        self.check_kept(before)
+        self.done.append((record, self.state()))
+        self.n_changes += 1
+
+    def keep_total(self):
+        """Keep the total, which a second call finds kept; no score changes."""
+        if not self.done:
+            with pytest.raises(ValueError, match="no edit that has moved"):
+                self.session.keep_total()
+            return
+        before = self.session.released
+        if (record := self.session.keep_total()) is None:
+            return
+        after = self.session.released
+        assert self.session.keep_total() is None
+        assert self.session.total_change == ""
+        assert self.bytes_of(after)[0] == self.bytes_of(before)[0]
         self.check_kept(before)
         self.done.append((record, self.state()))
         self.n_changes += 1
@@ -253,7 +277,7 @@ def test_records_say_who_when_what_and_why():
     record = editing.shift("age", 0.5, between=(20, 30))
     assert isinstance(record, EditRecord)
     assert (record.term, record.who, record.why) == ("age", "Ada", "")
-    assert record.what == "shifted by +0.5 between 20 and 30"
+    assert words(record) == "shifted by +0.5 between 20 and 30"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", record.when)
     assert editing.view("age").is_edited
     assert not editing.view("city").is_edited
@@ -275,7 +299,7 @@ def test_a_reset_gives_back_the_term_and_its_share_of_the_intercept_exactly():
     np.testing.assert_array_equal(editing.view("city").current, editing.view("city").original)
     editing.reset("age")
     np.testing.assert_array_equal(editing.released.intercept, editing.base.intercept)
-    assert editing.history[-1].what == "reset to the scores of the release"
+    assert words(editing.history[-1]) == "reset to the scores of the release"
     assert editing.diff().empty
 
 
@@ -292,19 +316,19 @@ def test_committed_entries_stay_and_any_can_be_looked_at_and_gone_back_to():
     editing.scale("city", 2.0)
     kept = [record.why for record in editing.history]
     assert kept == ["first reason", "first reason", "second reason", "", ""]
-    assert editing.history[3].what == "set back to edit 2"
+    assert words(editing.history[3]) == "set back to edit 2"
     np.testing.assert_array_equal(editing.view("age").current, shifted)
     np.testing.assert_array_equal(editing.view("age", entry=3).last, flat)
     np.testing.assert_array_equal(editing.view("age", entry=0).last, editing.base.terms[0].scores)
 
     (record,) = editing.go_back(3, "age")
-    assert (record.term, record.what) == ("age", "set back to edit 3")
+    assert (record.term, words(record)) == ("age", "set back to edit 3")
     np.testing.assert_array_equal(editing.view("age").current, flat)
     assert editing.go_back(3, "age") == ()
     document = json.loads(json.dumps(editing.to_dict()))
     assert EditSession.from_dict(document, Holder(editing.base)).history == editing.history
     assert [r.term for r in editing.go_back(0)] == ["age", "city"]
-    assert editing.history[-1].what == "set back to before these edits"
+    assert words(editing.history[-1]) == "set back to before these edits"
     assert editing.diff().empty
     assert len(editing.history) == 8
     # The covariance of the noise comes back with the scores, as it does not by hand.
@@ -343,7 +367,7 @@ def test_an_edited_model_that_was_saved_still_knows_its_release(n_classes):
         again.reset(name)
     reset = again.released
     assert not any(term.is_edited for term in reset.terms)
-    assert {record.what for record in again.history[-2:]} == {"reset to the scores of the release"}
+    assert set(map(words, again.history[-2:])) == {"reset to the scores of the release"}
     for term, original in zip(reset.terms, base.terms, strict=True):
         np.testing.assert_array_equal(term.scores, original.scores)
     np.testing.assert_allclose(reset.intercept, base.intercept, rtol=0, atol=1e-12)
@@ -358,7 +382,7 @@ def test_a_model_that_an_older_version_edited_does_not_claim_to_know_its_release
     assert (old.terms[0].is_edited, old.terms[0].signal_to_noise) == (True, None)
     again = Holder(old).edit()
     again.shift("age", 0.1)
-    assert again.reset("age").what == "reset to the scores of the loaded model"
+    assert words(again.reset("age")) == "reset to the scores of the loaded model"
     assert again.released.terms[0].released is None
 
 

@@ -94,7 +94,7 @@ class Controls:
             continuous_update=False,
             layout={"width": "160px"},
         )
-        self.recentre = _checkbox("keep the mean prediction (recentre)", True, {})
+        self.recentre = _checkbox("keep the mean score (recentre)", True, {})
         self.preview_first = _checkbox("preview first", False, {})
         self.accept = _button("Accept", "Make the edit that is previewed", "80px")
         self.discard = _button("Drop", "Leave the curve as it is", "80px")
@@ -133,8 +133,8 @@ class Controls:
         """Return everything in one box, the figure in its middle."""
         rows = {label: [self.tools[name] for name in names] for label, names in _ROWS.items()}
         rows["Number"].insert(0, self.number)
-        rows["Smoothing"] += [self.length, self.recentre]
-        undo, redo, reset, commit, cancel = self.history_buttons.values()
+        undo, redo, reset, total, commit, cancel = self.history_buttons.values()
+        rows["Smoothing"] += [self.length, self.recentre, total]
         return ipywidgets().VBox(
             [
                 _row(self.privacy),

@@ -208,7 +208,9 @@ class NotebookEditor:
             controls.figure_note.value = note_html(f"{self._edited.note} {correlated}".strip())
             controls.selected.value = note_html(f"Selected: {text}")
             controls.says.value = note_html(self.figure.layout.meta["alternative"])
-            controls.history.value = history_html(session.history, session.undone)
+            change = session.total_change
+            total = note_html(f"Moved by all edits: {change}.") if change else ""
+            controls.history.value = total + history_html(session.history, session.undone)
             edits = len(session.released.edits)
             controls.privacy.value = note_html(privacy_text(session.base.guarantee, edits))
             for name, tool in TOOLS.items():

@@ -99,6 +99,7 @@ def check_shown(editor):
     enabled = {name for name, b in controls.history_buttons.items() if not b.disabled}
     useful = {"undo": edits.can_undo, "redo": edits.can_redo, "reset": view.is_edited}
     useful |= dict.fromkeys(("commit", "cancel"), bool(edits.pending))
+    useful["total"] = bool(edits.total_change)
     assert enabled == {name for name, is_useful in useful.items() if is_useful}
     history = " ".join(_text(controls.history).split())
     assert all(record.what in history for record in edits.history)
@@ -236,7 +237,8 @@ def test_an_entry_is_looked_at_and_gone_back_to(editor):
     assert np.array_equal(editor.session.view("age").current, increasing)
     assert "set back to edit 1" in _text(controls.history)
     assert controls.entry.value is None
-    assert [label for label, _ in controls.entry.options][-1] == "3: age set back to edit 1"
+    label, _ = controls.entry.options[-1]
+    assert label.startswith("3: age set back to edit 1, which moves the mean")
 
 
 def test_missing_bin_alone_and_all_bins_can_be_selected(editor):
@@ -368,6 +370,16 @@ def test_error_is_shown_and_goes_with_the_next_success(editor, monkeypatch, capl
 
 
 # -------------------------------------------------------------------------------- the history
+
+
+def test_the_total_is_kept_by_a_button_that_is_pressed_where_edits_moved_it(editor):
+    button, controls = editor.controls.history_buttons["total"], editor.controls
+    controls.recentre.value = False
+    _click(editor, "Shift by")
+    assert f"Moved by all edits: {editor.session.total_change}." in _text(controls.history)
+    button.click()
+    assert "age: intercept shifted to keep the total, which moves" in _text(controls.note)
+    assert (button.disabled, "Moved by" in _text(controls.history)) == (True, False)
 
 
 def test_commit_writes_the_message_and_cancel_leaves_it_alone(editor):

@@ -70,7 +70,7 @@ def _bar(session: EditSession, explanation: Any) -> Component:
             html.Div(
                 [
                     *(html.B(f"Edits of {explanation.name}"), status),
-                    *_buttons(ids, session, "undo", "redo"),
+                    *_buttons(ids, session, "undo", "redo", "total"),
                     named_field("Message", why),
                     *_buttons(ids, session, "commit", "cancel"),
                 ],
@@ -232,7 +232,7 @@ def _uploaded(contents: str) -> Any:
 
 def _add_showing(app: dash.Dash) -> None:
     """Show in every bar what its session holds, whoever edited it."""
-    buttons = ("undo", "redo", "commit", "cancel")
+    buttons = ("undo", "redo", "total", "commit", "cancel")
 
     @app.callback(
         Output(_BARS("message"), "children", allow_duplicate=True),
