@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier, EditSession
-from tests.editor.models import Holder, build_model
+from tests.editor.models import Holder, build_model, words
 from tests.ui.dash.client import AppClient, ids
 from tests.ui.dash.editor.client import EditorClient
 
@@ -75,7 +75,7 @@ def test_an_edited_model_shows_its_release_and_is_gone_back_to_as_it_was_loaded(
     assert "as loaded" in names_of(editor)
     editor.press("back-0")
     assert np.array_equal(session.view("age").current, flat)
-    assert session.history[-1].what == "set back to before these edits"
+    assert words(session.history[-1]) == "set back to before these edits"
 
 
 def names_of(editor):
@@ -93,6 +93,18 @@ def test_a_drag_shifts_the_bins_that_it_grabbed_or_the_page_is_drawn_anew(editor
     assert "empty" in editor.text("message")
     assert editor.state["idp-editor-refresh", "data"] != drawn
     assert len(session.history) == 1
+
+
+def test_the_bar_tells_how_far_edits_move_the_total_and_keeps_it(editor, session):
+    editor.press("select-all")
+    editor.press("remove")
+    assert "the mean predicted probability of readmitted by about -" in session.total_change
+    assert editor.text("message").endswith(f"removed, which moves {session.total_change}.")
+    assert not editor.state["idp-model-button-total", "disabled"]
+    editor.press("total")
+    assert "intercept shifted to keep the total, which moves the mean" in editor.bar("message")
+    assert editor.bar("status") == "2 edits, 2 not committed"
+    assert editor.state["idp-model-button-total", "disabled"]
 
 
 def test_undo_redo_commit_and_cancel_follow_the_session(editor, session):
@@ -131,7 +143,8 @@ def test_a_card_speaks_of_its_own_term_and_the_bar_of_the_model(editor, session)
     editor.press("select-all")
     editor.press("flatten")
     assert editor.text("status") == "1 edit, 1 not committed"
-    assert editor.bar("status") == "2 edits, 2 not committed"
+    shared = f"2 edits, 2 not committed; together they move {session.total_change}"
+    assert editor.bar("status") == shared
     assert "bmi" not in editor.text("history")
     assert "bmi shifted" in " ".join(editor.bar("history").split())
     session.undo()
@@ -160,7 +173,7 @@ def test_an_entry_is_looked_at_and_gone_back_to(editor, session):
     assert editor.bar("message") == ""
     editor.press("back-1")
     assert np.array_equal(session.view("age").current, shifted)
-    assert session.history[-1].what == "set back to edit 1"
+    assert words(session.history[-1]) == "set back to edit 1"
 
 
 def preview_of(editor):
