@@ -25,9 +25,7 @@ _WEIGHTS = np.array([0.25, 0.375, 1.0, 0.75, 0.75])
 # The total is that of its own sum and of the tenths', by their precisions.
 _OWN_SUM = 10 * _WEIGHTS[3] ** 2 / (10 * _WEIGHTS[3] ** 2 + _WEIGHTS[2] ** 2)
 _SCORES = 4096  # of the released distribution of scores
-# Predictions further from a cut than twice this quantile count as that far.
-_FAR = 1e-4
-_SEEN = 3.0  # deviations of its noise that the count of a tenth needs
+_FAR = 1e-6  # predictions beyond this quantile, or that from above, count as the quantile
 _MANTISSAS = 4096
 
 
@@ -53,19 +51,16 @@ class Calibration:
         is_number = isinstance(target, Continuous)
         lower, upper = (target.lower, target.upper) if is_number else (0.0, 1.0)
         values, shares = _released_predictions(released, lower, upper)
-        self._cuts, ends, self.labels = _tenths(values, shares)
-        self._low = np.concatenate((ends[:1], self._cuts))
-        self._width = np.maximum(np.concatenate((self._cuts, ends[1:])) - self._low, 0.0)
+        edges, self.labels = _tenths(values, shares)
+        self._cuts, self._low, self._width = edges[1:-1], edges[:-1], np.diff(edges)
         # Targets are measured from the mean prediction.
         self._centre = float(np.clip(shares @ values, lower, upper))
         self._half = max(upper - self._centre, self._centre - lower) or 1.0
-        objective = released.parameters.get("objective") if is_number else None
-        self._deviance = _DEVIANCES.get(str(objective))
-        self._largest = 0.0
+        self._deviance = _DEVIANCES.get(str(released.parameters.get("objective")))
+        used = _WEIGHTS[: 4 if self._deviance is None else 5]
         if self._deviance is not None:
             extremes, centre = np.array([lower, upper]), np.full(2, self._centre)
             self._largest = float(self._deviance(extremes, centre).max())
-        used = _WEIGHTS[: 5 if self._largest > 0 else 4]
         self.row_norm = math.isqrt(sum(int(w * LATTICE) ** 2 for w in used)) + 1
 
     def parts(self, table: Table, y: Values) -> tuple[Integers, Integers]:
@@ -80,9 +75,8 @@ class Calibration:
         parts[:, 1] = np.clip((predicted - self._low[groups]) / width, 0.0, 1.0)
         parts[:, 2] = parts[:, 3] = np.clip((target - self._centre) / self._half, -1.0, 1.0)
         parts[:, 4] = 0.0
-        if self._deviance is not None and self._largest > 0:
-            shares = self._deviance(target, predicted) / self._largest
-            parts[:, 4] = np.clip(shares, 0.0, 1.0)
+        if self._deviance is not None:
+            parts[:, 4] = np.clip(self._deviance(target, predicted) / self._largest, 0.0, 1.0)
         whole = np.trunc(np.nan_to_num(parts) * (_WEIGHTS * LATTICE)).astype(np.int64)
         return np.where(np.isnan(target), -1, groups).astype(np.int64), whole
 
@@ -120,17 +114,12 @@ class Calibration:
         gap = _OWN_SUM * sums[-2] / _WEIGHTS[3] + (1 - _OWN_SUM) * gaps.sum()
         total = self._centre * counts.sum() + self._half * gap
         found = {"predicted_over_observed": float(predicted.sum() / total) if total else math.nan}
-        if self._largest > 0:
+        if self._deviance is not None:
             mean = sums[-1] / _WEIGHTS[4] / max(counts.sum(), 1.0)
             found["deviance"] = self._largest * max(float(mean), 0.0)
         rows = np.maximum(counts, 1.0)
         observed = self._centre * counts + self._half * gaps
         return found, np.stack([counts, predicted / rows, observed / rows], axis=1)
-
-    @staticmethod
-    def has_rows(counts: Floats, noise: float) -> NDArray[np.bool_]:
-        """Return which groups surely have rows, given the noise of a sum in units of rows."""
-        return np.asarray(counts > _SEEN * noise / _WEIGHTS[0])
 
 
 def _released_predictions(
@@ -159,22 +148,16 @@ def _released_predictions(
     return np.clip(np.exp(np.clip(scores, -700.0, 700.0)), lower, upper), shares
 
 
-def _tenths(values: Floats, shares: Floats) -> tuple[Floats, Floats, list[int]]:
-    """Return cuts between groups of predictions, both ends, and the last tenth in each group."""
+def _tenths(values: Floats, shares: Floats) -> tuple[Floats, list[int]]:
+    """Return the edges of groups of predictions, and the last tenth in each group."""
     below = np.cumsum(shares)
-    far_low, first, last, far_high = (
-        float(values[min(int(np.searchsorted(below, share)), len(values) - 1)])
-        for share in (_FAR, 0.1, 0.9, 1 - _FAR)
-    )
+    ends = values[np.searchsorted(below, [_FAR, 1 - _FAR])]
     places = np.searchsorted(below, np.arange(1, 10) / 10 - 1e-9)
     # Where all rows are below a cut, it cuts nothing.
     every = values[places[below[places] < 1 - 1e-9]]
     cuts = np.unique(every)
     labels = [*map(int, np.searchsorted(every, cuts, side="right")), 10]
-    low, high = max(2 * far_low - first, values[0]), min(2 * far_high - last, values[-1])
-    if len(cuts):
-        low, high = min(low, cuts[0]), max(high, cuts[-1])
-    return cuts, np.array([low, high]), labels
+    return np.concatenate((ends[:1], cuts, ends[1:])), labels
 
 
 def _logarithms(numbers: Floats) -> Floats:

@@ -34,6 +34,7 @@ _MECHANISM = "discrete Gaussian noise on a histogram and sums of predictions, ex
 # Of mu squared: the histogram then has a fifth more noise than alone.
 _SHARE_OF_SUMS = 0.3
 _SIMULATIONS = 200
+_SEEN = 3.0  # deviations of its noise that the count of a tenth needs
 
 
 @dataclass(frozen=True)
@@ -169,8 +170,12 @@ def private_metrics(
     calibrations = {
         label: Calibration(model) for label, model in models.items() if _has_sums(model)
     }
+    planned = {"metrics": (1.0, len(kinds))}
+    if calibrations:
+        planned = {"metrics": (1.0 - _SHARE_OF_SUMS, len(kinds))}
+        planned["calibration"] = _SHARE_OF_SUMS, len(calibrations)
     request = gaussian_request(
-        _planned(len(kinds), len(calibrations)),
+        planned,
         epsilon=epsilon,
         delta=delta,
         ledger=ledger,
@@ -204,16 +209,6 @@ def private_metrics(
 def _has_sums(model: PrivateEBM) -> bool:
     """Whether a model is a regression or of two classes."""
     return model.released_.classes is None or len(model.released_.classes) == 2
-
-
-def _planned(n_models: int, n_calibrations: int) -> dict[str, tuple[float, int]]:
-    """Return the share of mu squared, and the number, of each kind of release."""
-    if not n_calibrations:
-        return {"metrics": (1.0, n_models)}
-    return {
-        "metrics": (1.0 - _SHARE_OF_SUMS, n_models),
-        "calibration": (_SHARE_OF_SUMS, n_calibrations),
-    }
 
 
 def _checked(models: Mapping[str, PrivateEBM]) -> PrivateEBM:
@@ -306,14 +301,13 @@ def _figures(
         errors[label] = {
             figure: float(np.std([one[figure] for one, _ in simulated])) for figure in table[label]
         }
-        if released.calibration is None:
-            continue
-        gaps = np.std([means[:, 2] - means[:, 1] for _, means in simulated], axis=0)
-        seen = released.calibration.has_rows(tenths[:, 0], released.sums[1])
-        means = np.column_stack([tenths[:, 1:], gaps])
-        means[~seen] = np.nan
-        labels = released.calibration.labels
-        lines += [(label, *line) for line in zip(labels, *means.T, strict=True)]
+        if released.calibration is not None:
+            draws = np.array([means for _, means in simulated])
+            gaps = (draws[:, :, 2] - draws[:, :, 1]).std(axis=0)
+            tenths[tenths[:, 0] <= _SEEN * draws[:, :, 0].std(axis=0)] = np.nan
+            means = tenths[:, 1], tenths[:, 2], gaps + 0 * tenths[:, 0]
+            labels = released.calibration.labels
+            lines += [(label, *line) for line in zip(labels, *means, strict=True)]
     columns = ["model", "tenth", "predicted", "observed", "standard_error"]
     return PrivateMetrics(
         pd.DataFrame(table).T,

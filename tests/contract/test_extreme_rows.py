@@ -106,15 +106,13 @@ def test_sums_of_metrics_keep_their_norm(objective):
         sums = calibration.Calibration(model.fit(table, y))
     rows, _ = open_rows(table, y, feature_names=None, schema=schema, sample_weight=None, unit=None)
     groups, parts = sums.parts(rows.table, rows.y)
-    assert groups.max() < len(sums.labels)
     for row in parts.tolist():
         assert sum(part**2 for part in row) <= sums.row_norm**2
     # Nothing is cut by more than a unit: a bound that were wider would cost accuracy.
     every = sum(part**2 for part in parts[groups >= 0].max(axis=0).tolist())
     assert every > 0.6 * sums.row_norm**2
-    known = np.isfinite(y)
-    logs = calibration._logarithms(np.abs(y[known & (y != 0)]))
-    assert logs == pytest.approx(np.log(np.abs(y[known & (y != 0)])), abs=1e-11, rel=1e-14)
+    numbers = np.abs(y[np.isfinite(y) & (y != 0)])
+    assert calibration._logarithms(numbers) == pytest.approx(np.log(numbers), abs=1e-11)
 
 
 @given(st.lists(st.sampled_from([0, 1, LATTICE // 2, LATTICE]), min_size=3, max_size=3))
