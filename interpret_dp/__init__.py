@@ -16,9 +16,9 @@ if TYPE_CHECKING:
         DPExplainableBoostingClassifier,
         DPExplainableBoostingRegressor,
     )
-    from interpret_dp.ebm.evaluation import PrivateMetrics, private_metrics
     from interpret_dp.ebm.planning import plan
     from interpret_dp.editor import EditSession
+    from interpret_dp.evaluation.metrics import PrivateMetrics, private_metrics
     from interpret_dp.exceptions import (
         BackendError,
         BudgetExceededError,
@@ -93,7 +93,7 @@ _HOMES = {
     "PrivacyUnit": "schema",
     "PrivacyWarning": "exceptions",
     "PrivateBackground": "lime.background",
-    "PrivateMetrics": "ebm.evaluation",
+    "PrivateMetrics": "evaluation.metrics",
     "PrivateSurrogate": "lime.private_surrogate",
     "ReleaseError": "exceptions",
     "Schema": "schema",
@@ -101,7 +101,7 @@ _HOMES = {
     "UndeclaredWarning": "exceptions",
     "load_model": "llm.files",
     "plan": "ebm.planning",
-    "private_metrics": "ebm.evaluation",
+    "private_metrics": "evaluation.metrics",
 }
 
 

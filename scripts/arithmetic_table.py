@@ -32,8 +32,8 @@ FACTS = ROOT / "scripts" / "arithmetic.toml"
 
 #: Folders and files whose modules may read rows: a new module in them is covered.
 READERS = (
-    *(f"interpret_dp/{part}" for part in ("backends", "ebm", "fitting", "lime", "llm")),
-    *(f"interpret_dp/{part}" for part in ("mechanisms", "schema", "release.py")),
+    *(f"interpret_dp/{part}" for part in ("backends", "ebm", "evaluation", "fitting", "lime")),
+    *(f"interpret_dp/{part}" for part in ("llm", "mechanisms", "schema", "release.py")),
     "interpret_dp/released/scattering.py",
 )
 #: Calls by name that add, multiply or cast.

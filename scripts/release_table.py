@@ -24,7 +24,7 @@ MECHANISMS = {
 }
 #: The page that bounds what one row adds, for the releases of each folder or file.
 PROOFS = {
-    "interpret_dp/ebm/evaluation.py": "evaluation.md",
+    "interpret_dp/evaluation": "evaluation.md",
     "interpret_dp/ebm": "dp_ebm.md",
     "interpret_dp/fitting/declaring.py": "approximate_bounds.md",
     "interpret_dp/lime/fidelity.py": "dp_lime.md",

@@ -42,7 +42,7 @@ from interpret_dp.ebm.estimators import (
     DPExplainableBoostingClassifier,
     DPExplainableBoostingRegressor,
 )
-from interpret_dp.ebm.evaluation import private_metrics
+from interpret_dp.evaluation.metrics import private_metrics
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.lime.background import PrivateBackground
 from interpret_dp.lime.paper.explainer import PaperLimeTabular

@@ -48,7 +48,7 @@ from interpret_dp.released import AdditiveModel
 from interpret_dp.released.background import public_generator
 from interpret_dp.released.lookup import lookup_tables
 from interpret_dp.released.origin import file_of, note_file
-from interpret_dp.released.summary import warn_after_fit
+from interpret_dp.released.summary import average_sentence, warn_after_fit
 from interpret_dp.schema import Schema, canonical_frame
 from interpret_dp.schema.containers import is_dask
 
@@ -344,7 +344,8 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         check_is_fitted(self, "has_fitted_")
         ledger = ledger_of(self.ledger, must_exist=True)  # type: ignore[attr-defined]
         spend = PrivacySpend.of_model(self.guarantee_, ledger)
-        return dataclasses.replace(spend, edits=len(self.released_.edits))
+        average = average_sentence(self.released_)
+        return dataclasses.replace(spend, edits=len(self.released_.edits), average=average)
 
     def explain_global(self, name: str | None = None) -> Any:
         """Return the shape functions and importances; costs nothing, with ``.privacy``.

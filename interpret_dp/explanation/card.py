@@ -6,7 +6,7 @@ import html
 import os
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from interpret_dp.explanation.plots.parts import score_unit
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, ModelSummary, summarise
 from interpret_dp.released.sentences import LEAST_RATIO, term_sentence
+from interpret_dp.released.summary import average_sentence
 
 _LABELS = {
     "description": "Description",
@@ -241,10 +242,15 @@ class ModelCard:
                 row.insert(3, f"in {of_hundred(shares[row[0]])} draws")
         return TextTable(head, rows)
 
+    @property
+    def average(self) -> str:
+        """How right a regression is on average; empty where that is not known."""
+        return average_sentence(self.model)
+
     @cached_property
     def summary(self) -> ModelSummary:
         """A line a column of the schema."""
-        return summarise(self.model)
+        return replace(summarise(self.model), average="")  # it is beside the accuracy
 
     @property
     def columns(self) -> str:

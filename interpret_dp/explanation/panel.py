@@ -108,7 +108,7 @@ def privacy_panel(document: Mapping[str, Any], *, boxed: bool = True) -> Element
         Draw a frame, whose edge shows at a glance whether anything is promised.
     """
     guarantee = document["guarantee"]
-    state = document["state"]
+    state, average = document["state"], document["average"]
     voided = state == DOES_NOT_HOLD
     frame = _FRAME.format(edge=EDGES[state]) if boxed else ""
     figures = [] if voided else [_tiles(document)]
@@ -128,6 +128,7 @@ def privacy_panel(document: Mapping[str, Any], *, boxed: bool = True) -> Element
         _head(document) if document["edits"] or not voided else None,
         None if voided else _costs(document),
         _meaning(document),
+        element("div", average, style="margin: 6px 0") if average else None,
         None if voided else _as_of(document),
         _folded("All figures: costs, budget, promise, assumptions", details),
         style=frame + _TEXT,

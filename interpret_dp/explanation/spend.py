@@ -61,6 +61,8 @@ class PrivacySpend:
     edits : int
         How often the model was changed after its release. Changes use what was released and cost
         nothing.
+    average : str
+        How right a regression's predictions are on average, by what was released; empty otherwise.
     total_epsilon : float or None
         Spent on the data set so far, at the model's delta, this model included; None if no ledger
         is at hand or no limit was declared.
@@ -90,6 +92,7 @@ class PrivacySpend:
     subject: str = "model"
     queries: QueryBudget | None = None
     edits: int = 0
+    average: str = ""
     total_epsilon: float | None = None
     remaining_epsilon: float | None = None
     budget: BudgetState | None = None
@@ -273,6 +276,7 @@ class PrivacySpend:
             "rows": [dataclasses.asdict(row) for row in self.rows],
             "queries": self._queries_document(),
             "edits": self.edits,
+            "average": self.average,
             "total_epsilon": self.total_epsilon,
             "remaining_epsilon": self.remaining_epsilon,
             "budget": budget,

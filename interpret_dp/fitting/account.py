@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_int, check_real, describe_argument
@@ -143,8 +144,7 @@ def checked_budget(epsilon: Any, delta: Any, *, least_delta: float = 0.0) -> tup
 
 
 def gaussian_request(
-    name: str,
-    count: int = 1,
+    releases: Mapping[str, tuple[float, int]],
     *,
     epsilon: float,
     delta: float,
@@ -152,14 +152,12 @@ def gaussian_request(
     dataset: str | None,
     neighbourhood: Neighbourhood = _ONE_ROW,
 ) -> ReleaseRequest:
-    """Return the checked request of equal Gaussian releases; no row was read, and nothing spent.
+    """Return the checked request of Gaussian releases; no row was read, and nothing spent.
 
     Parameters
     ----------
-    name : str
-        Of the releases.
-    count : int
-        Number of the releases, which share the budget.
+    releases : mapping of str to (float, int)
+        Share of mu squared of the releases of each name, which add up to 1, and their number.
     epsilon, delta : float
         The guarantee for all of them.
     ledger, dataset
@@ -169,12 +167,16 @@ def gaussian_request(
     """
     epsilon, delta = checked_budget(epsilon, delta)
     account, dataset = account_of(ledger, dataset, neighbourhood)
-    mu = mu_of_budget(epsilon, delta) / math.sqrt(count)
+    mu = mu_of_budget(epsilon, delta)
+    planned = [
+        PlannedRelease(name, mu * math.sqrt(share / count), count)
+        for name, (share, count) in releases.items()
+    ]
     return ReleaseRequest(
         epsilon=epsilon,
         delta=delta,
         neighbourhood=neighbourhood,
-        plan=ReleasePlan((PlannedRelease(name, mu, count),)),
+        plan=ReleasePlan(tuple(planned)),
         randomness=randomness_of(None),
         ledger=account,
         dataset=dataset,

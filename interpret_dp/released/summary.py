@@ -227,7 +227,7 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
         (*_target_findings(model), *_column_findings(model, terms)),
         _delta_findings(model.guarantee.delta, model.n_rows, _rows_of_one_unit(model)),
         _SIGNIFICANT * model.noise_scale_binning / max(model.n_rows, 1e-300),
-        _average(model),
+        average_sentence(model),
     )
 
 
@@ -253,8 +253,8 @@ def warn_after_fit(model: AdditiveModel | LocallyLinearModel | Background) -> No
         warnings.warn(" ".join(summary.privacy_findings), PrivacyWarning, stacklevel=4)
 
 
-def _average(model: AdditiveModel) -> str:
-    """Say how right predictions are on average; an edit moves their mean."""
+def average_sentence(model: AdditiveModel) -> str:
+    """Say how right a regression is on average; "" if that is not known, as after an edit."""
     if model.total_error is None or model.edits:
         return ""
     unit = model.schema.people

@@ -15,7 +15,9 @@ PUBLIC_ROOMS = {"released", "explanation", "editor", "ui"}
 DECLARING_MODULES = {"schema"} | {
     f"schema.{name}" for name in ("arguments", "declarations", "document", "schema")
 }
-_ROW_ROOMS = {"mechanisms", "backends", "release", "audit", "fitting", "ebm", "llm", "lime"}
+_ROW_ROOMS = {
+    *("mechanisms", "backends", "release", "audit", "fitting", "ebm", "evaluation", "llm", "lime"),
+}
 
 RANDOMNESS_HOMES = {"mechanisms", "datasets"}
 # Methods that draw numbers whatever object they are called on.

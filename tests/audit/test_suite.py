@@ -118,7 +118,7 @@ def test_the_command_writes_everything(small, tmp_path, capsys):
     code = main(["audit", *what, "--out", str(out)])
     shown = capsys.readouterr()
     assert code == 0, shown.err
-    assert "| private_metrics | 3 | 6 | 1.0000 | none |" in shown.out
+    assert "| private_metrics | 3 | 12 | 1.0000 | none |" in shown.out
     assert "100%" in shown.err
     assert sorted(path.name for path in out.iterdir()) == ["audit.json", "audit.md", "audit.png"]
     (line,) = from_json((out / "audit.json").read_bytes())

@@ -4,19 +4,21 @@ The lines of docs/proofs/arithmetic.md, by the functions that compute them.
 """
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpret_dp import Categorical
+from interpret_dp import Categorical, Continuous, DPExplainableBoostingRegressor, Schema
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 from interpret_dp.backends import local
 from interpret_dp.backends.base import MAX_SCORE
-from interpret_dp.ebm import evaluation
 from interpret_dp.ebm.training import _on_lattice
+from interpret_dp.evaluation import calibration, cells
 from interpret_dp.exceptions import SchemaError
+from interpret_dp.fitting.rows import open_rows
 from interpret_dp.lime import fidelity
 from interpret_dp.lime.black_box import LABEL_UNITS, black_box
 from interpret_dp.lime.paper.interactive import ExplanationData, Queries, exact_moments
@@ -85,10 +87,32 @@ def test_sums_of_many_rows_are_those_of_python():
 
 def test_scores_of_any_model_are_in_a_cell():
     scores = np.array(np.meshgrid(EXTREMES, EXTREMES, EXTREMES)).reshape(3, -1).T
-    shares, _ = evaluation._label_shares(scores, np.zeros(len(scores), dtype=np.int64))
+    shares, _ = cells._label_shares(scores, np.zeros(len(scores), dtype=np.int64))
     assert 0 <= shares.min() <= shares.max() <= 2**30
-    shares, _ = evaluation._label_shares(np.zeros((1, 32_767)), np.zeros(1, dtype=np.int64))
+    shares, _ = cells._label_shares(np.zeros((1, 32_767)), np.zeros(1, dtype=np.int64))
     assert shares.tolist() == [2**30 // 32_767]
+
+
+@pytest.mark.parametrize("objective", ["rmse", "poisson_deviance", "gamma_deviance"])
+def test_sums_of_metrics_keep_their_norm(objective):
+    lower = 1e-3 if objective == "gamma_deviance" else 0.0
+    schema = Schema({"feature_0000": Continuous(-1e9, 1e9)}, target=Continuous(lower, 1e15))
+    model = DPExplainableBoostingRegressor(
+        schema=schema, objective=objective, max_rounds=1, delta=1e-9, random_state=0
+    )
+    table = np.repeat(EXTREMES, len(EXTREMES))[:, np.newaxis]
+    y = np.tile(EXTREMES, len(EXTREMES))
+    with warnings.catch_warnings(action="ignore"):
+        sums = calibration.Calibration(model.fit(table, y))
+    rows, _ = open_rows(table, y, feature_names=None, schema=schema, sample_weight=None, unit=None)
+    groups, parts = sums.parts(rows.table, rows.y)
+    for row in parts.tolist():
+        assert sum(part**2 for part in row) <= sums.row_norm**2
+    # Nothing is cut by more than a unit: a bound that were wider would cost accuracy.
+    every = sum(part**2 for part in parts[groups >= 0].max(axis=0).tolist())
+    assert every > 0.6 * sums.row_norm**2
+    numbers = np.abs(y[np.isfinite(y) & (y != 0)])
+    assert calibration._logarithms(numbers) == pytest.approx(np.log(numbers), abs=1e-11)
 
 
 @given(st.lists(st.sampled_from([0, 1, LATTICE // 2, LATTICE]), min_size=3, max_size=3))

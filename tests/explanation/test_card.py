@@ -14,9 +14,10 @@ from interpret_dp.accounting.registry import STATEMENTS
 from interpret_dp.datasets import make_cohort
 from interpret_dp.explanation.card import ModelCard
 from interpret_dp.explanation.pages.questions import NOT_COVERED, STATED, question_table
+from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.release import ReleaseSession
 from interpret_dp.released import AdditiveFeature, EditRecord
-from interpret_dp.schema import Categorical
+from interpret_dp.schema import Categorical, Continuous
 from tests.editor.models import build_model
 
 ROOT = Path(__file__).parents[2]
@@ -69,6 +70,24 @@ def test_accuracy_is_named_as_what_it_is():
     assert card.accuracy_table is not None
     assert card.accuracy_table.rows == [["AUROC", "0.84"]]
     assert "Measured on public rows" in card.accuracy_note
+
+
+@pytest.mark.parametrize(("error", "said"), [(0.2, "1 % of their mean"), (1.0, "Do not rely on")])
+def test_a_regression_says_how_right_its_total_is(error, said):
+    regression = {"task": "regression", "classes": None, "total_error": error, "edits": ()}
+    schema = build_model().schema.replace(target=Continuous(0, 100))
+    model = model_of(schema=schema, **regression)
+    model = dataclasses.replace(model, intercept=model.intercept + 20.0 - model.mean_prediction)
+    card = ModelCard(model, {})
+    for part in (card.to_html(), card.to_markdown()):
+        accuracy, rest = part.split("Accuracy", 1)[1].split("What is promised", 1)
+        assert said in accuracy
+        assert said not in rest
+    spend = PrivacySpend(guarantee=model.guarantee, average=card.average)
+    assert said in spend._repr_html_()
+    # An edit moves the mean: nothing is stated then, as of a classification.
+    assert ModelCard(dataclasses.replace(model, edits=(EDIT,)), {}).average == ""
+    assert ModelCard(model_of(), {}).average == ""
 
 
 def test_names_are_shown_literally():

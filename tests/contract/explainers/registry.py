@@ -247,7 +247,7 @@ class Metrics(Explainer):
         assert result._repr_html_()
 
     def published(self, result):
-        figures = (result.table, result.standard_errors)
+        figures = (result.table, result.standard_errors, result.calibration.iloc[:, 1:])
         return [figure.to_numpy().tobytes() for figure in figures], result.n_rows
 
     def promise(self, result):

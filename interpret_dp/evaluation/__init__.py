@@ -1,0 +1,1 @@
+"""Metrics of models on private rows."""
