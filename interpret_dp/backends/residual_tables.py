@@ -19,6 +19,7 @@ from interpret_dp.backends.kernels import (
     _TABLE_BITS,
     advance_gap,
     advance_poisson,
+    exponential_table,
 )
 from interpret_dp.backends.local import Codes, LocalRegressionRows
 from interpret_dp.schema.cells import chunks
@@ -27,6 +28,7 @@ Residual: TypeAlias = Callable[[NDArray[np.float64], float], NDArray[np.float64]
 
 _STEPS = LATTICE >> _TABLE_BITS  # table entries per unit of score: 256
 _ENTRIES = 16 * _STEPS  # means down to e**-16 of the largest
+_LARGEST_SCORE = 2.0**20  # of a model as released; larger ones count as that
 
 
 def lowest_log_step(upper: float) -> int:
@@ -49,9 +51,31 @@ def log_means(lower: float, upper: float) -> NDArray[np.float64]:
 def means_at(scores: NDArray[np.float64], lower: float, upper: float) -> NDArray[np.float64]:
     """Return the entries of :func:`log_means` for some scores: a row's depends on nothing else."""
     means = log_means(lower, upper)
-    steps = np.floor(np.clip(np.nan_to_num(scores), -MAX_SCORE, MAX_SCORE) * _STEPS)
-    places = np.clip(steps - lowest_log_step(upper), 0, len(means) - 1)
+    places = np.clip(score_steps(scores) - lowest_log_step(upper), 0, len(means) - 1)
     return np.asarray(means[places.astype(np.int64)])
+
+
+def class_odds(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return what is in proportion to the probability of each class, from that row alone.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_rows, n_classes)
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows, n_classes)
+        From 0 to ``LATTICE``.
+    """
+    steps = score_steps(scores)
+    gaps = steps.max(axis=1, keepdims=True) - steps
+    table = exponential_table()
+    return np.asarray(table[np.minimum(gaps, len(table) - 1).astype(np.int64)])
+
+
+def score_steps(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the step of a table in which each score lies, whatever the scores are."""
+    return np.floor(np.clip(np.nan_to_num(scores), -_LARGEST_SCORE, _LARGEST_SCORE) * _STEPS)
 
 
 def poisson_table(lower: float, upper: float, clip: float) -> NDArray[np.int32]:

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.kernels import exponential_table
-from interpret_dp.backends.residual_tables import means_at
+from interpret_dp.backends.residual_tables import class_odds, means_at
 from interpret_dp.ebm.losses import RegressionLoss, Start
 from interpret_dp.ebm.losses.shape import errors_of_mean
 from interpret_dp.ebm.request import FitRequest
@@ -37,8 +36,6 @@ _QUARTER = LATTICE // 4
 _WIDEST = 4.0
 # No class is taken to be rarer than predicted by more than this factor.
 _LARGEST_FACTOR = 8.0
-_SCORE_STEPS = 256  # per unit of score, as the table of exponentials has them
-_LARGEST_SCORE = 2.0**20
 
 
 def limited_rows(
@@ -214,10 +211,7 @@ def _of_labels(scores: FloatArray, labels: Integers) -> Integers:
     """Return label minus probability of each class, then p (1 - p); of two classes the second."""
     if scores.ndim == 1:
         scores = np.stack([np.zeros_like(scores), scores], axis=1)
-    steps = np.trunc(np.clip(np.nan_to_num(scores), -_LARGEST_SCORE, _LARGEST_SCORE) * _SCORE_STEPS)
-    gaps = steps.max(axis=1, keepdims=True) - steps
-    table = exponential_table()
-    odds = table[np.minimum(gaps, len(table) - 1).astype(np.int64)]
+    odds = class_odds(scores)
     shares = odds * LATTICE // odds.sum(axis=1, keepdims=True)
     residuals = LATTICE * (labels[:, np.newaxis] == np.arange(scores.shape[1])) - shares
     first = 1 if scores.shape[1] == 2 else 0

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.kernels import exponential_table, sigmoid_table
-from interpret_dp.backends.residual_tables import log_means, lowest_log_step
+from interpret_dp.backends.kernels import sigmoid_table
+from interpret_dp.backends.residual_tables import class_odds, means_at, score_steps
 from interpret_dp.schema import Categorical, Continuous, Table, encode_classes, encode_target
 from interpret_dp.schema.containers import Values
 
@@ -27,13 +27,6 @@ _CERTAIN = 2**30
 _PROBABILITY_EDGES = np.floor(_CERTAIN * 2.0 ** -_LOSS_EDGES[:0:-1]).astype(np.int64)
 # Errors as shares of the target's range: a quarter of it or more counts as that.
 _ERROR_EDGES = 2.0 ** (-np.arange(40, 7, -1) / 4)
-_SCORE_STEPS = 256  # per unit of score, as the table of exponentials has them
-_LARGEST_SCORE = 2.0**20
-
-
-def _bounded(scores: Floats) -> Floats:
-    """Return scores that have an index in a table, whatever the model's scores are."""
-    return np.clip(np.nan_to_num(scores), -_LARGEST_SCORE, _LARGEST_SCORE)
 
 
 def _label_shares(scores: Floats, labels: Integers) -> tuple[Integers, NDArray[np.bool_]]:
@@ -51,12 +44,9 @@ def _label_shares(scores: Floats, labels: Integers) -> tuple[Integers, NDArray[n
         In units of 1 / ``_CERTAIN``.
     is_right : ndarray of bool, shape (n_rows,)
     """
-    table = exponential_table()
-    steps = np.trunc(_bounded(scores) * _SCORE_STEPS)
-    gaps = steps.max(axis=1, keepdims=True) - steps
-    weights = table[np.minimum(gaps, len(table) - 1).astype(np.int64)]
-    own = np.take_along_axis(weights, np.maximum(labels, 0)[:, np.newaxis], axis=1)[:, 0]
-    return own * _CERTAIN // weights.sum(axis=1), steps.argmax(axis=1) == labels
+    odds = class_odds(scores)
+    own = np.take_along_axis(odds, np.maximum(labels, 0)[:, np.newaxis], axis=1)[:, 0]
+    return own * _CERTAIN // odds.sum(axis=1), odds.argmax(axis=1) == labels
 
 
 def predictions(model: Any, table: Table) -> Floats:
@@ -68,14 +58,12 @@ def predictions(model: Any, table: Table) -> Floats:
     target = model.schema_.target
     if model.link_ == "identity":
         return np.asarray(model.predict(table))
-    if model.link_ == "logit":
-        scores, means = model.decision_function(table), sigmoid_table() / LATTICE
-        lowest = -len(means) // 2
-    else:
+    if model.link_ == "log":
         scores = model.predict_with_uncertainty(table)[:, 0]
-        lowest, means = lowest_log_step(target.upper), log_means(target.lower, target.upper)
-    steps = np.floor(_bounded(scores) * _SCORE_STEPS) - lowest
-    return np.asarray(means[np.clip(steps, 0, len(means) - 1).astype(np.int64)])
+        return means_at(scores, target.lower, target.upper)
+    means = sigmoid_table() / LATTICE
+    places = score_steps(model.decision_function(table)) + len(means) // 2
+    return np.asarray(means[np.clip(places, 0, len(means) - 1).astype(np.int64)])
 
 
 class Cells(Protocol):
