@@ -329,11 +329,23 @@ class RegressionLoss(Loss):
         if self.shape is not None:
             # Noise of far cells is not in it.
             variance = max(self.shape.spread / self.half, _MIN_CLIP) ** 2
-            noise = TUNING.clip_noise * noise_level
-            clip = best_clip(self.shape, self.clips(), noise, self.gaps)
-        else:
-            clip = max(_SPREADS * math.sqrt(variance), _MIN_CLIP) * self.half or 1.0
-        return replace(self, spread=math.sqrt(variance) * self.half, clip=clip)
+        return replace(
+            self,
+            spread=math.sqrt(variance) * self.half,
+            clip=self.released_clip(variance, noise_level),
+        )
+
+    def released_clip(self, variance: float, noise_level: float) -> float:
+        """Return the clip, given the released variance as a share of ``half**2``.
+
+        Parameters
+        ----------
+        variance, noise_level : float
+            As for :meth:`clipped`.
+        """
+        if self.shape is None:
+            return max(_SPREADS * math.sqrt(variance), _MIN_CLIP) * self.half or 1.0
+        return best_clip(self.shape, self.clips(), TUNING.clip_noise * noise_level, self.gaps)
 
     def narrowed(self, residuals: Shape, noise_level: float) -> Self:
         """Return the loss with the bound that the shape of the residuals asks for."""
