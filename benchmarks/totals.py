@@ -7,6 +7,9 @@ for each engine: the predicted total over the observed one on the training rows,
 fifth with the highest predictions; the slope of the true mean by the prediction; the worst tenth of
 the predictions; the distance from the true mean over its standard deviation; the deviance, and how
 often the 95 % bands of the prediction hold the true mean.
+
+``--explainers`` asks the same of explanations: a surrogate's predictions, fits of LIME, class
+shares by DP-LLM, and columns of a background, each over the truth.
 """
 
 from __future__ import annotations
@@ -27,10 +30,21 @@ from numpy.typing import NDArray
 from benchmarks.engines import nonprivate, ours, reference
 from benchmarks.problems import Problem, load_problem
 from benchmarks.summary import markdown_table
-from interpret_dp import Continuous, DPExplainableBoostingRegressor, Integer, PrivacyWarning, Schema
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingRegressor,
+    DPLimeTabular,
+    DPLocallyLinearClassifier,
+    Integer,
+    PrivacyWarning,
+    PrivateBackground,
+    PrivateSurrogate,
+    Schema,
+)
 from interpret_dp.datasets import DATA_VARIABLE
 
-__all__ = ["TARGETS", "Target", "drawn", "main", "measured", "totals"]
+__all__ = ["TARGETS", "Target", "drawn", "explainers", "main", "measured", "totals"]
 
 Floats = NDArray[np.float64]
 
@@ -131,7 +145,7 @@ def drawn(target: Target, n_rows: int, seed: int) -> tuple[pd.DataFrame, Floats,
             "x5": rng.uniform(size=n_rows),
         }
     )
-    risk = 1.0 + (X["age"] < 30).to_numpy(float) + 0.5 * (X["power"] > 11).to_numpy(float)
+    risk = _risk(X)
     return X, risk, target.clipped(rng, risk)
 
 
@@ -160,6 +174,10 @@ def hires(n_rows: int, seed: int) -> tuple[pd.DataFrame, Floats, Floats]:
     log_mean += 0.02 * X["celsius"].to_numpy() - 0.006 * X["humidity"].to_numpy()
     mean = np.minimum(np.exp(log_mean), 800.0)
     return X, mean, np.minimum(rng.poisson(mean * rng.gamma(8.0, 1 / 8, n_rows)), 1500.0)
+
+
+def _risk(X: pd.DataFrame) -> Floats:
+    return np.asarray(1.0 + 1.0 * (X["age"] < 30) + 0.5 * (X["power"] > 11), dtype=np.float64)
 
 
 def true_means(target: Target, risk: Floats) -> Floats:
@@ -300,6 +318,119 @@ def totals(
                         yield {"target": name, "epsilon": epsilon, "seed": seed, **fit}
 
 
+# --------------------------------------------------------------------------------- explainers
+
+# Log-odds of a class at risk 1, and how far two columns together move them.
+LOGISTIC = {
+    "5 % of rows": (-3.5, 0.0),
+    "6 %, interaction": (-3.5, 1.0),
+    "0.6 % of rows": (-5.5, 0.0),
+}
+CLASS_SHARES = (0.005, 0.02, 0.05, 0.1)
+_LEVELS = {"c": 0.95, "level of 4 %": 0.04, "level of 1 %": 0.01}
+_EXPLAINED = 200
+
+
+class _Answers:
+    """Black box that knows a number for each row, by a column of distinct values."""
+
+    def __init__(self, X: pd.DataFrame, y: Floats) -> None:
+        order = np.argsort(X["x3"].to_numpy())
+        self._keys, self._answers = X["x3"].to_numpy()[order], y[order]
+
+    def __call__(self, X: pd.DataFrame) -> Floats:
+        places = np.searchsorted(self._keys, X["x3"].to_numpy(dtype=np.float64))
+        return self._answers[np.minimum(places, len(self._answers) - 1)]
+
+
+class _Logistic:
+    """Classifier of known log-odds."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, level: float, interaction: float) -> None:
+        self._level, self._interaction = level, interaction
+
+    def predict_proba(self, X: pd.DataFrame) -> Floats:
+        x3, x4 = (X[name].to_numpy(dtype=np.float64) for name in ("x3", "x4"))
+        log_odds = self._level + _risk(X) - 1.0
+        log_odds = log_odds + self._interaction * np.sign(np.sin(40 * x3) * np.sin(40 * x4))
+        p = 1.0 / (1.0 + np.exp(-log_odds))
+        return np.column_stack([1.0 - p, p])
+
+    def of_class(self, X: pd.DataFrame) -> Floats:
+        return self.predict_proba(X)[:, 1]
+
+
+def _costs(X: pd.DataFrame) -> Floats:
+    """Return expected costs of a long tail."""
+    return np.asarray(100.0 * np.exp(1.5 * _risk(X) + 3.0 * (X["x3"] + X["x4"] - 1.0)))
+
+
+def explainers(epsilon: float, n_rows: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield by how much each explainer's figures exceed the truth, as a share of it."""
+    rng = np.random.default_rng(seed)
+    X, risk, _ = drawn(TARGETS["rare flag"], n_rows, seed)
+    privacy: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA}
+    box: dict[str, Any] = {**privacy, "trained_on_same_people": False}
+    for name, target in TARGETS.items():
+        y = target.clipped(rng, risk)
+        bounds = Continuous(target.lower, target.upper)
+        surrogate = PrivateSurrogate(_Answers(X, y), SCHEMA, output_bounds=bounds, **box).fit(X)
+        released = surrogate.to_released()
+        mean = released.explain(X, [0] * n_rows).predictions.mean()
+        yield {
+            "explainer": "PrivateSurrogate",
+            "of": name,
+            "excess": mean / y.mean() - 1.0,
+            "stated": released.models[0].total_error_ / y.mean(),
+        }
+        schema = SCHEMA.replace(features={**FEATURES, "column": bounds})
+        column = PrivateBackground(schema, **privacy).fit(X.assign(column=y)).sample(200_000, seed)
+        excess = column["column"].mean() / y.mean() - 1.0
+        yield {"explainer": "background", "of": name, "excess": excess}
+    for name, parameters in LOGISTIC.items():
+        model = _Logistic(*parameters)
+        p = model.of_class(X)
+        released = PrivateSurrogate(model, SCHEMA, **box).fit(X).to_released()
+        excess = released.explain(X, [1] * n_rows).predictions.mean() / p.mean() - 1.0
+        yield {"explainer": "PrivateSurrogate", "of": name, "excess": excess}
+        yield _lime(name, model, X, box)
+    yield _lime("costs", _costs, X, box)
+    for share in CLASS_SHARES:
+        y = rng.random(n_rows) < share * risk / risk.mean()
+        schema = SCHEMA.replace(target=Categorical([False, True]))
+        maps = DPLocallyLinearClassifier(schema=schema, **privacy).fit(X, y)
+        excess = maps.predict_proba(X)[:, 1].mean() / y.mean() - 1.0
+        yield {"explainer": "DP-LLM", "of": f"class of {100 * share:g} %", "excess": excess}
+    levels = rng.choice(list(_LEVELS), n_rows, p=list(_LEVELS.values()))
+    schema = SCHEMA.replace(features={**FEATURES, "level": Categorical(list(_LEVELS))})
+    sample = PrivateBackground(schema, **privacy).fit(X.assign(level=levels)).sample(200_000, seed)
+    for name in list(_LEVELS)[1:]:
+        excess = (sample["level"] == name).mean() / (levels == name).mean() - 1.0
+        yield {"explainer": "background", "of": name, "excess": excess}
+
+
+def _lime(name: str, model: Any, X: pd.DataFrame, box: dict[str, Any]) -> dict[str, Any]:
+    """Compare baseline and effects, added up, with the model at the explained rows."""
+    rows = X.head(_EXPLAINED)
+    explanation = DPLimeTabular(model, X, schema=SCHEMA, **box).explain_local(rows)
+    shown = [explanation.data(row) for row in range(len(rows))]
+    of_fits = sum(row["fit"]["prediction"] for row in shown)
+    excess = of_fits / sum(row["predicted"] for row in shown) - 1.0
+    return {"explainer": "DPLimeTabular", "of": name, "excess": excess}
+
+
+def _excesses(found: pd.DataFrame) -> str:
+    """Return means over the seeds in percent, with the spread over seeds and the stated error."""
+    lines = []
+    for key, group in found.groupby(["explainer", "of", "epsilon"], sort=False):
+        shown = f"{100 * group['excess'].mean():+.1f} ± {100 * group['excess'].std():.1f}"
+        stated = 100 * group["stated"].mean()
+        lines.append([*map(str, key), shown, "" if np.isnan(stated) else f"{stated:.1f}"])
+    return markdown_table(["explainer", "of", "epsilon", "excess, %", "stated error, %"], lines)
+
+
 def _table(fits: pd.DataFrame) -> str:
     """Return means over the seeds, and the spread of the totals."""
     figures = [name for name in fits if name not in ("target", "epsilon", "seed", "engine")]
@@ -320,8 +451,18 @@ def main() -> None:
     parser.add_argument("--fits", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="number of the first table")
     parser.add_argument("--out", type=Path, help="a file of JSON lines, one a fit")
+    parser.add_argument("--explainers", action="store_true", help="measure explanations instead")
     arguments = parser.parse_args()
     seeds = range(arguments.first, arguments.first + arguments.fits)
+    if arguments.explainers:
+        excesses = [
+            {"epsilon": epsilon, **excess}
+            for seed in seeds
+            for epsilon in arguments.epsilons
+            for excess in explainers(epsilon, arguments.rows, seed)
+        ]
+        print(_excesses(pd.DataFrame(excesses)))
+        return
     found = []
     for fit in totals(
         arguments.names, arguments.epsilons, arguments.rows, seeds, arguments.engines

@@ -45,6 +45,13 @@ def _with_parameters_of(other: type) -> Callable[[_Class], _Class]:
     return decorate
 
 
+def _keep(estimator: Any, parameters: Mapping[str, Any]) -> None:
+    """Keep all arguments of a constructor under their names, in place of interpret's defaults."""
+    for name, value in parameters.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
+
+
 class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     """Differentially private explainable boosting classifier, for two classes and more.
 
@@ -221,35 +228,9 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         population: str = "rows",
         classes: Sequence[Any] | None = None,
     ) -> None:
-        super().__init__(
-            feature_names=feature_names,
-            feature_types=feature_types,
-            max_bins=max_bins,
-            exclude=exclude,
-            validation_size=validation_size,
-            outer_bags=outer_bags,
-            learning_rate=learning_rate,
-            max_rounds=max_rounds,
-            max_leaves=max_leaves,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            epsilon=epsilon,
-            delta=delta,
-            composition=composition,
-            bin_budget_frac=bin_budget_frac,
-            privacy_bounds=privacy_bounds,
-        )
-        self.privacy_weight_max = privacy_weight_max
-        self.neighboring = neighboring
-        self.monotone_constraints = monotone_constraints
-        self.schema = schema
-        self.ledger = ledger
-        self.dataset = dataset
-        self.verbose = verbose
-        self.interactions = interactions
-        self.backend = backend
-        self.population = population
-        self.classes = classes
+        parameters = locals()
+        super().__init__()
+        _keep(self, parameters)
 
     def predict_proba(self, X: Any, init_score: Any = None) -> Any:
         """Return class probabilities, shape (n_rows, n_classes); cells are read by the schema.
@@ -362,37 +343,9 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         backend: str = "auto",
         population: str = "rows",
     ) -> None:
-        super().__init__(
-            feature_names=feature_names,
-            feature_types=feature_types,
-            max_bins=max_bins,
-            exclude=exclude,
-            validation_size=validation_size,
-            outer_bags=outer_bags,
-            learning_rate=learning_rate,
-            max_rounds=max_rounds,
-            max_leaves=max_leaves,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            epsilon=epsilon,
-            delta=delta,
-            composition=composition,
-            bin_budget_frac=bin_budget_frac,
-            privacy_bounds=privacy_bounds,
-            privacy_target_min=privacy_target_min,
-            privacy_target_max=privacy_target_max,
-        )
-        self.privacy_weight_max = privacy_weight_max
-        self.neighboring = neighboring
-        self.monotone_constraints = monotone_constraints
-        self.objective = objective
-        self.schema = schema
-        self.ledger = ledger
-        self.dataset = dataset
-        self.verbose = verbose
-        self.interactions = interactions
-        self.backend = backend
-        self.population = population
+        parameters = locals()
+        super().__init__()
+        _keep(self, parameters)
 
 
 def from_document(

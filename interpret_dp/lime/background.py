@@ -322,7 +322,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         Returns
         -------
         DataFrame
-            Numbers are spread evenly within their cell.
+            Numbers are spread evenly within their cell; in a tail, near the other cells.
         """
         return self.to_released().sample(n_rows, random_state)
 

@@ -45,6 +45,9 @@ _DEPENDENCE_KEYS = {"places": "list of integers", "products": "list", "noise": "
 # many models cannot read a missing cell, and without noise there might be none.
 _MISSING_STANDS_OUT = 4.0
 
+# Cells beside a tail are taken together until they are as wide as this share of the range.
+_BESIDE_TAIL = 1 / 128
+
 # Scales of the exponential distributions, in standard deviations of the noise; zero comes first.
 _SCALES = 4.0 ** np.arange(-1, 9)
 _RATES = np.concatenate(([0.0], 1.0 / _SCALES))
@@ -149,6 +152,7 @@ class BackgroundColumn:
             levels[:] = [None, *spec.levels]
             return levels[cells]
         cuts = np.asarray(self.feature.cuts)
+        places = self._tail_places(cells, places)
         if isinstance(spec, Integer):
             # The integers of a cell are alike, and each has the same share of it.
             starts = np.concatenate(([spec.lower], np.ceil(cuts), [spec.upper + 1.0]))
@@ -160,6 +164,36 @@ class BackgroundColumn:
             numbers = first * (1.0 - places) + last * places
             numbers[np.abs(numbers) <= ZERO_ENDS] = 0.0
         return np.where(cells == 0, np.nan, numbers)
+
+    def _tail_places(self, cells: NDArray[np.int64], places: FloatArray) -> FloatArray:
+        """Return places of numbers in their cells, where those of a tail lie near other cells.
+
+        The first and the last cell reach to the declared bounds, often far beyond the values. There
+        the density falls exponentially, by the counts of the tail and of the cells beside it.
+        """
+        spec = self.feature.spec
+        if not isinstance(spec, Continuous):
+            raise TypeError(f"Column {self.feature.name!r} has levels; only numbers have tails.")
+        borders = np.concatenate(([spec.lower], np.asarray(self.feature.cuts), [spec.upper]))
+        shares = np.diff(borders / 2.0) / (spec.upper / 2.0 - spec.lower / 2.0)
+        counts = np.maximum(self.counts[1 : len(borders)], 0.0)
+        places = places.copy()
+        for cell, inward in ((1, 1), (len(shares), -1)):
+            share, *others = shares[::inward]
+            beside = np.cumsum(others)
+            n_beside = int(np.searchsorted(beside, _BESIDE_TAIL)) + 1
+            rows, rows_beside = counts[::inward][0], counts[::inward][1 : n_beside + 1].sum()
+            if n_beside > len(beside) or rows == 0 or rows_beside == 0:
+                continue
+            decay = np.log(rows + rows_beside) - np.log(rows)
+            if beside[n_beside - 1] < share * decay:  # otherwise the cell is no tail
+                reach = beside[n_beside - 1] / decay
+                in_tail = cells == cell
+                distances = places[in_tail] if inward < 0 else 1.0 - places[in_tail]
+                distances = -reach / share * np.log1p(distances * np.expm1(-share / reach))
+                found = distances if inward < 0 else 1.0 - distances
+                places[in_tail] = np.clip(found, 0.0, np.nextafter(1.0, 0.0))
+        return places
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -237,7 +271,8 @@ class Background:
         Returns
         -------
         DataFrame
-            One column for each of the background's. Numbers are spread evenly within their cell.
+            One column for each of the background's. Numbers are spread evenly within their cell; in
+            a tail, they lie near the other cells.
         """
         n_rows = check_int("n_rows", n_rows, low=1)
         generator = public_generator(random_state)

@@ -104,6 +104,28 @@ def test_rows_have_the_values_of_their_cells():
     assert (rows < 18).mean() == pytest.approx(0.5, abs=0.02)
 
 
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_tail_up_to_far_bounds_keeps_its_mean(mirrored):
+    # Of an exponential distribution, each cell but the last holds half of what is left.
+    cuts = np.log(2.0) * np.arange(1.0, 6.0)
+    counts = 1000.0 * 0.5 ** np.array([1, 2, 3, 4, 5, 5])
+    if mirrored:
+        cuts, counts = 100.0 - cuts[::-1], counts[::-1]
+    amounts = column(Continuous(0, 100), [0, *counts, 0], cuts)
+    sample = background(amounts).sample(100_000, random_state=0)["a"]
+    tail = sample[sample < cuts[0]] if mirrored else sample[sample >= cuts[-1]]
+    expected = cuts[0] - 1.0 if mirrored else cuts[-1] + 1.0
+    assert tail.mean() == pytest.approx(expected, abs=0.1)
+    assert tail.between(0, 100).all()
+
+
+def test_values_between_two_bounds_are_spread_evenly():
+    even = column(Continuous(0, 1), [0, *[100.0] * 10, 0], np.arange(1, 10) / 10)
+    sample = background(even).sample(100_000, random_state=0)["a"]
+    assert sample[sample < 0.1].mean() == pytest.approx(0.05, abs=0.002)
+    assert sample[sample >= 0.9].mean() == pytest.approx(0.95, abs=0.002)
+
+
 @pytest.mark.parametrize("levels", [["x", "y"], [1, 2], [False, True]], ids=str)
 def test_levels_keep_their_type(levels):
     rows = background(column(dp.Categorical(levels), [0, 900, 100, 0])).sample(2000, 3)["a"]

@@ -64,21 +64,13 @@ class Denoised:
         scores[self._view.moved] = self._view.process_mean(self._likely)
         return scores if self._is_posterior(scores) else kept
 
-    @property
-    def mean(self) -> FloatArray | None:
-        """Posterior mean of the curve without noise, sampling error included.
-
-        None where the curve stays as it is.
-        """
-        return None if self._moments is None else self._moments[0]
-
-    @property
-    def spread(self) -> FloatArray | None:
-        """Its posterior covariance, or variances where the noise is given so."""
-        return None if self._moments is None else self._moments[1]
-
     @functools.cached_property
-    def _moments(self) -> tuple[FloatArray, FloatArray] | None:
+    def moments(self) -> tuple[FloatArray, FloatArray] | None:
+        """Posterior mean and covariance of the curve without noise, sampling error included.
+
+        Variances in place of the covariance where the noise is given so. None where the curve stays
+        as it is.
+        """
         if self._likely is None:
             return None
         curve, moved = self._curve, self._view.moved

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._compiled import compiled
-from interpret_dp.ebm.noise.propagation import cells_of_bins, noises_of_sums, run_starts
+from interpret_dp.ebm.noise.propagation import cells_of_bins, simulated_averages
 from interpret_dp.ebm.trainer.curves import Averaged
-from interpret_dp.ebm.trainer.partitions import TermUpdate, centred_change
+from interpret_dp.ebm.trainer.partitions import TermUpdate
 
 FloatArray = NDArray[np.float64]
 
@@ -60,36 +60,21 @@ def projected_variances(
     cell_weights = np.add.reduceat(weights, starts)
     # A projection commutes with a change of units: simulated is noise of one, upwards.
     truth = direction / noise * curve[starts, np.newaxis]
+
+    def moved(deviation: FloatArray, change: FloatArray) -> FloatArray:
+        curves = truth + deviation + change
+        project_columns(curves[1:-1], cell_weights[1:-1])
+        return np.asarray(curves - truth)
+
     total, squares = np.zeros(len(starts)), np.zeros(len(starts))
     for _ in range(_DRAWS // _DRAWS_AT_ONCE):
-        average = _simulated(cells, cell_weights, hessian, truth, averaged, rng)
+        average = simulated_averages(
+            cells, cell_weights, hessian, averaged, _DRAWS_AT_ONCE, rng, moved
+        )
         total += average.sum(axis=1)
         squares += (average**2).sum(axis=1)
     variances = np.maximum(squares - total**2 / _DRAWS, 0.0) / (_DRAWS - 1)
     return noise**2 * np.repeat(variances, np.diff(starts, append=len(weights)))
-
-
-def _simulated(
-    updates: Sequence[TermUpdate],
-    weights: FloatArray,
-    hessian: FloatArray,
-    truth: FloatArray,
-    averaged: Averaged,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Return averaged curves less the truth, shape (n_cells, _DRAWS_AT_ONCE)."""
-    deviation = np.zeros((len(weights), _DRAWS_AT_ONCE))
-    average, counts = np.zeros_like(deviation), averaged.counts(len(updates))
-    drawn = noises_of_sums(updates, weights, hessian, _DRAWS_AT_ONCE, rng)
-    for count, update, sums in zip(counts, updates, drawn, strict=True):
-        leaf = update.partition.leaf
-        begins = run_starts(leaf)
-        sums[leaf[begins]] -= np.add.reduceat(deviation * hessian[:, np.newaxis], begins)
-        curves = truth + deviation + centred_change(update, weights, sums)
-        project_columns(curves[1:-1], weights[1:-1])
-        deviation = curves - truth
-        average += count * deviation
-    return average
 
 
 @compiled()

@@ -19,7 +19,7 @@ alone are computed, without it:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -153,7 +153,11 @@ def noise_variances(
     ends = np.diff(starts, append=len(weights))
     weights, hessian = np.add.reduceat(weights, starts), np.add.reduceat(hessian, starts)
     if len(starts) > _MOST_CELLS:
-        variances = _simulated_variances(cells, weights, hessian, averaged, rng)
+        averages = (
+            simulated_averages(cells, weights, hessian, averaged, _DRAWS_AT_ONCE, rng)
+            for _ in range(_DRAWS // _DRAWS_AT_ONCE)
+        )
+        variances = sum((average**2).sum(axis=1) for average in averages) / _DRAWS
     else:
         variances = np.diagonal(unit_covariance(cells, weights, hessian, averaged)[0])
     found[moved] = noise**2 * np.repeat(variances, ends)
@@ -219,28 +223,37 @@ def noises_of_sums(
         yield without_total(update, noise)
 
 
-def _simulated_variances(
+def simulated_averages(
     updates: Sequence[TermUpdate],
     weights: FloatArray,
     hessian: FloatArray,
     averaged: Averaged,
+    n_draws: int,
     rng: np.random.Generator,
+    moved: Callable[[FloatArray, FloatArray], FloatArray] = np.add,
 ) -> FloatArray:
-    """Return the mean squares of curves that noise of one was added to, shape (n_cells,)."""
-    squares, counts = np.zeros(len(weights)), averaged.counts(len(updates))
-    for _ in range(_DRAWS // _DRAWS_AT_ONCE):
-        deviation = np.zeros((len(weights), _DRAWS_AT_ONCE))
-        average = np.zeros_like(deviation)
-        drawn = noises_of_sums(updates, weights, hessian, _DRAWS_AT_ONCE, rng)
-        for count, update, sums in zip(counts, updates, drawn, strict=True):
-            leaf = update.partition.leaf
-            starts = run_starts(leaf)
-            sums[leaf[starts]] -= np.add.reduceat(deviation * hessian[:, np.newaxis], starts)
-            change = centred_change(update, weights, sums)
-            deviation += change
-            average += count * (deviation + averaged.extrapolation * change)
-        squares += (average**2).sum(axis=1)
-    return squares / _DRAWS
+    """Return what noise of one does to averaged curves, shape (n_cells, n_draws).
+
+    Parameters
+    ----------
+    updates, weights, hessian, averaged
+        As for :func:`unit_covariance`.
+    n_draws : int
+    rng : numpy.random.Generator
+        For public choices.
+    moved : callable, optional
+        From deviations of the curves and their change to the next deviations; by default the sum.
+    """
+    deviation, average = np.zeros((2, len(weights), n_draws))
+    drawn = noises_of_sums(updates, weights, hessian, n_draws, rng)
+    for count, update, sums in zip(averaged.counts(len(updates)), updates, drawn, strict=True):
+        leaf = update.partition.leaf
+        starts = run_starts(leaf)
+        sums[leaf[starts]] -= np.add.reduceat(deviation * hessian[:, np.newaxis], starts)
+        change = centred_change(update, weights, sums)
+        deviation = moved(deviation, change)
+        average += count * (deviation + averaged.extrapolation * change)
+    return average
 
 
 def _parts_each_bin(updates: Sequence[TermUpdate]) -> bool:

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from interpret_dp.ebm.noise.denoising import Curve, Denoised, denoise
 from interpret_dp.ebm.noise.monotone import projected_variances
 from interpret_dp.ebm.noise.propagation import noise_variances, unit_covariance
-from interpret_dp.ebm.noise.views import noise_variances_of
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.curves import BoostingResult
+
+FloatArray = NDArray[np.float64]
 
 # A term keeps at most so many covariances: 512 bins, or 295 with three classes. They go into the
 # model file, and a matrix of all 65,536 bins would take 34 GB.
@@ -43,9 +44,9 @@ class TermNoise:
         How boosting blurs the curve; not released.
     """
 
-    covariance: NDArray[np.float64] | None = None
-    variances: NDArray[np.float64] | None = None
-    response: NDArray[np.float64] | None = None
+    covariance: FloatArray | None = None
+    variances: FloatArray | None = None
+    response: FloatArray | None = None
 
     def scaled(self, factor: float) -> TermNoise:
         """Return the noise of the term times a factor."""
@@ -55,7 +56,7 @@ class TermNoise:
             variances=None if self.variances is None else factor**2 * self.variances,
         )
 
-    def of_score(self, index: int) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    def of_score(self, index: int) -> tuple[FloatArray, FloatArray | None]:
         """Return covariance and response of one score; without them variances and None."""
         if self.covariance is None:
             return self.diagonal.reshape(len(self.diagonal), -1)[:, index], None
@@ -64,11 +65,13 @@ class TermNoise:
         return self.covariance[index], None if self.response is None else self.response[index]
 
     @property
-    def diagonal(self) -> NDArray[np.float64]:
-        """Variance in each bin, shape (n_codes,) or (n_codes, n_classes); zeros if unknown."""
+    def diagonal(self) -> FloatArray:
+        """Variance in each bin, shape (n_codes,) or (n_codes, n_classes)."""
         if self.covariance is not None:
             return np.asarray(np.diagonal(self.covariance, axis1=-2, axis2=-1).T)
-        return np.zeros(()) if self.variances is None else self.variances
+        if self.variances is None:
+            raise ValueError("The noise of a term is unknown; give covariance or variances.")
+        return self.variances
 
 
 @dataclass(frozen=True)
@@ -87,10 +90,10 @@ class Expected:
         Its diagonal, where the noise is given so.
     """
 
-    noisy_scores: NDArray[np.float64]
-    mean: NDArray[np.float64] | None = None
-    covariance: NDArray[np.float64] | None = None
-    variances: NDArray[np.float64] | None = None
+    noisy_scores: FloatArray
+    mean: FloatArray | None = None
+    covariance: FloatArray | None = None
+    variances: FloatArray | None = None
 
 
 def _is_narrow(n_codes: int, n_scores: int) -> bool:
@@ -109,7 +112,7 @@ def term_noise(
     bins: Sequence[Bins],
     directions: Sequence[int],
     *,
-    curvatures: Sequence[NDArray[np.float64]],
+    curvatures: Sequence[FloatArray],
     scale: float,
     rng: np.random.Generator,
 ) -> list[TermNoise]:
@@ -174,11 +177,11 @@ class Terms:
         Terms that are released as zero, whatever their curves are.
     """
 
-    scores: Sequence[NDArray[np.float64]]
+    scores: Sequence[FloatArray]
     noise: Sequence[TermNoise]
     bins: Sequence[Bins]
     is_ordered: Sequence[bool]
-    sampling: Sequence[NDArray[np.float64]]
+    sampling: Sequence[FloatArray]
     pruned: Collection[int] = ()
 
     def denoised(self) -> dict[int, list[Denoised]]:
@@ -195,18 +198,21 @@ class Terms:
             if spread.covariance is None and self.is_ordered[k]:
                 continue
             for index, column in enumerate(np.atleast_2d(score.T)):
-                curve = _curve(column, spread, b.weights, self.is_ordered[k], index)
-                largest = MOST_SAMPLING * float(noise_variances_of(curve).max(initial=0.0))
+                own, response = spread.of_score(index)
+                variances = np.diagonal(own) if own.ndim == 2 else own
+                largest = MOST_SAMPLING * float(variances.max(initial=0.0))
                 sampling = np.minimum(self.sampling[k][:, index], largest)
+                is_ordered, is_pruned = self.is_ordered[k], k in self.pruned
+                curve = Curve(column, own, b.weights, is_ordered, sampling, response, is_pruned)
                 owners.append(k)
-                curves.append(replace(curve, sampling=sampling, is_pruned=k in self.pruned))
+                curves.append(curve)
         found: dict[int, list[Denoised]] = {}
         for k, one in zip(owners, denoise(curves), strict=True):
             found.setdefault(k, []).append(one)
         return found
 
 
-def denoised_scores(terms: Terms) -> list[NDArray[np.float64]]:
+def denoised_scores(terms: Terms) -> list[FloatArray]:
     """Return the curves without what is likely noise, shaped as given."""
     scores = list(terms.scores)
     for k, own in terms.denoised().items():
@@ -226,7 +232,7 @@ def expected_terms(terms: Terms) -> list[Expected | None]:
     return expected
 
 
-def _joined(columns: Sequence[NDArray[np.float64]], shape: tuple[int, ...]) -> Any:
+def _joined(columns: Sequence[FloatArray], shape: tuple[int, ...]) -> Any:
     """Return the curves of all classes as one array."""
     joined = np.stack(columns, axis=1)
     # What the classes have in common changes no probability.
@@ -234,27 +240,13 @@ def _joined(columns: Sequence[NDArray[np.float64]], shape: tuple[int, ...]) -> A
     return (joined - common).reshape(shape)
 
 
-def _expected(parts: Sequence[Denoised], noisy: NDArray[np.float64]) -> Expected:
+def _expected(parts: Sequence[Denoised], noisy: FloatArray) -> Expected:
     """Return the posterior of all classes of a term; None if that of one is not known."""
-    means = [part.mean for part in parts if part.mean is not None]
-    spreads = [part.spread for part in parts if part.spread is not None]
-    if len(spreads) < len(parts):
+    moments = [part.moments for part in parts if part.moments is not None]
+    if len(moments) < len(parts):
         return Expected(noisy)
+    means, spreads = zip(*moments, strict=True)
     mean = _joined(means, noisy.shape)
     if spreads[0].ndim == 1:
         return Expected(noisy, mean, variances=np.stack(spreads, axis=1).reshape(noisy.shape))
     return Expected(noisy, mean, spreads[0] if noisy.ndim == 1 else np.stack(spreads))
-
-
-def _curve(
-    scores: NDArray[np.float64],
-    noise: TermNoise,
-    weights: NDArray[np.float64],
-    is_ordered: bool,
-    index: int,
-) -> Curve:
-    """Return one class's curve, or that of a term with one score."""
-    if noise.covariance is None and noise.variances is None:
-        raise ValueError("The noise of a term is unknown; it must be given to denoise it.")
-    own, response = noise.of_score(index)
-    return Curve(scores, own, weights, is_ordered, response)

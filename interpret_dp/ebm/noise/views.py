@@ -47,12 +47,11 @@ class Curve:
     is_ordered : bool
         Whether bins that lie side by side are alike. Levels, the missing and the unseen bin are
         independent of all others.
+    sampling : ndarray of float64, shape (n_codes,)
+        Variance by which each bin's score, before it is blurred, differs from that of a smooth
+        curve, since its rows are few: sampling error, which no noise was added to.
     response : ndarray of float64, shape (n_codes, n_codes), optional
         How boosting blurs the curve; by default not at all.
-    sampling : ndarray of float64, shape (n_codes,), optional
-        Variance by which each bin's score, before it is blurred, differs from that of a smooth
-        curve, since its rows are few: sampling error, which no noise was added to. By
-        default it is not known.
     is_pruned : bool
         Whether it is released as zero.
     """
@@ -61,8 +60,8 @@ class Curve:
     noise: FloatArray
     weights: FloatArray
     is_ordered: bool
+    sampling: FloatArray
     response: FloatArray | None = None
-    sampling: FloatArray | None = None
     is_pruned: bool = False
 
 
@@ -100,10 +99,9 @@ class View:
             return
         self._scores = curve.scores[self.moved]
         self._bases: list[tuple[FloatArray, FloatArray | None, FloatArray]] = []
-        sampling = curve.sampling
         if curve.noise.ndim == 1:
             self._noise = variances[self.moved]
-            total = self._noise if sampling is None else self._noise + sampling[self.moved]
+            total = self._noise + curve.sampling[self.moved]
             self._root = np.sqrt(total)
             self._bases.append((typical_variance / total, None, self._scores / self._root))
         else:
@@ -111,7 +109,7 @@ class View:
             # Along the direction that centring takes away there is no noise: a little makes a root.
             ridge = 1e-8 * float(np.trace(noise)) / len(noise)
             self._noise = noise + ridge * np.eye(len(noise))
-            total = self._noise if sampling is None else self._noise + _blurred(curve, self.moved)
+            total = self._noise + _blurred(curve, self.moved)
             try:
                 self._root = np.linalg.cholesky(total)
                 self._inverse = np.linalg.inv(self._root)
@@ -192,8 +190,6 @@ class View:
 
 def _blurred(curve: Curve, moved: NDArray[np.intp]) -> FloatArray:
     """Return the covariance of sampling error as it shows in the scores."""
-    if curve.sampling is None:
-        raise ValueError("The curve's sampling variance is not known; it must be given.")
     if curve.response is None:
         return np.diag(curve.sampling[moved])
     blur = curve.response[np.ix_(moved, moved)]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.ebm.config import BoostingSettings, TrainerConfig
+from interpret_dp.ebm.noise.uncertainty import TermNoise, no_noise
 from interpret_dp.ebm.trainer.partitions import leaf_gains
 from interpret_dp.release import ReleaseSession
 
@@ -195,7 +196,7 @@ def pair_noise(
     noise: float,
     config: TrainerConfig,
     rng: np.random.Generator,
-) -> tuple[FloatArray | None, FloatArray]:
+) -> TermNoise:
     """Propagate the noise of every round into the averaged scores of one pair.
 
     Parameters
@@ -211,10 +212,8 @@ def pair_noise(
 
     Returns
     -------
-    covariance : ndarray of float64, shape (n_cells, n_cells), or None
-        None where more than 512 cells move.
-    variances : ndarray of float64, shape (n_cells,)
-        Its diagonal. In units of score squared.
+    TermNoise
+        Of the cells row by row: variances alone where there are more than 512.
 
     Notes
     -----
@@ -222,13 +221,13 @@ def pair_noise(
     where A is the map of the round and D the hessian, weight times curvature.
     """
     moved, n_codes = updates.moved, len(updates.gain)
-    variances = np.zeros(n_codes)
     if not len(moved) or not config.n_rounds:
-        return np.zeros((n_codes, n_codes)) if n_codes <= _MOST_CELLS else None, variances
+        return no_noise(n_codes)
     hessian = curvature[moved] * updates.weights.ravel()[moved]
     if n_codes > _MOST_CELLS:
+        variances = np.zeros(n_codes)
         variances[moved] = noise**2 * _simulated(updates, hessian, config, rng)
-        return None, variances
+        return TermNoise(variances=variances)
     step = updates.changes(np.eye(len(moved)))
     onward, own = np.zeros_like(step), np.zeros_like(step)
     for index in range(config.n_rounds - 1, -1, -1):
@@ -239,7 +238,7 @@ def pair_noise(
         onward -= residual_map * hessian
     covariance = np.zeros((n_codes, n_codes))
     covariance[np.ix_(moved, moved)] = noise**2 * own
-    return covariance, np.diagonal(covariance).copy()
+    return TermNoise(covariance=covariance)
 
 
 def _simulated(

@@ -105,27 +105,27 @@ def pair_task(
     if wanted == 0:
         return NO_PAIRS
     _check_target(target, is_declared=target_is_declared)
-    _check_objective(objective)
+    if link_of(objective) == "log":
+        raise ValueError(
+            f"interactions is given with objective={objective!r}; under a log link pairs are not "
+            "offered yet. Leave interactions out, or use objective='rmse'."
+        )
     kinds = dict(zip(columns, specs, strict=True))
     own = {column: place for place, column in enumerate(columns)}
+
+    def obstacle(column: int) -> str:
+        return _obstacle(kinds.get(column), names[column] in undeclared, column in constrained)
+
     if not isinstance(wanted, int):
         pairs = _named(wanted, names)
         for pair in pairs:
             for column in pair:
-                _check_feature(
-                    names[column],
-                    kinds.get(column),
-                    names[column] in undeclared,
-                    column in constrained,
-                )
+                if why := obstacle(column):
+                    raise SchemaError(f"interactions names {names[column]!r}, which {why}.")
         kept = [pair for pair in pairs if _sorted(pair) not in excluded]
         task = PairTask(tuple((own[a], own[b]) for a, b in kept))
     else:
-        eligible = tuple(
-            own[column]
-            for column in columns
-            if not _obstacle(kinds[column], names[column] in undeclared, column in constrained)
-        )
+        eligible = tuple(own[column] for column in columns if not obstacle(column))
         barred = frozenset(_sorted((own[a], own[b])) for a, b in excluded if a in own and b in own)
         task = _chosen(wanted, eligible, barred)
     _check_names(task, [names[column] for column in columns])
@@ -231,14 +231,6 @@ def _check_target(target: FeatureSpec, *, is_declared: bool) -> None:
         )
 
 
-def _check_objective(objective: str) -> None:
-    if link_of(objective) == "log":
-        raise ValueError(
-            f"interactions is given with objective={objective!r}; under a log link pairs are not "
-            "offered yet. Leave interactions out, or use objective='rmse'."
-        )
-
-
 def _obstacle(spec: FeatureSpec | None, is_undeclared: bool, is_constrained: bool) -> str:
     """Return why a feature cannot be in a pair; empty if it can."""
     if spec is None:
@@ -261,14 +253,6 @@ def _obstacle(spec: FeatureSpec | None, is_undeclared: bool, is_constrained: boo
             "Declare coarser levels"
         )
     return ""
-
-
-def _check_feature(
-    name: str, spec: FeatureSpec | None, is_undeclared: bool, is_constrained: bool
-) -> None:
-    obstacle = _obstacle(spec, is_undeclared, is_constrained)
-    if obstacle:
-        raise SchemaError(f"interactions names {name!r}, which {obstacle}.")
 
 
 def _chosen(wanted: int, eligible: tuple[int, ...], barred: frozenset[Pair]) -> PairTask:

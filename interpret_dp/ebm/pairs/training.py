@@ -65,15 +65,11 @@ class TrainedPair:
 
     def in_units(self, scale: float, largest_weight: float) -> TrainedPair:
         """Return the pair in other units: of a score of 1, and of a row of the largest weight."""
-        covariance, variances = self.noise.covariance, self.noise.variances
         return replace(
             self,
             weights=largest_weight * self.weights,
             scores=scale * self.scores,
-            noise=TermNoise(
-                None if covariance is None else scale**2 * covariance,
-                None if variances is None else scale**2 * variances,
-            ),
+            noise=self.noise.scaled(scale),
         )
 
 
@@ -136,7 +132,8 @@ def train_pairs(
     n_rows = start.n_rows
     settings = config.pair_boosting(n_rows, start.scale)
     coarse = _coarse_bins(bins, specs, chosen, settings)
-    maps = [coarse[k].code_map if k in coarse else _no_codes() for k in range(len(bins))]
+    no_codes = np.zeros(0, dtype=np.uint16)
+    maps = [coarse[k].code_map if k in coarse else no_codes for k in range(len(bins))]
     widths = [coarse[k].n_codes if k in coarse else 0 for k in range(len(bins))]
     rows.pair_up(chosen, maps, widths)
     cells = _release_cells(rows, chosen, coarse, specs, session, n_rows)
@@ -146,7 +143,7 @@ def train_pairs(
     scores, noise = boost_pairs(rows, cells, updates, config=config, session=session)
     curvatures = _curvatures(trained, bins, coarse, cells, scores, start.loss)
     noises = [
-        _known(*pair_noise(u, c, noise=noise, config=config, rng=session.public_choices))
+        pair_noise(u, c, noise=noise, config=config, rng=session.public_choices)
         for u, c in zip(updates, curvatures, strict=True)
     ]
     pairs = [
@@ -187,10 +184,6 @@ def _coarse_bins(
     return coarse
 
 
-def _no_codes() -> NDArray[np.uint16]:
-    return np.zeros(0, dtype=np.uint16)
-
-
 def _release_cells(
     rows: AdditiveRows,
     chosen: Sequence[tuple[int, int]],
@@ -201,10 +194,9 @@ def _release_cells(
 ) -> list[PairCells]:
     """Release how many rows each cell has: a row is in one cell of each pair."""
     shapes = [(coarse[a].n_codes, coarse[b].n_codes) for a, b in chosen]
+    counts = rows.bin_counts([math.prod(shape) for shape in shapes])
     cells = []
-    for (a, b), shape, exact in zip(
-        chosen, shapes, rows.bin_counts([i * j for i, j in shapes]), strict=True
-    ):
+    for (a, b), shape, exact in zip(chosen, shapes, counts, strict=True):
         # A number is never unseen, which is public: nothing to count or to add noise to.
         possible = np.ones(shape, dtype=np.bool_)
         if isinstance(specs[a], Continuous):
@@ -230,10 +222,7 @@ def _curvatures(
     loss: Loss,
 ) -> list[FloatArray]:
     """Return the expected second derivative of the loss in each cell, from released numbers."""
-    spreads = [
-        float(b.weights @ s[:, 0] ** 2) / max(float(b.weights.sum()), 1e-300)
-        for b, s in zip(bins, trained.scores, strict=True)
-    ]
+    spreads = [_mean(b, s[:, 0] ** 2) for b, s in zip(bins, trained.scores, strict=True)]
     curvatures = []
     for c, own in zip(cells, scores, strict=True):
         rest = sum(spreads) - spreads[c.first] - spreads[c.second]
@@ -251,12 +240,6 @@ def _coarse_means(fine: Bins, coarse: Bins, scores: FloatArray) -> FloatArray:
     weights = np.bincount(coarse.code_map, fine.weights, minlength=coarse.n_codes)
     sums = np.bincount(coarse.code_map, fine.weights * scores[:, 0], minlength=coarse.n_codes)
     return np.asarray(sums / np.maximum(weights, 1e-300))
-
-
-def _known(covariance: FloatArray | None, variances: FloatArray) -> TermNoise:
-    if covariance is None:
-        return TermNoise(variances=variances)
-    return TermNoise(covariance=covariance)
 
 
 def _purified(
@@ -308,25 +291,26 @@ def select_pairs(
     session : ReleaseSession
         Every choice passes through it.
     """
-    ranked = sorted(task.eligible, key=lambda k: (-_importance(bins[k], scores[k]), k))
+    sizes = [_mean(b, np.abs(curve[:, 0])) for b, curve in zip(bins, scores, strict=True)]
+    ranked = sorted(task.eligible, key=lambda k: (-sizes[k], k))
     candidates = task.candidates(ranked[:MOST_RANKED])
     groups = [_groups(b, spec) for b, spec in zip(bins, specs, strict=True)]
     # One group more than are compared: rows in it are left out.
     widths = [int(group.max()) + 1 for group in groups]
     exact = rows.pair_sums(candidates, groups, widths)
-    sizes = [interaction_size(table[:-1, :-1, 0]) for table in exact]
+    strengths = [interaction_size(table[:-1, :-1, 0]) for table in exact]
     chosen = []
     for _ in range(task.n_chosen):
         place = session.choose(
-            "pair selection", sizes, row_norm=rows.residual_norm, prefers_large=True
+            "pair selection", strengths, row_norm=rows.residual_norm, prefers_large=True
         )
         chosen.append(candidates.pop(place))
-        sizes.pop(place)
+        strengths.pop(place)
     return chosen
 
 
-def _importance(bins: Bins, scores: FloatArray) -> float:
-    return float(bins.weights @ np.abs(scores[:, 0])) / max(float(bins.weights.sum()), 1e-300)
+def _mean(bins: Bins, scores: FloatArray) -> float:
+    return float(bins.weights @ scores) / max(float(bins.weights.sum()), 1e-300)
 
 
 def _groups(bins: Bins, spec: FeatureSpec) -> NDArray[np.uint16]:

@@ -49,8 +49,8 @@ class Bins:
     """
 
     code_map: NDArray[np.uint16]
-    weights: NDArray[np.float64]
-    cuts: NDArray[np.float64] | None
+    weights: FloatArray
+    cuts: FloatArray | None
 
     @property
     def n_codes(self) -> int:
@@ -70,13 +70,13 @@ class Counts:
         Standard deviation of the noise of each, in rows.
     """
 
-    rows: NDArray[np.float64]
+    rows: FloatArray
     noise: float
 
 
 def project_to_total(
-    counts: NDArray[np.float64], total: float, cells: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+    counts: FloatArray, total: float, cells: FloatArray | None = None
+) -> FloatArray:
     """Project noisy counts onto non-negative counts with the given sum.
 
     Parameters
@@ -103,13 +103,13 @@ def project_to_total(
 
 
 def merge_bins(
-    counts: NDArray[np.float64],
-    edges: NDArray[np.float64] | None,
+    counts: FloatArray,
+    edges: FloatArray | None,
     target_bins: int,
     total: float,
     *,
     lightest: float = math.inf,
-    expected: NDArray[np.float64] | None = None,
+    expected: FloatArray | None = None,
 ) -> Bins:
     """Merge neighbouring fine bins until each holds about ``1 / target_bins`` of the rows.
 
@@ -145,20 +145,24 @@ def merge_bins(
     groups = np.arange(n_fine)
     if edges is not None:
         groups = _equal_weight_groups(fine, target_bins, lightest)
+    bins = _grouped(groups, edges)
+    codes = bins.code_map[:n_counted]
+    sums = np.bincount(codes, weights=counts[:n_counted]).astype(np.float64)
+    cells = np.bincount(codes).astype(np.float64)
+    return replace(bins, weights=_weights(sums, cells, total, bins.n_codes))
+
+
+def _grouped(groups: NDArray[np.int64], edges: FloatArray | None) -> Bins:
+    """Return fine bins in groups, whose weights are not known yet."""
     n_groups = int(groups[-1]) + 1
-    code_map = np.concatenate(([0], groups + 1, [n_groups + 1])).astype(np.uint16)
-    sums = np.bincount(code_map[:n_counted], weights=counts[:n_counted]).astype(np.float64)
-    cells = np.bincount(code_map[:n_counted]).astype(np.float64)
     return Bins(
-        code_map=code_map,
-        weights=_weights(sums, cells, total, n_groups + 2),
-        cuts=None if edges is None else edges[np.nonzero(np.diff(groups))[0]].astype(np.float64),
+        np.concatenate(([0], groups + 1, [n_groups + 1])).astype(np.uint16),
+        np.zeros(n_groups + 2),
+        None if edges is None else edges[np.nonzero(np.diff(groups))[0]].astype(np.float64),
     )
 
 
-def public_bins(
-    n_fine: int, edges: NDArray[np.float64] | None, cuts: NDArray[np.float64] | None
-) -> Bins:
+def public_bins(n_fine: int, edges: FloatArray | None, cuts: FloatArray | None) -> Bins:
     """Return bins that no count chose, whose weights are not known yet.
 
     Parameters
@@ -174,12 +178,7 @@ def public_bins(
     if edges is not None and cuts is not None:
         lower = np.concatenate(([-np.inf], edges))
         groups = np.unique(np.searchsorted(cuts, lower, side="right"), return_inverse=True)[1]
-    n_groups = int(groups[-1]) + 1
-    return Bins(
-        np.concatenate(([0], groups + 1, [n_groups + 1])).astype(np.uint16),
-        np.zeros(n_groups + 2),
-        None if edges is None else edges[np.nonzero(np.diff(groups))[0]].astype(np.float64),
-    )
+    return _grouped(groups, edges)
 
 
 def recounted(
@@ -216,9 +215,7 @@ def recounted(
     return replace(bins, weights=_weights(counts, of_second, total, bins.n_codes))
 
 
-def _weights(
-    counts: NDArray[np.float64], variances: NDArray[np.float64], total: float, n_codes: int
-) -> NDArray[np.float64]:
+def _weights(counts: FloatArray, variances: FloatArray, total: float, n_codes: int) -> FloatArray:
     """Return possible weights near the counts; the unseen bin of a number has none."""
     weights = np.zeros(n_codes)
     weights[: len(counts)] = project_to_total(counts, total, variances)
@@ -227,7 +224,7 @@ def _weights(
 
 
 def _equal_weight_groups(
-    counts: NDArray[np.float64], target_bins: int, lightest: float
+    counts: FloatArray, target_bins: int, lightest: float
 ) -> NDArray[np.int64]:
     """Assign each fine bin to a group; a group closes when it is heavy enough."""
     share = float(counts.sum()) / target_bins
@@ -245,7 +242,7 @@ def _equal_weight_groups(
     return groups
 
 
-def _share_beside_heavy(counts: NDArray[np.float64], target_bins: int) -> float:
+def _share_beside_heavy(counts: FloatArray, target_bins: int) -> float:
     """Return the rows of each bin that is left when fine bins heavier than that have their own."""
     heaviest_first = np.sort(counts)[::-1][:target_bins]
     before = np.cumsum(heaviest_first) - heaviest_first
@@ -265,7 +262,7 @@ _STEPS = 20
 # Coefficients beyond so many noises are kept as they are; of others, the posterior mean is worked
 # out at some, and interpolated between.
 _BEYOND_NOISE = 1e4
-_KNOTS = 512
+_KNOTS = np.sinh(np.linspace(0.0, np.arcsinh(_BEYOND_NOISE), 512))
 
 
 def smoothed_counts(noisy: Sequence[FloatArray], noise: float) -> list[FloatArray]:
@@ -308,10 +305,10 @@ def _summed(
     details: Sequence[FloatArray], widest: FloatArray, means: Sequence[FloatArray]
 ) -> FloatArray:
     """Return the mean of what all wavelets say that cover a cell, after they were shrunk."""
-    knots, level = _knots(), widest
+    level = widest
     for k in reversed(range(len(details))):
         sizes = np.abs(details[k])
-        kept = np.sign(details[k]) * np.interp(sizes, knots, means[k])
+        kept = np.sign(details[k]) * np.interp(sizes, _KNOTS, means[k])
         kept = np.where(sizes > _BEYOND_NOISE, details[k], kept)
         as_left, as_right = level + kept, np.roll(level - kept, 2**k)
         level = (as_left + as_right) / (2.0 * np.sqrt(2.0))
@@ -338,14 +335,9 @@ def _posterior_means(coefficients: Sequence[FloatArray], k: int) -> FloatArray:
         counted = (joint / joint.sum(axis=1, keepdims=True)).sum(axis=0)
         shares = counted + _PRIOR_COEFFICIENTS * start
         shares /= shares.sum()
-    knots = _knots()
-    posterior = _densities(knots, spread) * shares
+    posterior = _densities(_KNOTS, spread) * shares
     posterior /= posterior.sum(axis=1, keepdims=True)
-    return np.asarray(knots * (posterior @ (_VARIANCES / spread)))
-
-
-def _knots() -> FloatArray:
-    return np.asarray(np.sinh(np.linspace(0.0, np.arcsinh(_BEYOND_NOISE), _KNOTS)))
+    return np.asarray(_KNOTS * (posterior @ (_VARIANCES / spread)))
 
 
 def _densities(values: FloatArray, variances: FloatArray) -> FloatArray:

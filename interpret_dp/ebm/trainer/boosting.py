@@ -119,21 +119,17 @@ class _Rounds:
 
         The variance is that of the noise, where that of a plain sum is one.
         """
-        task, weights = self._task, self._task.bins[k].weights
+        task, settings, weights = self._task, self.settings, self._task.bins[k].weights
+        is_ordered = task.is_ordered[k]
         part = partition_bins(
-            weights,
-            task.is_ordered[k],
-            self.settings.leaves,
-            number,
-            by_tails=self.settings.by_tails,
+            weights, is_ordered, settings.leaves, number, by_tails=settings.by_tails
         )
-        average = 0.0 if task.is_ordered[k] else task.start.n_rows / self.settings.leaves
-        leaf_weights = leaf_totals(part, weights)
+        average = 0.0 if is_ordered else task.start.n_rows / settings.leaves
         gain = leaf_gains(
-            leaf_weights,
-            step=self.settings.step,
+            leaf_totals(part, weights),
+            step=settings.step,
             count_noise=task.weight_noise,
-            lightest=max(self.settings.least_hessian, average),
+            lightest=max(settings.least_hessian, average),
             hessian=leaf_totals(part, hessian),
         )
         gain = task.start.loss.leaf_steps(gain, part.leaf, self.terms.scores[k] / LATTICE, weights)
@@ -266,27 +262,20 @@ def boost(
     """
     rounds, config = _Rounds(rows, task, session), task.config
     half = config.n_rounds // 2
-    if half < 2:
-        rounds.run(
-            range(config.n_rounds),
-            config.averaged_rounds,
-            verbose,
-            extrapolation=rounds.to_full_step,
-        )
-        return rounds.result()
-    rounds.run(range(half), half - half // 2, verbose)
-    early = rounds.result()
-    kept = set(task.movable if significant is None else significant(early))
-    pruned = [k for k in task.movable if k not in kept]
-    # Where none is significant, no term is better than another.
-    if len(pruned) == len(task.movable):
-        pruned = []
-    rounds.begin_second_half(pruned)
-    if pruned:
-        config = replace(config, n_kept=len(rounds.movable))
-    later = range(half, config.n_rounds)
+    early, pruned, begun = None, [], 0
+    if half >= 2:
+        rounds.run(range(half), half - half // 2, verbose)
+        early, begun = rounds.result(), half
+        kept = set(task.movable if significant is None else significant(early))
+        # Where none is significant, no term is better than another.
+        if not kept.isdisjoint(task.movable):
+            pruned = [k for k in task.movable if k not in kept]
+        rounds.begin_second_half(pruned)
+        if pruned:
+            config = replace(config, n_kept=len(rounds.movable))
+    later = range(begun, config.n_rounds)
     rounds.run(later, config.averaged_rounds, verbose, extrapolation=rounds.to_full_step)
-    return _with_pruned(rounds.result(), early, pruned)
+    return rounds.result() if early is None else _with_pruned(rounds.result(), early, pruned)
 
 
 def _with_pruned(

@@ -268,8 +268,10 @@ def _correlations(
     is_ordered: Sequence[bool],
 ) -> FloatArray:
     """Return the correlations of functions from released covariances of groups."""
+    from scipy.linalg import block_diag
+
     lifts = [_lift(*term) for term in zip(groups, functions, shares, is_ordered, strict=True)]
-    lift = _block_diagonal(lifts)
+    lift = np.asarray(block_diag(*lifts))
     raw = lift @ covariances @ lift.T
     deviations = noise * np.sqrt(np.outer((lift**2).sum(axis=1), (lift**2).sum(axis=1)))
     sizes = [len(one) for one in lifts]
@@ -308,12 +310,6 @@ def _loading(groups: FloatArray, functions: FloatArray, shares: FloatArray) -> f
     if not functions.shape[1] or variance <= 0:
         return 1.0
     return abs(float(shares @ (functions[:, 0] * groups[:, 0]))) / math.sqrt(variance)
-
-
-def _block_diagonal(blocks: Sequence[FloatArray]) -> FloatArray:
-    from scipy.linalg import block_diag
-
-    return np.asarray(block_diag(*blocks))
 
 
 def _shrunk(raw: FloatArray, deviations: FloatArray, between: NDArray[np.bool_]) -> FloatArray:

@@ -20,6 +20,8 @@ from interpret_dp.ebm.trainer.partitions import (
     without_common_part,
 )
 
+FloatArray = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class Averaged:
@@ -37,7 +39,7 @@ class Averaged:
     rounds: int
     extrapolation: float = 0.0
 
-    def counts(self, n_updates: int) -> NDArray[np.float64]:
+    def counts(self, n_updates: int) -> FloatArray:
         """Return the weight of each iterate, and of its last change but for ``extrapolation``."""
         counts = np.zeros(n_updates)
         if self.rounds > 0:
@@ -56,9 +58,7 @@ class Curves:
         self._changes = [np.zeros_like(scores) for scores in self.scores]
         self.begin_average()
 
-    def add(
-        self, term: int, update: TermUpdate, noisy: NDArray[np.float64], largest: float
-    ) -> NDArray[np.float64]:
+    def add(self, term: int, update: TermUpdate, noisy: FloatArray, largest: float) -> FloatArray:
         """Move a term by its noisy leaf sums; return the integer change per bin and score."""
         sums = without_common_part(noisy)
         change = np.rint(centred_change(update, self.weights[term], sums))
@@ -95,7 +95,7 @@ class Curves:
             for direction in self.directions
         )
 
-    def averages(self, extrapolation: float = 0.0) -> list[NDArray[np.float64]]:
+    def averages(self, extrapolation: float = 0.0) -> list[FloatArray]:
         """Return averages in units of score, centred on the released weights.
 
         Changes that were cut off are not. Bins that never moved have no noise, and stay at zero
@@ -111,9 +111,7 @@ class Curves:
         ]
         return self._in_units(sums, self.n_averaged)
 
-    def _in_units(
-        self, sums: Sequence[NDArray[np.float64]], count: int
-    ) -> list[NDArray[np.float64]]:
+    def _in_units(self, sums: Sequence[FloatArray], count: int) -> list[FloatArray]:
         means = [total / (count * LATTICE) for total in sums]
         return [
             centred(mean, weights, (mean != 0).any(axis=1) | (direction != 0))
@@ -151,9 +149,9 @@ class BoostingResult:
         That of the last rounds: a squared error may have a narrower bound then.
     """
 
-    scores: list[NDArray[np.float64]]
-    trained: list[NDArray[np.float64]]
-    intercept: NDArray[np.float64]
+    scores: list[FloatArray]
+    trained: list[FloatArray]
+    intercept: FloatArray
     updates: list[list[TermUpdate]]
     averaged: tuple[Averaged, ...]
     noise: float

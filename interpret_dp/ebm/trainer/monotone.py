@@ -96,21 +96,6 @@ def _by_name(constraints: Any, names: Sequence[str]) -> dict[str, Any]:
     return dict(zip(names, constraints, strict=True))
 
 
-def nearest_monotone(scores: FloatArray, weights: FloatArray, direction: int) -> FloatArray:
-    """Return the monotone curve of least weighted squared distance, shape (n_codes,).
-
-    Parameters
-    ----------
-    scores, weights : ndarray of float64, shape (n_codes,)
-        Of the missing bin, the bins in order, and the unseen bin. The first and the last have no
-        place in the order and keep their scores.
-    direction : {1, -1}
-    """
-    fitted = scores.copy()
-    fitted[1:-1] = isotonic(scores[1:-1], weights[1:-1], increasing=direction > 0)
-    return fitted
-
-
 def monotone_change(
     scores: FloatArray, change: FloatArray, weights: FloatArray, direction: int
 ) -> FloatArray:
@@ -121,7 +106,8 @@ def monotone_change(
     scores, change : ndarray of float64, shape (n_codes, 1)
         Integers on the lattice: a monotone curve, and what an update adds to it.
     weights : ndarray of float64, shape (n_codes,)
-        Released bin weights, above 0 between the missing and the unseen bin.
+        Released bin weights, above 0 between the missing and the unseen bin, which have no place in
+        the order and move freely.
     direction : {1, -1}
 
     Returns
@@ -131,6 +117,7 @@ def monotone_change(
         itself is the curve, and no score of a projection moves farther than the farthest of those
         that are projected. The weighted mean stays, but for rounding.
     """
-    moved = nearest_monotone((scores + change)[:, 0], weights, direction)
+    moved = scores + change
+    moved[1:-1, 0] = isotonic(moved[1:-1, 0], weights[1:-1], increasing=direction > 0)
     # Rounding keeps an order.
-    return np.asarray(np.rint(moved)[:, np.newaxis] - scores)
+    return np.asarray(np.rint(moved) - scores)

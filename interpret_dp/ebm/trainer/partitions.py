@@ -28,6 +28,8 @@ from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.released.terms import FEWEST_ROWS
 
+FloatArray = NDArray[np.float64]
+
 _GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
@@ -65,7 +67,7 @@ class Shifts:
     noise: float = 0.0
 
     @classmethod
-    def between(cls, before: NDArray[np.float64], now: NDArray[np.float64]) -> Shifts:
+    def between(cls, before: FloatArray, now: FloatArray) -> Shifts:
         """Return those between two counts: of moves, their steps, and their noise's variances."""
         number, steps, variance = (now - before).tolist()
         if not number:
@@ -91,14 +93,14 @@ class TermUpdate:
     """
 
     partition: Partition
-    gain: NDArray[np.float64]
+    gain: FloatArray
     noise: float = 1.0
     by_contrasts: bool = False
     shifts: Shifts = field(default_factory=Shifts)
 
 
 def partition_bins(
-    weights: NDArray[np.float64],
+    weights: FloatArray,
     is_ordered: bool,
     n_leaves: int,
     round_number: int,
@@ -145,7 +147,7 @@ def partition_bins(
     return Partition(leaf, n_inner + 2)
 
 
-def _places(weights: NDArray[np.float64], *, balance_by_bins: float) -> NDArray[np.float64]:
+def _places(weights: FloatArray, *, balance_by_bins: float) -> FloatArray:
     """Return the position of the middle of each bin along rows and bins, from 0 to 1."""
     mass = np.full(len(weights), 1.0 / len(weights))
     total = weights.sum()
@@ -155,13 +157,13 @@ def _places(weights: NDArray[np.float64], *, balance_by_bins: float) -> NDArray[
 
 
 def leaf_gains(
-    weights: NDArray[np.float64],
+    weights: FloatArray,
     *,
     step: float,
     count_noise: float,
     lightest: float,
-    hessian: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    hessian: FloatArray | None = None,
+) -> FloatArray:
     """Return the score per unit of residual sum of each leaf.
 
     Parameters
@@ -187,13 +189,11 @@ def leaf_gains(
     known = weights > threshold
     weights = np.where(known, weights, 1.0)
     hessian = weights if hessian is None else hessian
-    gains: NDArray[np.float64] = step / np.maximum(hessian, max(lightest, 1e-300))
+    gains: FloatArray = step / np.maximum(hessian, max(lightest, 1e-300))
     return np.where(known, gains * (1.0 - (threshold / weights) ** 2), 0.0)
 
 
-def centred_change(
-    update: TermUpdate, weights: NDArray[np.float64], sums: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def centred_change(update: TermUpdate, weights: FloatArray, sums: FloatArray) -> FloatArray:
     """Return the change per bin, (n_codes, n_scores), that follows from the sums of leaves.
 
     Parameters
@@ -209,13 +209,11 @@ def centred_change(
     leaves without gain do not move at all.
     """
     leaf = update.partition.leaf
-    change: NDArray[np.float64] = (update.gain[:, np.newaxis] * sums)[leaf]
+    change: FloatArray = (update.gain[:, np.newaxis] * sums)[leaf]
     return centred(change, weights, update.gain[leaf] > 0)
 
 
-def centred(
-    scores: NDArray[np.float64], weights: NDArray[np.float64], moved: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def centred(scores: FloatArray, weights: FloatArray, moved: NDArray[np.bool_]) -> FloatArray:
     """Give the scores of the bins that move mean zero over the rows; leave the others as they are.
 
     Parameters
@@ -232,7 +230,7 @@ def centred(
 
 def without_total(
     update: TermUpdate, sums: NDArray[Any], leaves: NDArray[Any] | slice = slice(None)
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Take the mean over the leaves that move out of them, if the update uses contrasts alone.
 
     Parameters
@@ -248,7 +246,7 @@ def without_total(
     return np.asarray(sums - moved[:, np.newaxis] * sums[moved].mean(axis=0))
 
 
-def without_common_part(sums: NDArray[Any]) -> NDArray[np.float64]:
+def without_common_part(sums: NDArray[Any]) -> FloatArray:
     """Subtract the mean over the classes, shape (..., n_scores).
 
     Adding the same to every class's score changes no probability, and exact residuals add up to
@@ -277,7 +275,7 @@ def movable_terms(bins: Sequence[Bins], count_noise: float) -> list[int]:
     ]
 
 
-def leaf_totals(part: Partition, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def leaf_totals(part: Partition, values: FloatArray) -> FloatArray:
     """Add a released number of each bin over its leaf; shape (n_leaves,)."""
     return np.bincount(part.leaf, values, minlength=part.n_leaves).astype(np.float64)
 
@@ -313,7 +311,7 @@ class LeafRelease:
     removed: int
 
     @classmethod
-    def of(cls, gain: NDArray[np.float64], n_terms: int) -> LeafRelease:
+    def of(cls, gain: FloatArray, n_terms: int) -> LeafRelease:
         """Choose it by the gains of the leaves and the number of terms that are updated.
 
         Parameters
@@ -390,7 +388,7 @@ class LeafRelease:
         # Rounding moves every entry by less than one.
         return exact + math.isqrt(n_leaves * n_scores) + 1
 
-    def total(self, noisy: NDArray[np.int64]) -> NDArray[np.float64]:
+    def total(self, noisy: NDArray[np.int64]) -> FloatArray:
         """Return the noisy sum over the leaves that move, or of all, shape (n_scores,)."""
         total = noisy[self.leaves].sum(axis=0) if self.has_leaves else noisy[0]
         return np.asarray(total / self._share)
@@ -405,11 +403,8 @@ class LeafRelease:
         return 1.0 - self.removed / _PARTS
 
 
-def _unevenness(gain: NDArray[np.float64]) -> float:
+def _unevenness(gain: FloatArray) -> float:
     """Return 0 for leaves alike, towards 1 where one is far lighter than the mean of them all."""
-    moved = gain[gain > 0]
-    if len(moved) < 2:
-        return 0.0
-    relative = moved / moved.max()
-    even = len(moved) ** 2 / float(relative.sum() * (1.0 / relative).sum())
+    relative = gain / gain.max()
+    even = len(gain) ** 2 / float(relative.sum() * (1.0 / relative).sum())
     return max(1.0 - even, 0.0)

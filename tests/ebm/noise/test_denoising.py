@@ -58,13 +58,14 @@ def test_noise_of_any_size_gives_finite_curves_and_no_warning(sizes, rank, is_or
         curves.append(Curve(scores, np.diagonal(noise), WEIGHTS, False, sampling=luck))
     for curve, found in zip(curves, denoise(curves), strict=True):
         assert np.isfinite(found.scores).all()
-        if found.spread is not None:
-            assert np.isfinite(found.mean).all()
-            assert np.isfinite(found.spread).all()
+        if found.moments is not None:
+            mean, spread = found.moments
+            assert np.isfinite(mean).all()
+            assert np.isfinite(spread).all()
             spread, noise = (
-                np.diagonal(one) if one.ndim == 2 else one for one in (found.spread, curve.noise)
+                np.diagonal(one) if one.ndim == 2 else one for one in (spread, curve.noise)
             )
-            ends = assisted_interval(curve.scores, np.sqrt(noise), found.mean, spread, 0.95)
+            ends = assisted_interval(curve.scores, np.sqrt(noise), mean, spread, 0.95)
             assert np.isfinite(ends).all()
             assert (ends.lower <= ends.upper).all()
 
