@@ -300,7 +300,8 @@ def _unit_key(cell: Any) -> Key | _NoKey:
         if type(cell) is tuple:
             parts = tuple(map(_unit_key, cell))
             # A row that lacks a part of its identifier might be somebody's who has other rows.
-            return _NoKey(_LEFT_OUT) if any(isinstance(p, _NoKey) for p in parts) else parts
+            is_whole = parts and not any(isinstance(part, _NoKey) for part in parts)
+            return parts if is_whole else _NoKey(_LEFT_OUT)
         if (text := _text_of(cell)) is not None:
             return text
         # The same cells are missing here as anywhere else.

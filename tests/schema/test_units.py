@@ -106,7 +106,7 @@ class HostileDecimal(Decimal):
 
 
 OTHER_CELLS = [
-    *([1], 1j, np.inf, np.timedelta64(1, "s"), Decimal("1e999"), ("a", None), ("a", object())),
+    *([1], 1j, np.inf, np.timedelta64(1, "s"), Decimal("1e999"), (), ("a", None), ("a", object())),
     *(bytearray(b"a"), datetime.datetime(2020, 1, 1, tzinfo=Zone())),
     *(object(), Hostile(3), Liar(str), Liar(Decimal), Unreadable(3), Decimal("sNaN")),
 ]
