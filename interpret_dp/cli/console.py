@@ -102,8 +102,31 @@ exclude_option = click.option(
     multiple=True,
     help="a column that is left out, such as an identifier, a date or free text; may be repeated",
 )
+sep_option = click.option(
+    "--sep",
+    default=",",
+    show_default=True,
+    callback=lambda _ctx, _param, sep: _separator(sep),
+    help="what separates the columns of a CSV file: one character, or tabs",
+)
+decimal_option = click.option(
+    "--decimal",
+    type=click.Choice([".", ","]),
+    default=".",
+    show_default=True,
+    help="what stands before the fraction of a number in a CSV file; the other one may stand "
+    "between thousands",
+)
 purpose_option = click.option("--purpose", default="", help="purpose, for the ledger's log")
 overwrite_option = click.option("--overwrite", is_flag=True, help="replace the file if it exists")
+
+
+def _separator(sep: str) -> str:
+    """Return the character that separates columns."""
+    character = "\t" if sep in ("tabs", "\\t") else sep
+    if len(character) != 1 or character in '"\r\n':
+        raise click.BadParameter(f"{sep!r} is no separator; give one character, or tabs.")
+    return character
 
 
 def dataset_option(text: str) -> Decorator:

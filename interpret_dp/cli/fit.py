@@ -95,6 +95,8 @@ def _objective(_context: click.Context, _option: click.Parameter, name: str | No
     help="delta of the budget (default: that of the fit)",
 )
 @console.exclude_option
+@console.sep_option
+@console.decimal_option
 @click.option(
     "--objective",
     metavar="LOSS",
@@ -137,8 +139,9 @@ def fit(**given: Any) -> None:
     classification and regression. Only what the guarantee covers is shown and written: no row
     count, no training score. The exit status is 3 if the promise of the model does not hold.
     """
-    from interpret_dp.cli.tables import read_declared
+    from interpret_dp.cli.tables import CsvFormat, read_declared
     from interpret_dp.ebm.request import open_request
+    from interpret_dp.released.summary import has_hardly_any_row
     from interpret_dp.schema import Schema
 
     options = SimpleNamespace(**given)
@@ -154,7 +157,13 @@ def fit(**given: Any) -> None:
     # Claimed before anything is spent: a model that cannot be kept must not cost anything.
     with console.pending_file(options.out, overwrite=options.overwrite) as pending:
         ledger = _open_ledger(options)
-        table = read_declared(options.file, schema, options.target, options.exclude)
+        table = read_declared(
+            options.file,
+            schema,
+            options.target,
+            options.exclude,
+            CsvFormat(options.sep, options.decimal),
+        )
         with warnings.catch_warnings():
             # It says what a note says.
             warnings.simplefilter("ignore", UndeclaredWarning)
@@ -180,6 +189,12 @@ def fit(**given: Any) -> None:
         say_account(model.privacy_spend_)
         console.say_item("Next", f"interpret-dp show {options.out} --ledger {options.ledger}")
     console.refuse_silence(model.guarantee_)
+    if has_hardly_any_row(model.released_):
+        raise console.FailedError(
+            "The released number of usable rows is no more than noise, so the model has learned "
+            "nothing. Check the target's labels or bounds, the column of people, --sep and "
+            "--decimal."
+        )
 
 
 def say_account(privacy: PrivacySpend) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -156,8 +157,14 @@ def verify(ledger: str, head: str | None, file: str | None) -> None:
 @_one_dataset_option
 @click.option("--head", metavar="HASH", help="a head that was kept: the log must still hold it")
 @console.ledger_option()
+@console.overwrite_option
 def report(
-    ledger: str, html: str | None, json_file: str | None, dataset: str | None, head: str | None
+    ledger: str,
+    html: str | None,
+    json_file: str | None,
+    dataset: str | None,
+    head: str | None,
+    overwrite: bool,
 ) -> None:
     """Write a privacy officer's report, as a page and as JSON.
 
@@ -170,21 +177,26 @@ def report(
             "terminal."
         )
     document = console.open_existing(ledger).oversight(dataset, head=head)
-    written = []
-    if html is not None:
-        from interpret_dp.explanation.pages.ledger import render_ledger_page
+    text = json.dumps(document, indent=2, allow_nan=False)
+    files = {"--html": html, "--json": None if json_file == "-" else json_file}
+    written = [path for path in files.values() if path is not None]
+    # Both are claimed before either is written.
+    with contextlib.ExitStack() as claimed:
+        pending = {
+            option: claimed.enter_context(
+                console.pending_file(path, overwrite=overwrite, option=option)
+            )
+            for option, path in files.items()
+            if path is not None
+        }
+        if "--html" in pending:
+            from interpret_dp.explanation.pages.ledger import render_ledger_page
 
-        with console.pending_file(html, overwrite=True, option="--html") as pending:
-            pending.write_text(render_ledger_page(document), encoding="utf-8")
-        written.append(html)
-    if json_file is not None:
-        text = json.dumps(document, indent=2, allow_nan=False)
-        if json_file == "-":
-            console.say(text)
-        else:
-            with console.pending_file(json_file, overwrite=True, option="--json") as pending:
-                pending.write_text(f"{text}\n", encoding="utf-8")
-            written.append(json_file)
+            pending["--html"].write_text(render_ledger_page(document), encoding="utf-8")
+        if "--json" in pending:
+            pending["--json"].write_text(f"{text}\n", encoding="utf-8")
+    if json_file == "-":
+        console.say(text)
     if written:
         console.say_item("Written", " and ".join(written))
     if not document["verification"]["whole"]:

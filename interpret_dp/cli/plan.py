@@ -53,7 +53,8 @@ from interpret_dp.cli import console
     help="say which epsilon gives a band of +-WIDTH over an eighth of the rows",
 )
 @click.option("--html", type=console.OUTPUT_FILE, help="write both figures as one HTML file")
-def plan(width: float | None, html: str | None, **given: Any) -> None:
+@console.overwrite_option
+def plan(width: float | None, html: str | None, overwrite: bool, **given: Any) -> None:
     """Say what a fit would show at several budgets.
 
     No private row is read, and nothing is charged: the trainer fits rows that are simulated from
@@ -73,6 +74,6 @@ def plan(width: float | None, html: str | None, **given: Any) -> None:
             needed = planned.epsilon_for(width, size)
             console.say_item("Needed", f"epsilon {needed:.3g} for ±{width:g} with {size:,} rows")
     if html is not None:
-        with console.pending_file(html, overwrite=True, option="--html") as pending:
+        with console.pending_file(html, overwrite=overwrite, option="--html") as pending:
             pending.write_text(planned.to_html(), encoding="utf-8")
         console.say_item("Written", html)

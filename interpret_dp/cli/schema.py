@@ -68,6 +68,8 @@ def schema() -> None:
 @click.option(
     "--max-rows", type=console.COUNT, help="most rows of one person that a fit uses (default: 1)"
 )
+@console.sep_option
+@console.decimal_option
 @console.overwrite_option
 def draft(
     file: str,
@@ -77,13 +79,15 @@ def draft(
     unit: str | None,
     max_rows: int | None,
     overwrite: bool,
+    sep: str,
+    decimal: str,
     **details: Any,
 ) -> None:
     """Draft a schema from a table that you declare to be public.
 
     FILE is that table, .parquet or .csv. The draft looks at its rows.
     """
-    from interpret_dp.cli.tables import kept_columns, read_public
+    from interpret_dp.cli.tables import CsvFormat, kept_columns, read_public
     from interpret_dp.exceptions import PrivacyWarning, SchemaError
     from interpret_dp.schema import Categorical, PrivacyUnit, Schema
     from interpret_dp.schema.document import suffix_of
@@ -96,7 +100,7 @@ def draft(
     person = None if unit is None else PrivacyUnit(unit, max_rows or 1)
     console.say_item("Attention", _PUBLIC.format(file=file))
     with console.pending_file(out, overwrite=overwrite) as pending:
-        frame, roles = read_public(file), (details["target"], unit)
+        frame, roles = read_public(file, CsvFormat(sep, decimal)), (details["target"], unit)
         frame = frame[kept_columns(file, list(frame.columns), exclude, roles)]
         with warnings.catch_warnings():
             # It says what was just printed.
@@ -168,18 +172,27 @@ def skeleton(file: str, exclude: Sequence[str]) -> None:
 @console.schema_option
 @click.option("--target", metavar="COLUMN", help="check the target too")
 @console.exclude_option
-def check(file: str, schema_file: str, target: str | None, exclude: Sequence[str]) -> None:
+@console.sep_option
+@console.decimal_option
+def check(
+    file: str,
+    schema_file: str,
+    target: str | None,
+    exclude: Sequence[str],
+    sep: str,
+    decimal: str,
+) -> None:
     """Print the curator's private report: what a schema changes in a table.
 
     FILE is the private table, .parquet or .csv. It counts, per column, the cells that the schema
     makes missing, clips, or sends to the bin of undeclared levels; of undeclared columns, the
     missing cells. The report is private: exact counts, for the curator's eyes only.
     """
-    from interpret_dp.cli.tables import read_declared
+    from interpret_dp.cli.tables import CsvFormat, read_declared
     from interpret_dp.schema import Schema
 
     declared = Schema.load(schema_file)
-    table = read_declared(file, declared, target, exclude)
+    table = read_declared(file, declared, target, exclude, CsvFormat(sep, decimal))
     report = declared.check(table.X, table.y)
     console.say(_PRIVATE)
     console.say(str(report))

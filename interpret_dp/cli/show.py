@@ -56,6 +56,7 @@ _even_if_void_option = click.option(
 )
 @click.option("--target", metavar="COLUMN", help="the target's column in the file of public rows")
 @click.option("--no-autosave", is_flag=True, help="keep no file of edits, and offer none")
+@console.overwrite_option
 @console.page_options
 def show(
     model_file: str,
@@ -65,6 +66,7 @@ def show(
     public_rows: str | None,
     target: str | None,
     no_autosave: bool,
+    overwrite: bool,
     **page: Any,
 ) -> None:
     """Show a model in interpret's dashboard, as HTML, or its promise as text.
@@ -104,7 +106,7 @@ def show(
                 "Omit --html to see its filters in interpret's dashboard, or give --text for its "
                 "promise."
             )
-        with console.pending_file(html, overwrite=True, option="--html") as pending:
+        with console.pending_file(html, overwrite=overwrite, option="--html") as pending:
             pending.write_text(render_html(released, privacy), encoding="utf-8")
         console.say_item("Written", html)
     if html is not None or text:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import did_you_mean, name_faults, shortened
 from interpret_dp.cli.console import CommandError
-from interpret_dp.schema import Categorical, Schema
+from interpret_dp.schema import Categorical, FeatureSpec, Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +24,50 @@ MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 
 _SUFFIXES = (".parquet", ".csv")
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+_SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
+_CURRENCY = r"(?:[$€£¥₹₩₽฿]|[A-Z]{3})?"
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """How a CSV file is written; public.
+
+    Attributes
+    ----------
+    sep : str
+        One character between two fields.
+    decimal : {".", ","}
+        What stands before the fraction of a number; the other one may stand between thousands.
+    """
+
+    sep: str = ","
+    decimal: str = "."
+
+    def number(self, text: str) -> str:
+        """Return a number as Python writes it; any other text without the spaces around it.
+
+        A currency's sign or three letters may stand before or after it, and commas or points,
+        spaces or apostrophes between thousands.
+        """
+        found = self._number.fullmatch(text.strip())
+        if found is None:
+            return text.strip()
+        sign, digits, thousands, fraction, exponent = found.group(1, 2, 3, 4, 5)
+        digits = digits.replace(thousands, "") if thousands else digits
+        return f"{sign}{digits}{(fraction or '').replace(self.decimal, '.')}{exponent or ''}"
+
+    @cached_property
+    def _number(self) -> re.Pattern[str]:
+        other, decimal = ("." if self.decimal == "," else ","), re.escape(self.decimal)
+        thousands = rf"[0-9]{{1,3}}(?:([{other} '\u2019\u00a0\u202f])[0-9]{{3}}(?:\3[0-9]{{3}})*)"
+        return re.compile(
+            rf"(?=.*[0-9]){_CURRENCY} ?([+-]?) ?{_CURRENCY} ?({thousands}|[0-9]*)({decimal}[0-9]*)?"
+            rf"([eE][+-]?[0-9]+)? ?{_CURRENCY}"
+        )
+
+
+COMMAS = CsvFormat()
+"""Fields between commas, and points before fractions."""
 
 
 @dataclass(frozen=True)
@@ -63,24 +108,34 @@ class DeclaredTable:
         return notes
 
 
-def column_names(path: str) -> list[str]:
+def column_names(path: str, csv_format: CsvFormat = COMMAS) -> list[str]:
     """Return the names of a file's columns, in order.
 
     Parameters
     ----------
     path : str
         A Parquet file, or a CSV file in UTF-8 whose first line names the columns.
+    csv_format : CsvFormat
 
     Raises
     ------
     CommandError
-        If the suffix is another one, or the file is not there, cannot be read, or has a name twice.
+        If the suffix is another one, or the file is not there, cannot be read, has a name twice, or
+        has one column whose name holds another separator.
     """
     _check_path(path)
     if _is_csv(path):
-        names = next(_records(path), [])
+        names = [name.strip() for name in next(_records(path, csv_format.sep), [])]
+        if len(names) > 1 and not names[-1]:
+            del names[-1]  # every line ends with a separator
         if "\ufffd" in "".join(names):
             raise _unreadable(path)
+        others = [sep for sep in _SEPARATORS if sep in "".join(names[:1])]
+        if len(names) == 1 and others:
+            raise CommandError(
+                f"The columns of {path!r} are separated by {_SEPARATORS[others[0]]}, not by "
+                f"{csv_format.sep!r}: use --sep {_SEPARATORS[others[0]]}."
+            )
     else:
         import pyarrow as arrow
         from pyarrow import parquet
@@ -117,7 +172,7 @@ def column_types(path: str) -> dict[str, Any]:
     return {name: types.field(name).type for name in names}
 
 
-def read_public(path: str) -> pd.DataFrame:
+def read_public(path: str, csv_format: CsvFormat = COMMAS) -> pd.DataFrame:
     """Read a whole file that the user declares to be public; types are found by looking at it.
 
     Raises
@@ -125,7 +180,7 @@ def read_public(path: str) -> pd.DataFrame:
     CommandError
         As :func:`column_names`.
     """
-    names = column_names(path)
+    names = column_names(path, csv_format)
     if not _is_csv(path):
         # The file's pandas metadata would turn one of the columns into an index.
         public: pd.DataFrame = _read_parquet(path, names).to_pandas(ignore_metadata=True)
@@ -133,7 +188,9 @@ def read_public(path: str) -> pd.DataFrame:
     import pandas as pd
 
     return pd.read_csv(
-        _whole_records(path, len(names)),
+        _whole_records(path, len(names), csv_format, csv_format.number),
+        names=names,
+        header=0,
         index_col=False,
         keep_default_na=False,
         na_values=list(MISSING_TEXTS),
@@ -176,7 +233,11 @@ def kept_columns(
 
 
 def read_declared(
-    path: str, schema: Schema, target: str | None, exclude: Sequence[str] = ()
+    path: str,
+    schema: Schema,
+    target: str | None,
+    exclude: Sequence[str] = (),
+    csv_format: CsvFormat = COMMAS,
 ) -> DeclaredTable:
     """Read the columns of a private file, by the schema's rule alone.
 
@@ -184,14 +245,16 @@ def read_declared(
     ----------
     path : str
         A Parquet or CSV file; private. Each line of a CSV file is one row: where a quote is not
-        closed, or the number of fields is not that of the first line, a row of empty cells. Every
-        cell stays text until the schema says what it means: types found by looking at a whole
-        column would let one row decide how all others are read.
+        closed, or the number of fields is not that of the first line, a row of empty cells; one
+        empty field more is no field. Spaces around a cell are no part of it. Every cell stays text
+        until the schema says what it means: types found by looking at a whole column would let one
+        row decide how all others are read.
     schema : Schema
     target : str or None
         The column of the target.
     exclude : sequence of str, default=()
         Columns that are not read.
+    csv_format : CsvFormat
 
     Raises
     ------
@@ -201,7 +264,7 @@ def read_declared(
     """
     unit = None if schema.people is None else schema.people.column
     _check_roles(schema, target, unit)
-    all_names = column_names(path)
+    all_names = column_names(path, csv_format)
     names = kept_columns(path, all_names, exclude, (target, unit))
     _check_present(path, names, target, unit)
     others = [name for name in names if name not in (target, unit)]
@@ -228,14 +291,14 @@ def read_declared(
             f"{shortened(undeclared)}. {mend}Declare what is public, leave a column out with "
             "--exclude COLUMN, or write the table as Parquet."
         )
-    frame = _read_text(path, all_names, wanted)
-    for name, spec in zip(features, schema.resolve(features), strict=True):
-        if isinstance(spec, Categorical):
-            frame[name] = _levels_of(frame[name], spec)
+    frame = _read_text(path, all_names, wanted, csv_format)
+    specs = dict(zip(features, schema.resolve(features), strict=True))
+    if target is not None and schema.target is not None:
+        specs[target] = schema.target
+    for name, spec in specs.items():
+        frame[name] = _cells_of(frame[name], spec, csv_format)
     for name in units:
         frame[name] = _identifiers(frame[name])
-    if target is not None and isinstance(schema.target, Categorical):
-        frame[target] = _levels_of(frame[target], schema.target)
     y = None if target is None else frame[target]
     return DeclaredTable(frame[[*features, *units]], y, (), absent)
 
@@ -282,11 +345,13 @@ def _read_parquet(path: str, columns: list[str]) -> pa.Table:
         raise _unreadable(path) from None
 
 
-def _read_text(path: str, names: list[str], columns: list[str]) -> pd.DataFrame:
+def _read_text(
+    path: str, names: list[str], columns: list[str], csv_format: CsvFormat
+) -> pd.DataFrame:
     import pandas as pd
 
     return pd.read_csv(
-        _whole_records(path, len(names)),
+        _whole_records(path, len(names), csv_format, str.strip),
         names=names,
         header=0,
         index_col=False,
@@ -297,39 +362,48 @@ def _read_text(path: str, names: list[str], columns: list[str]) -> pd.DataFrame:
     )
 
 
-def _records(path: str) -> Iterator[list[str]]:
+def _records(path: str, sep: str) -> Iterator[list[str]]:
     """Yield the fields of each line that is not blank; none if the line is no record by itself."""
     # A byte that is no UTF-8 never takes the end of its line with it.
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         for line in file:
-            if not line.isspace():
+            if line.strip(" \r\n\f\v"):
+                record = csv.reader(
+                    [line.rstrip("\n")], delimiter=sep, skipinitialspace=True, strict=True
+                )
                 try:
-                    yield next(csv.reader([line.rstrip("\n")], strict=True))
+                    yield next(record)
                 except csv.Error:
                     yield []
 
 
-def _whole_records(path: str, n_fields: int) -> io.TextIOWrapper:
+def _whole_records(
+    path: str, n_fields: int, csv_format: CsvFormat, cell: Callable[[str], str]
+) -> io.TextIOWrapper:
     """Return a CSV file in which every line has so many fields, for a reader that is less strict.
 
-    The lines that have not are written as empty fields.
+    The lines that have not are written as empty fields. Each field is what ``cell`` says of it.
     """
     text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
-    empty = [""] * n_fields
-    csv.writer(text).writerows(
-        fields if len(fields) == n_fields else empty for fields in _records(path)
-    )
+    writer, empty = csv.writer(text), [""] * n_fields
+    for fields in _records(path, csv_format.sep):
+        if len(fields) == n_fields + 1 and not fields[-1].strip():
+            del fields[-1]
+        writer.writerow(map(cell, fields) if len(fields) == n_fields else empty)
     text.seek(0)
     return text
 
 
-def _levels_of(texts: pd.Series[str], spec: Categorical) -> pd.Series[Any]:
-    """Return each text as the level that it stands for, None if missing."""
+def _cells_of(texts: pd.Series[str], spec: FeatureSpec, csv_format: CsvFormat) -> pd.Series[Any]:
+    """Return what each text stands for, by the declaration of its column; None if missing."""
     import pandas as pd
 
-    declared = {level for level in spec.levels if isinstance(level, str)}
-    holds_numbers = any(not isinstance(level, str) for level in spec.levels)
-    meanings = {text: _cell(text, declared, holds_numbers) for text in texts.unique()}
+    meaning: Callable[[str], Any] = csv_format.number
+    if isinstance(spec, Categorical):
+        declared = {level for level in spec.levels if isinstance(level, str)}
+        holds_numbers = any(not isinstance(level, str) for level in spec.levels)
+        meaning = partial(_level, declared, holds_numbers, csv_format)
+    meanings = {text: meaning(text) for text in texts.unique()}
     # Objects stay as they are: a type found for all of them would depend on each.
     return pd.Series([meanings[text] for text in texts], dtype=object)
 
@@ -346,7 +420,9 @@ def _identifiers(texts: pd.Series[str]) -> pd.Series[Any]:
     return pd.Series([unclear.get(text, text) for text in texts], dtype=object)
 
 
-def _cell(text: str, declared: set[str], holds_numbers: bool) -> str | float | None:
+def _level(
+    declared: set[str], holds_numbers: bool, csv_format: CsvFormat, text: str
+) -> str | float | None:
     if text in declared:
         return text
     if text in MISSING_TEXTS:
@@ -355,7 +431,7 @@ def _cell(text: str, declared: set[str], holds_numbers: bool) -> str | float | N
         if text.lower() in ("true", "false"):
             return float(text.lower() == "true")
         try:
-            return float(text)
+            return float(csv_format.number(text))
         except ValueError:
             return text
     return text

@@ -27,6 +27,7 @@ _PAID_ONCE = (
 )
 _PAPER = "interpret_dp.lime.paper.PaperLimeTabular has it, with the algorithms that pay for a row"
 _ELSEWHERE = {
+    "predict_fn": "older versions of interpret called model so",
     "method": f"{_PAPER}, and interpret_dp.PrivateSurrogate fits a model of the model",
     "per_query": _PAID_ONCE,
     "cost": _PAID_ONCE,
@@ -50,7 +51,7 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
 
     def __init__(
         self,
-        model: Any,
+        model: Any = None,
         data: Any = None,
         feature_names: Sequence[str | None] | None = None,
         feature_types: Sequence[str | None] | None = None,
@@ -74,6 +75,11 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
             raise TypeError(
                 f"{type(self).__name__} has no parameter {name}{_replacement(name)}. It takes "
                 f"{', '.join(taken)}."
+            )
+        if model is None:
+            raise TypeError(
+                "model is missing; pass the model to be explained, or a function of rows such as "
+                "model.predict_proba."
             )
         self._load_libraries()
         box = PublicModel.of(model)

@@ -389,13 +389,14 @@ def _named(columns: Sequence[str]) -> str:
 def _target_findings(model: AdditiveModel) -> tuple[str, ...]:
     if model.classes is not None and len(model.classes) < 2:
         return (_one_class(model.classes),)
-    if not _has_hardly_any_row(model):
+    if not has_hardly_any_row(model):
         return ()
-    declared = repr(model.schema.target)
+    declared, unit = repr(model.schema.target), model.schema.people
+    people = "" if unit is None else f" Is {unit.column!r} text or whole numbers?"
     return (
         f"The released number of rows with a target that fits {declared} is {model.n_rows:,.0f}, "
-        "which is no more than noise. Do the cells have the declared type and spelling? If so, the "
-        "table is too small for this epsilon.",
+        f"which is no more than noise. Do the cells have the declared type and spelling?{people} "
+        "If so, the table is too small for this epsilon.",
     )
 
 
@@ -406,7 +407,7 @@ def _one_class(classes: Sequence[Any]) -> str:
     return f"{what}, so all rows get the same prediction. Declare the labels: classes=[label, ...]."
 
 
-def _has_hardly_any_row(model: AdditiveModel) -> bool:
+def has_hardly_any_row(model: AdditiveModel) -> bool:
     """Whether the number of rows is that of an empty table, and could not be of a large one.
 
     The bill says what the noise of a class's count was: it is to that of a bin's count as the

@@ -91,6 +91,10 @@ _DATES = (
 _DURATIONS = "Turn durations into numbers first, such as seconds."
 _TIMES = "Turn times of day into numbers first, such as seconds since midnight."
 _DECIMALS = "Decimals of this scale cannot be read; turn them into floats first."
+_IDENTIFIERS = (
+    "Identifiers of people are text, integers, UUIDs or bytes. Turn them into text first, such as "
+    "with column.astype('string')."
+)
 _NESTED = "Give each entry of a list, or field of a struct, a column of its own."
 _HINTS = {
     "c": "Complex data not supported: pass the real and the imaginary part as two columns.",
@@ -101,7 +105,7 @@ _HINTS = {
 }
 
 
-def refuse_dtype(role: str, dtype: Any) -> None:
+def refuse_dtype(role: str, dtype: Any, *, is_identifier: bool = False) -> None:
     """Raise SchemaError unless cells of ``dtype`` can be read by the scalar rules.
 
     Parameters
@@ -110,13 +114,24 @@ def refuse_dtype(role: str, dtype: Any) -> None:
         Whose dtype it is; the subject of the message.
     dtype : numpy.dtype, pandas.api.extensions.ExtensionDtype or pyarrow.DataType
         The dtype of a column. No cell is looked at.
+    is_identifier : bool, default=False
+        Whether cells identify people: then they may be bytes, as UUIDs are in Parquet files.
     """
+    if is_identifier and _is_bytes(dtype):
+        return
     # Whoever holds one of pyarrow's types has imported pyarrow.
     pyarrow = sys.modules.get("pyarrow")
     is_arrow = pyarrow is not None and isinstance(dtype, pyarrow.DataType)
     hint = _arrow_hint(dtype) if is_arrow else _pandas_hint(dtype)
     if hint is not None:
-        raise SchemaError(f"{role} has dtype {_name(dtype)}. {_ALLOWED} {hint}")
+        mend = _IDENTIFIERS if is_identifier else f"{_ALLOWED} {hint}"
+        raise SchemaError(f"{role} has dtype {_name(dtype)}. {mend}")
+
+
+def _is_bytes(dtype: Any) -> bool:
+    """Return whether cells are bytes or, in Arrow, UUIDs."""
+    name = str(getattr(dtype, "pyarrow_dtype", dtype))
+    return getattr(dtype, "kind", "") == "S" or "binary" in name or "uuid" in name
 
 
 def _name(dtype: Any) -> str:
@@ -250,6 +265,9 @@ def arrow_values(column: Any) -> Values:
         # Joining chunks copies, and a single one need not be joined.
         single = chunked.chunk(0) if chunked.num_chunks == 1 else chunked
         return _to_numpy(single)
+    if _is_bytes(chunked.type):
+        # Only identifiers may be of such a type.
+        return np.fromiter(chunked.to_pylist(), dtype=np.object_, count=len(chunked))
     # Text: most columns repeat few values, of which each then becomes a Python string once.
     if str(chunked.type) == "string_view":
         # The oldest pyarrow that is supported can neither cast nor encode it.

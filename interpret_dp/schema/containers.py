@@ -338,7 +338,9 @@ def read_source(X: Any) -> Source:
     raise SchemaError(mend)
 
 
-def open_table(X: Any, feature_names: Sequence[str | None] | None = None) -> Table:
+def open_table(
+    X: Any, feature_names: Sequence[str | None] | None = None, *, identifier: str | None = None
+) -> Table:
     """Open a container of rows as named columns.
 
     Parameters
@@ -350,6 +352,8 @@ def open_table(X: Any, feature_names: Sequence[str | None] | None = None) -> Tab
         The columns that are wanted. A table with names is matched by them: columns are reordered
         and those not named are left out. Other containers have no names, so that the number must be
         equal; None among the names is filled in as interpret does, ``feature_0000`` onwards.
+    identifier : str, default=None
+        The column that identifies people, if it is among them.
 
     Returns
     -------
@@ -384,7 +388,8 @@ def open_table(X: Any, feature_names: Sequence[str | None] | None = None) -> Tab
         names, positions = _matched(source.names, wanted)
     _refuse_doubles(names)
     for name, position in zip(names, positions, strict=True):
-        refuse_dtype(f"Column {name!r}", source.dtype(position))
+        dtype = source.dtype(position)
+        refuse_dtype(f"Column {name!r}", dtype, is_identifier=name == identifier)
     return Table(names, source.n_rows, lambda index: source.column(positions[index]))
 
 
@@ -445,7 +450,9 @@ def name_of_column(values: Any) -> str | None:
     return name
 
 
-def open_column(role: str, values: Any, n_rows: int | None = None) -> Values:
+def open_column(
+    role: str, values: Any, n_rows: int | None = None, *, is_identifier: bool = False
+) -> Values:
     """Open what belongs to each row, such as its weight, as one column of values.
 
     Parameters
@@ -456,17 +463,21 @@ def open_column(role: str, values: Any, n_rows: int | None = None) -> Values:
         A DataFrame of one column will do.
     n_rows : int, default=None
         Number of rows of the table, if it must agree.
+    is_identifier : bool, default=False
+        Whether cells identify people.
 
     Raises
     ------
     TypeError, SchemaError
         As :func:`open_target`, and if ``values`` is a two-dimensional array.
     """
-    return _checked_column(role, read_column(role, values), n_rows)
+    return _checked_column(role, read_column(role, values), n_rows, is_identifier)
 
 
-def _checked_column(role: str, source: Source, n_rows: int | None) -> Values:
-    refuse_dtype(role, source.dtype(0))
+def _checked_column(
+    role: str, source: Source, n_rows: int | None, is_identifier: bool = False
+) -> Values:
+    refuse_dtype(role, source.dtype(0), is_identifier=is_identifier)
     if n_rows is not None and source.n_rows != n_rows:
         what = "the target" if role == "y" else "an entry for each"
         raise SchemaError(

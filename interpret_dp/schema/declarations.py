@@ -240,10 +240,11 @@ class PrivacyUnit:
 
     Notes
     -----
-    Identifiers are text or integers; they match by equality, ``1`` and ``1.0`` alike, ``"1"``
-    apart. A row whose cell is missing is a person of its own. A row whose cell is something else,
-    or a float of 2**53 and beyond, is left out, and a column of floats is refused: in it, large
-    integers cannot be told apart.
+    Identifiers are text, integers, UUIDs (as their text), dates, bytes, or tuples of these; they
+    match by equality, ``1`` and ``1.0`` alike, ``"1"`` apart. A row whose cell is missing is a
+    person of its own. A row whose cell is something else, a tuple with a missing part, or a float
+    of 2**53 and beyond, is left out, and a column of floats is refused: in it, large integers
+    cannot be told apart.
 
     Examples
     --------

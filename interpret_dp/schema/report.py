@@ -146,7 +146,7 @@ def check_table(
     unit: PrivacyUnit | None,
 ) -> SchemaReport:
     """Count what a schema would change in a table; see :meth:`Schema.check`."""
-    table = open_table(X)
+    table = open_table(X, identifier=None if unit is None else unit.column)
     if unit is not None:
         table = table.without(unit.column)
     names = table.names

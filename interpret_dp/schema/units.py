@@ -7,10 +7,14 @@ on a public key. So adding or removing a person changes nobody else's rows, what
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import math
 import numbers
 import re
+import sys
+import uuid
+import zoneinfo
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -37,7 +41,7 @@ from interpret_dp.schema.lists import whole_rows
 if TYPE_CHECKING:
     from interpret_dp.schema.schema import Schema
 
-Key: TypeAlias = str | int | float | Decimal
+Key: TypeAlias = str | bytes | int | float | Decimal | tuple[Any, ...]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Integers: TypeAlias = npt.NDArray[np.int64]
 _ALONE: Final = -1  # no identifier: the row is a unit of its own
@@ -174,9 +178,15 @@ def noted_units(items: list[Any], answers: list[Any]) -> Any:
 
 def _bucket(own: Key, n_buckets: int, key: int) -> int:
     """Return a unit's bucket: the same for equal keys, in every process."""
-    if not isinstance(own, str):
-        return hash(own) % n_buckets  # of equal numbers of any type the same
-    return int(_hashes([own], key)[0] % np.uint64(n_buckets))
+    return _place(own, key) % n_buckets
+
+
+def _place(own: Key, key: int) -> int:
+    if isinstance(own, tuple):
+        return hash(tuple(_place(part, key) for part in own))
+    if isinstance(own, str | bytes):
+        return int(_hashes([own], key)[0])  # Python's own differs between processes
+    return hash(own)  # of equal numbers of any type the same
 
 
 def _counted(units: Integers, used: Mask) -> Integers:
@@ -225,6 +235,11 @@ def _hashes(keys: list[Key], key: int) -> npt.NDArray[np.uint64]:
 
 
 def _bytes(key: Key) -> bytes:
+    if isinstance(key, tuple):
+        parts = [_bytes(part) for part in key]
+        return b"parts " + b"".join(b"%d %b" % (len(part), part) for part in parts)
+    if isinstance(key, bytes):
+        return b"bytes " + key
     if isinstance(key, str):
         # Lone surrogates are text as well.
         return b"text " + key.encode("utf-8", "surrogatepass")
@@ -282,6 +297,13 @@ def _unit_key(cell: Any) -> Key | _NoKey:
                 return _NoKey(_ALONE)
             is_exact = abs(number) < _EXACT and number == cell
             return _plain(number) if is_exact else _NoKey(_LEFT_OUT)
+        if type(cell) is tuple:
+            parts = tuple(map(_unit_key, cell))
+            # A row that lacks a part of its identifier might be somebody's who has other rows.
+            is_whole = parts and not any(isinstance(part, _NoKey) for part in parts)
+            return parts if is_whole else _NoKey(_LEFT_OUT)
+        if (text := _text_of(cell)) is not None:
+            return text
         # The same cells are missing here as anywhere else.
         if level_key(cell) is None:
             return _NoKey(_ALONE)
@@ -289,6 +311,26 @@ def _unit_key(cell: Any) -> Key | _NoKey:
         # A cell must not decide whether a fit raises, whatever its class does.
         return _NoKey(_LEFT_OUT)
     return _NoKey(_LEFT_OUT)
+
+
+def _text_of(cell: Any) -> str | bytes | None:
+    """Return what identifies a UUID, a date or bytes; None of anything else.
+
+    Of these classes alone: others may say what they like of themselves.
+    """
+    kind = type(cell)
+    if kind in (bytes, np.bytes_):
+        return bytes(cell)
+    if kind is uuid.UUID:
+        return str(cell)
+    pandas = sys.modules.get("pandas")
+    is_stamp = pandas is not None and kind is pandas.Timestamp
+    if kind is datetime.date or kind is datetime.datetime or is_stamp:
+        # Of a time zone of the user's own, whose answers may depend on anything, nothing is known.
+        zone = getattr(cell, "tzinfo", None)
+        is_known = zone is None or type(zone) in (datetime.timezone, zoneinfo.ZoneInfo)
+        return str(cell.isoformat()) if is_known else None
+    return None
 
 
 def _plain(number: float) -> int | float:
@@ -346,7 +388,8 @@ def open_people(
             )
         return open_table(source, feature_names), None, None
     if unit is None and declared is not None:
-        table = open_table(source, _with_unit(source, feature_names, declared.column))
+        names = _with_unit(source, feature_names, declared.column)
+        table = open_table(source, names, identifier=declared.column)
         if declared.column not in table.names:
             raise SchemaError(
                 f"X lacks column {declared.column!r}, which the schema names as the privacy unit. "
@@ -371,7 +414,7 @@ def open_people(
         if schema is None or schema.unit is None:
             _refuse_unnamed_people(table, {} if schema is None else schema.features)
         return table, None, declared
-    identifiers = open_column("unit", unit, table.n_rows)
+    identifiers = open_column("unit", unit, table.n_rows, is_identifier=True)
     if has_other_index(source, unit):
         raise SchemaError(
             "X and unit are both of pandas, and their indexes differ, so that it is not clear "

@@ -3,9 +3,11 @@
 Each example is drawn from a number, so that a failure is repeated by that number alone.
 """
 
+import datetime
 import decimal
 import fractions
 import math
+import uuid
 import warnings
 import zlib
 from collections.abc import Iterable
@@ -351,7 +353,8 @@ _UNITS = {
         [
             *(7, 7.0, "\ud800", 2**63 + 1, 1e300, decimal.Decimal("sNaN"), 10**401, None, b"a"),
             *(Odd(), OddText("a\ud800"), OddDecimal(9), Liar(str), Liar(None), math.nan, pd.NaT),
-            *(np.str_("A" * 9000), (1, 2)),  # (1,) is the row of a column, and so is read as 1
+            *(uuid.UUID(int=5), (5, "a"), datetime.date(2020, 1, 1)),
+            *(np.str_("A" * 9000), (1, None)),  # (1,) is the row of a column, and so is read as 1
         ],
     ),
 }

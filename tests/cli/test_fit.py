@@ -218,6 +218,28 @@ def test_a_schema_with_a_unit_protects_people(fit, patients, folder):
     assert people == pytest.approx(alone + table["patient_id"].nunique(), abs=60)
 
 
+def test_a_file_that_is_written_another_way(fit, patients, folder):
+    """Semicolons, decimal commas, spaces and an empty last field: the same model as before."""
+    import pandas as pd
+
+    table = pd.read_parquet(patients).drop(columns="bed")
+    text = table.to_csv(index=False, sep=";", decimal=",").replace(";", " ; ").replace("\n", ";\n")
+    (folder / "patients.csv").write_text(text)
+    refused = fit("patients.csv", budget=90, code=2)
+    assert "--sep ';'" in " ".join(refused.err.split())
+    fit("patients.csv", "--sep", ";", "--decimal", ",", epsilon=40, budget=90)
+    assert load_model(folder / "model.json").released_.n_rows == pytest.approx(len(table), rel=0.05)
+
+
+def test_a_model_that_learned_nothing_is_no_success(fit, patients, folder):
+    import pandas as pd
+
+    table = pd.read_parquet(patients)
+    table.assign(readmitted="maybe").to_parquet("none.parquet")
+    outcome = fit("none.parquet", budget=9, code=1)
+    assert "no more than noise" in " ".join(outcome.err.split())
+
+
 def test_the_relation_is_a_choice(fit, patients, command):
     outcome = fit(patients, budget=4, neighboring="replace_one")
     assert "differ in the content of one row" in " ".join(outcome.out.split())

@@ -183,6 +183,8 @@ def test_report_writes_a_page_and_a_document(typed, ledger, folder):
     # A log that fails its check is reported all the same.
     typed(f"ledger report --json - --head {'0' * 64}", code=1)
     tamper(folder / "privacy.db", "UPDATE interpret_dp_ledger_entries SET mu = 9")
-    failed = typed("ledger report --html r.html", code=1)
+    assert "add --overwrite" in typed("ledger report --json new.json --html r.html", code=2).err
+    assert not (folder / "new.json").exists()
+    failed = typed("ledger report --html r.html --overwrite", code=1)
     assert "Entry 1 of the ledger was changed" in failed.err
     assert "The log failed its check" in (folder / "r.html").read_text(encoding="utf-8")

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpret_dp.cli.console import CommandError
-from interpret_dp.cli.tables import column_names, read_declared, read_public
+from interpret_dp.cli.tables import CsvFormat, column_names, read_declared, read_public
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema, open_table
+from interpret_dp.schema.cells import numbers_of
 from tests.schema.tables import encode_table
 
 SCHEMA = Schema(
@@ -39,7 +40,7 @@ def test_csv_cells_mean_what_the_schema_says(tmp_path):
 def test_a_line_that_is_no_record_is_a_row_of_empty_cells(tmp_path):
     """A quote that is not closed took the rows up to the next quote; others were refused."""
     path = tmp_path / "table.csv"
-    broken = b'5,1,"x,no\n5,1,x,"no\r\n"5,1,x,no\r5,"1"2,x,no\n\n5,1,x\n5,1,x,no,\n5,1,"a\n'
+    broken = b'5,1,"x,no\n5,1,x,"no\r\n"5,1,x,no\r5,"1"2,x,no\n\n5,1,x\n5,1,x,no,,\n5,1,"a\n'
     broken += b"5,1," + b"x" * 200_000 + b",no\n"
     path.write_bytes(HEADER.encode() + b'1,1,"x",no\n' + broken + b'99,\xff,5" x,"yes"')
     table = read_declared(str(path), SCHEMA, "y")
@@ -50,8 +51,48 @@ def test_a_line_that_is_no_record_is_a_row_of_empty_cells(tmp_path):
     assert read_public(str(path))["age"].fillna(5).tolist() == [1, *[5] * 8, 99]
 
 
+AMOUNTS = [
+    *(("1,234", 1234, 1.234), ("1.234", 1.234, 1234), (" 1 234 ", 1234, 1234), ("5", 5, 5)),
+    *(("-$1,234.50", -1234.5, None), ("1.234,50 €", None, 1234.5), ("EUR 12", 12, 12)),
+    *(("1\u202f234\u202f567", 1234567, 1234567), ("1'234", 1234, 1234), ("1e3", 1000, 1000)),
+    *(("1,23,4", None, None), ("12,34", None, 12.34), ("USD", None, None), ("", None, None)),
+]
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_amounts_are_read_as_they_are_written(decimal, tmp_path):
+    lines = "".join(f'"{text}";yes \n' for text, *_ in AMOUNTS)
+    path = _write(tmp_path, f" cost ;y;\n{lines}".replace(" ;y;", ";y"))
+    schema = Schema({"cost": Continuous(-1e9, 1e9)}, target=Categorical(["yes"]))
+    read = read_declared(path, schema, "y", csv_format=CsvFormat(";", decimal))
+    wanted = [point if decimal == "." else comma for _, point, comma in AMOUNTS]
+    found = [number if number == number else None for number in numbers_of(read.X["cost"])]
+    assert found == wanted
+    assert set(read.y) == {"yes"}
+
+
+def test_spaces_and_an_empty_last_field_are_no_part_of_a_row(tmp_path):
+    rows = "50,1,007,True\n40,2,x,False\n"
+    plain = read_declared(_write(tmp_path, HEADER + rows), SCHEMA, "y")
+    spaced = HEADER.replace(",", " , ") + rows.replace(",", ", ").replace("\n", ",\n")
+    spaced = read_declared(_write(tmp_path, spaced, "spaced.csv"), SCHEMA, "y")
+    pd.testing.assert_frame_equal(spaced.X, plain.X)
+    assert spaced.y.tolist() == plain.y.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(("sep", "name"), [(";", "';'"), ("\t", "tabs")])
+def test_another_separator_is_named(sep, name, tmp_path):
+    path = _write(tmp_path, HEADER.replace(",", sep))
+    with pytest.raises(CommandError, match=f"separated by {name}, not by ','.*--sep {name}"):
+        column_names(path)
+    assert column_names(path, CsvFormat(sep)) == ["age", "ward", "code", "y"]
+
+
 CELLS = st.sampled_from(
-    ["1", "2", "3", "1.0", "7", "007", "x", "", "NA", "nan", "1e3", "é", "-5", '"', '"x', "x,"]
+    [
+        *("1", "2", "3", "1.0", "7", "007", "x", "", "NA", "nan", "1e3", "é", "-5", '"', '"x'),
+        *("x,", " x", "1 234", "$5", ' "x"'),
+    ]
 )
 ROWS = st.lists(st.tuples(CELLS, CELLS, CELLS, CELLS), min_size=1, max_size=8)
 

@@ -1,21 +1,31 @@
 """Which rows of a person are used: a rule that sees that person's rows alone."""
 
+import datetime
+import random
 import uuid
 from collections import Counter
 from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interpret_dp import PrivacyUnit, Schema, SchemaError
 from interpret_dp.schema import Categorical, Continuous, encode_column, open_table
-from interpret_dp.schema.units import kept_rows
+from interpret_dp.schema.units import (
+    deal_units,
+    kept_of_units,
+    kept_rows,
+    noted_units,
+    open_people,
+)
 from tests.schema.tables import Liar, object_column
 
-identifiers = st.sampled_from(["a", "b", 1, 2, 1.0, True, "1", None, np.nan, (1,), 2.0**60, 0.5])
+identifiers = st.sampled_from(["a", "b", 1, 2, 1.0, True, "1", None, np.nan, 1j, 2.0**60, 0.5])
 
 
 def same(one, other):
@@ -46,7 +56,7 @@ def test_at_most_max_rows_of_a_person_are_kept_and_as_many_as_there_are(cells, m
     nobody = [c for c in cells if c is None or c != c]
     assert sum(c is None or c != c for c in used) == len(nobody)
     # Cells that cannot be told apart for certain might be somebody's who has other rows.
-    assert not any(c == (1,) or c == 2.0**60 for c in used)
+    assert not any(c in (1j, 2.0**60) for c in used)
 
 
 def test_equal_numbers_are_one_person_and_texts_are_others():
@@ -82,6 +92,13 @@ class Unreadable(float):
         raise RuntimeError("no")
 
 
+class Zone(datetime.tzinfo):
+    """A time zone that answers as it likes."""
+
+    def utcoffset(self, when):
+        return datetime.timedelta(minutes=random.randrange(60))
+
+
 class HostileDecimal(Decimal):
     """A number without a hash."""
 
@@ -89,7 +106,8 @@ class HostileDecimal(Decimal):
 
 
 OTHER_CELLS = [
-    *(uuid.UUID(int=7), b"a", [1], 1j, np.inf, np.timedelta64(1, "s"), Decimal("1e999")),
+    *([1], 1j, np.inf, np.timedelta64(1, "s"), Decimal("1e999"), (), ("a", None), ("a", object())),
+    *(bytearray(b"a"), datetime.datetime(2020, 1, 1, tzinfo=Zone())),
     *(object(), Hostile(3), Liar(str), Liar(Decimal), Unreadable(3), Decimal("sNaN")),
 ]
 
@@ -106,6 +124,60 @@ def test_a_cell_that_does_not_even_say_its_class_leaves_its_row_out():
     assert kept_rows(column, 1, 0).tolist() == [False, True]
     assert encode_column(column, Categorical(["a"]), 1).tolist() == [2, 1]
     assert encode_column(column, Continuous(0, 1), 1).tolist() == [0, 0]
+
+
+UUIDS = [uuid.UUID(int=2**100 + n // 2) for n in range(20)]
+STAMPS = [pd.Timestamp(2020, 1, 1 + n // 2) for n in range(20)]
+KINDS = {
+    "UUIDs": UUIDS,
+    "bytes": [one.bytes for one in UUIDS],
+    "dates": [one.date() for one in STAMPS],
+    "times": [one.to_pydatetime() for one in STAMPS],
+    "stamps": STAMPS,
+    "stamps of a zone": [one.tz_localize("UTC") for one in STAMPS],
+    "several columns": [(f"hospital {n // 4}", n // 2) for n in range(20)],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_people_are_told_apart_whatever_identifies_them(kind):
+    cells = KINDS[kind]
+    assert kept_rows(object_column(cells), 1, 0).sum() == 10
+    for n_buckets in (1, 3):
+        dealt = deal_units(object_column(cells), n_buckets, 0)
+        answers = [kept_of_units(1, 0, False, [bucket]) for bucket in dealt[:-1]]
+        assert noted_units(dealt, [one[0] for one in answers]).sum() == 10
+
+
+def test_a_uuid_is_its_text_and_bytes_are_no_text():
+    column = object_column([UUIDS[0], str(UUIDS[0]), UUIDS[0].bytes, b"a", "a"])
+    assert kept_rows(column, 1, 0).sum() == 4
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([one.bytes for one in UUIDS], pa.binary(16)),
+        pa.array([one.bytes for one in UUIDS]).dictionary_encode(),
+        pl.Series(UUIDS, dtype=pl.Object),
+        pl.Series([one.bytes for one in UUIDS]),
+        np.array([one.hex.encode() for one in UUIDS]),
+        pd.Series([one.bytes for one in UUIDS], dtype=pd.ArrowDtype(pa.binary())),
+    ],
+    ids=["Arrow", "Arrow dictionary", "objects of polars", "polars", "NumPy", "pandas"],
+)
+def test_a_column_of_bytes_identifies_people_and_is_no_feature(column):
+    schema = Schema({"age": Continuous(0, 1)}, unit=PrivacyUnit("p"))
+    table = {"age": np.zeros(20), "p": column}
+    frame = pl.DataFrame(table) if isinstance(column, pl.Series) else None
+    frame = pa.table(table) if isinstance(column, pa.Array) else frame
+    frame = pd.DataFrame({"age": table["age"], "p": list(column)}) if frame is None else frame
+    for X, unit in ((frame, None), (np.zeros((20, 1)), column)):
+        _, identifiers, _ = open_people(X, ["age"], schema, unit, call="")
+        assert kept_rows(identifiers, 1, 0).sum() == 10
+    assert schema.check(frame).n_rows == 20
+    with pytest.raises(SchemaError, match="unit has dtype datetime64"):
+        open_people(np.zeros((20, 1)), ["age"], schema, np.array(STAMPS, "M8[ns]"), call="")
 
 
 def test_decimals_of_any_class_are_compared_by_value():

@@ -389,6 +389,7 @@ BAD = [
     (("lime",), {"background": 3}, TypeError, "both of data and background"),
     (("lime",), {"X": None, "background": 3}, TypeError, "background is of type int"),
     (("lime",), {"per_query": 0.1}, TypeError, "has no parameter per_query: it is charged once"),
+    (("lime",), {"predict_fn": sum}, TypeError, "has no parameter predict_fn: older versions of"),
     (("lime",), {"colour": 1}, TypeError, r"has no parameter colour\. It takes .*, background"),
     (BLACK_BOXES, {"trained_on_same_people": "no"}, TypeError, "trained_on_same_people is 'no'"),
     (("metrics",), {"models": {}}, TypeError, "must be a mapping from names"),
