@@ -111,7 +111,7 @@ def test_a_tail_up_to_far_bounds_keeps_its_mean(mirrored):
     counts = 1000.0 * 0.5 ** np.array([1, 2, 3, 4, 5, 5])
     if mirrored:
         cuts, counts = 100.0 - cuts[::-1], counts[::-1]
-    amounts = column(Continuous(0, 100), [0, *counts, 0], cuts)
+    amounts = column(dp.Continuous(0, 100), [0, *counts, 0], cuts)
     sample = background(amounts).sample(100_000, random_state=0)["a"]
     tail = sample[sample < cuts[0]] if mirrored else sample[sample >= cuts[-1]]
     expected = cuts[0] - 1.0 if mirrored else cuts[-1] + 1.0
@@ -120,7 +120,7 @@ def test_a_tail_up_to_far_bounds_keeps_its_mean(mirrored):
 
 
 def test_values_between_two_bounds_are_spread_evenly():
-    even = column(Continuous(0, 1), [0, *[100.0] * 10, 0], np.arange(1, 10) / 10)
+    even = column(dp.Continuous(0, 1), [0, *[100.0] * 10, 0], np.arange(1, 10) / 10)
     sample = background(even).sample(100_000, random_state=0)["a"]
     assert sample[sample < 0.1].mean() == pytest.approx(0.05, abs=0.002)
     assert sample[sample >= 0.9].mean() == pytest.approx(0.95, abs=0.002)
