@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from interpret.api.templates import FeatureValueExplanation
 from interpret.provider import InlineProvider
 

@@ -5,8 +5,7 @@ What is refused: tests/contract/explainers/test_charging.py.
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 

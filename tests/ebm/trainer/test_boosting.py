@@ -1,8 +1,7 @@
 """Partitions, and the linear map from noisy sums to a change of the curve."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.metrics import log_loss
 
