@@ -4,8 +4,7 @@ import pickle
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interpret_dp import BudgetExceededError
 from interpret_dp.ledger import (

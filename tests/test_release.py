@@ -10,8 +10,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from interpret_dp import LedgerError, PrivacyLedger, ReleaseError
-from interpret_dp import release as release_module
+from interpret_dp import LedgerError, PrivacyLedger, ReleaseError, release as release_module
 from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import lattice_sigma, mu_of_range
 from interpret_dp.accounting.lattice import LATTICE

@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from interpret.privacy import DPExplainableBoostingClassifier as _InterpretClassifier
-from interpret.privacy import DPExplainableBoostingRegressor as _InterpretRegressor
+from interpret.privacy import (
+    DPExplainableBoostingClassifier as _InterpretClassifier,
+    DPExplainableBoostingRegressor as _InterpretRegressor,
+)
 
 from interpret_dp.ebm.base import PrivateEBM
 from interpret_dp.ebm.interpret_api import predict_lazily

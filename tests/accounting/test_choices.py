@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interpret_dp import BudgetExceededError, PrivacyLedger
 from interpret_dp.accounting import GdpPair, delta_of_mu, reduce_event

@@ -6,8 +6,7 @@ from fractions import Fraction
 import pytest
 from dp_accounting import dp_event
 from dp_accounting.pld import PLDAccountant
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interpret_dp.accounting import composition
 from interpret_dp.accounting.composition import (

@@ -5,8 +5,7 @@ import math
 
 import pytest
 from dp_accounting import dp_event
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interpret_dp.accounting import event_from_json, event_to_json, events, reduce_event
 from interpret_dp.accounting.events import (

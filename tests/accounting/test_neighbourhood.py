@@ -4,8 +4,7 @@ import itertools
 import math
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 

@@ -7,8 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interpret_dp.accounting.guarantee import Guarantee, ReleaseShare
 from interpret_dp.accounting.registry import FORMAT_DATE, STATEMENTS, registry_yaml

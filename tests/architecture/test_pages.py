@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tests.architecture.pages import _LINK, anchors, broken_links, dangling_tests
+from tests.architecture.pages import _LINK, broken_links, dangling_tests
 from tests.processes import ROOT
 
 PROOFS = sorted((ROOT / "docs" / "proofs").glob("*.md"))
@@ -104,9 +104,3 @@ def test_what_is_right_is_let_through(tmp_path):
     page = _page(tmp_path, text)
     assert list(broken_links(page, tmp_path)) == []
     assert list(dangling_tests(page, tmp_path)) == []
-
-
-def test_equal_headings_have_anchors_of_their_own(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("# One\n\n## Two\n\n## Two\n\n```\n# none\n```\n")
-    assert anchors(page) == {"one", "two", "two-1"}

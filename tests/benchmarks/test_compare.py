@@ -5,11 +5,7 @@ import sys
 
 import pytest
 
-from benchmarks.compare import Ratio, checked_out, compared, environment, turns_in_order
-
-
-def test_each_side_begins_every_other_turn():
-    assert turns_in_order(2) == [(0, "base"), (0, "now"), (1, "now"), (1, "base")]
+from benchmarks.compare import checked_out, compared, environment
 
 
 def test_ratios_are_of_the_same_turn():
@@ -23,25 +19,6 @@ def test_ratios_are_of_the_same_turn():
     assert ratio.ratios == pytest.approx((1.2, 1.1, 1.1))
     assert ratio.verdict == "slower"
     assert ratio.cells == ["fit", "1,000.0", "1,200.0", "1.10 (1.10 to 1.20)", "slower"]
-
-
-RATIOS_OF_TURNS = [
-    ((0.9, 0.8), "faster"),
-    ((0.9, 1.1), "no difference seen"),
-    ((1.5,), "no difference seen"),
-    ((), "in one of them only"),
-]
-
-
-@pytest.mark.parametrize(("ratios", "verdict"), RATIOS_OF_TURNS)
-def test_a_difference_is_what_all_turns_agree_on(ratios, verdict):
-    assert Ratio("fit", 1.0, 1.0, ratios).verdict == verdict
-
-
-def test_what_one_commit_lacks_is_named_and_compared_with_nothing():
-    found = compared({"base": [{"fit": 1.0}], "now": [{"fit": 1.0, "new": 2.0}]})
-    assert [one.name for one in found] == ["fit", "new"]
-    assert found[1].cells == ["new", "", "2,000.0", "", "in one of them only"]
 
 
 def _git(folder, *words):

@@ -79,8 +79,3 @@ def test_each_stage_has_its_share_and_the_rest_is_named(room):
     with pytest.raises(ValueError, match="broken"), timed_stages({"a": [(room, "inner")]}):
         raise ValueError("broken")
     assert room.inner is before
-
-
-def test_a_stage_that_is_renamed_is_an_error_and_not_a_zero(room):
-    with pytest.raises(AttributeError), timed_stages({"a": [(room, "gone")]}):
-        pass

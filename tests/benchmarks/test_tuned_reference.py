@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.records import Results
-from benchmarks.tuned_reference import best_setting, default_setting, engine_name, page
+from benchmarks.tuned_reference import best_setting, engine_name, page
 from tests.benchmarks.records import add
 
 GRID = [(100, 0.05), (300, 0.01)]
@@ -23,24 +23,12 @@ def measured(tmp_path):
     return own, accuracy
 
 
-def test_the_default_is_the_references_own():
-    assert default_setting() == GRID[1]
-
-
 def test_the_best_is_the_highest_auroc_and_the_lowest_rmse(measured):
     setting, fits = best_setting(*measured, GRID, "adult", 2.0)
     assert (setting, len(fits)) == ((100, 0.05), 3)
     # The default is not measured twice: it comes from the other file.
     setting, fits = best_setting(*measured, GRID, "pol", 2.0)
     assert (setting, fits[0].score) == ((300, 0.01), 25.0)
-
-
-def test_only_splits_with_the_whole_grid_count(measured):
-    own, accuracy = measured
-    add(own, "adult", engine_name((300, 0.2)), 2.0, [0.99])
-    setting, fits = best_setting(own, accuracy, [*GRID, (300, 0.2)], "adult", 2.0)
-    assert (setting, list(fits)) == ((300, 0.2), [0])
-    assert best_setting(own, accuracy, [*GRID, (1000, 0.2)], "adult", 2.0) is None
 
 
 def test_the_page_says_who_is_better_and_that_the_choice_flatters(measured):

@@ -8,8 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingRegressor, Schema
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT

@@ -19,8 +19,10 @@ from interpret.blackbox import LimeTabular, ShapKernel
 from interpret.ext import extension
 from interpret.ext.extension_utils import load_class_extensions
 from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
-from interpret.privacy import DPExplainableBoostingClassifier as InterpretClassifier
-from interpret.privacy import DPExplainableBoostingRegressor as InterpretRegressor
+from interpret.privacy import (
+    DPExplainableBoostingClassifier as InterpretClassifier,
+    DPExplainableBoostingRegressor as InterpretRegressor,
+)
 from sklearn.base import is_classifier
 
 import interpret_dp as dp

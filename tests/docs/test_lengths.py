@@ -76,8 +76,3 @@ def test_fits_together():
     assert len(rows) == 5
     for fits, together in rows:
         assert together == rounded_up(epsilon_of_mu(mu * math.sqrt(int(fits)), DELTA), 2)
-
-
-@pytest.mark.parametrize(("value", "printed"), [(0.2301, "0.24"), (0.23, "0.23")])
-def test_rounding_is_upwards(value, printed):
-    assert rounded_up(value, 2) == printed

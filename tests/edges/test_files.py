@@ -9,8 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from interpret_dp import load_model
 from interpret_dp._documents import SEAL, replaced_file, sealed

@@ -7,8 +7,7 @@ is wrong and what to do, and that leaves the ledger as it was.
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema
 from tests.contract.explainers.registry import (

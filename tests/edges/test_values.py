@@ -10,8 +10,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import interpret_dp as dp
 from interpret_dp.explanation.plots.axes import FeatureAxis

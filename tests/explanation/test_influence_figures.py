@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from interpret.api.templates import FeatureValueExplanation
 from interpret.provider import InlineProvider
 
@@ -109,14 +108,6 @@ def test_names_are_shown_literally():
 # ---------------------------------------------------------------------------------- many rows
 
 
-def test_the_overview_of_many_rows_and_features_is_cut_and_says_so():
-    explanation = influences.explanation_of([influences.text_record(0, 60)] * 210)
-    figure = explanation.figure()
-    assert np.shape(figure.data[0].z) == (30, 200)
-    assert figure.layout.yaxis.ticktext[0] == "great"
-    assert "the first 200 of 210 rows, the 30 strongest of 60 features" in texts(figure)
-
-
 def test_rows_may_explain_different_classes():
     records = [influences.adult_record(), influences.adult_record(1, output="probability of <=50K")]
     note = influences.explanation_of(records).figure().layout.annotations[0].text
@@ -131,19 +122,6 @@ def test_rows_may_explain_different_classes():
 
 
 # -------------------------------------------------------------------------------------- images
-
-
-def test_pixels_without_values_or_noise_leave_their_panels_out():
-    record = influences.image_record(side=6)
-    words = influences.explanation_of([record | {"values": ["dark"] * 36}]).figure(0)
-    assert words.layout.annotations[0].text == "influence: orange for, blue against"
-    silent = influences.explanation_of([record | {"standard_errors": [float("nan")] * 36}]).figure(
-        0
-    )
-    assert "could be noise" in named(words)
-    assert "could be noise" not in named(silent)
-    still = influences.explanation_of([record | {"scores": [0.0] * 36}]).figure(0)
-    assert still.data[1].zmax == 1.0
 
 
 # ------------------------------------------------------------------------ interpret's protocol

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from interpret_dp import Categorical, Continuous, Schema
-from interpret_dp.explanation.maps import map_use, offered_classes, percent_text, read_row
+from interpret_dp.explanation.maps import map_use, offered_classes, read_row
 from tests.contract.explainers.test_copies import MADE_UP
 from tests.explanation import maps_models as maps
 
@@ -170,45 +170,6 @@ def test_the_weights_of_a_row_are_those_of_its_own_level():
     third = explanation.figure(2, label="low").data
     drawn = dict(zip(third[1].customdata, third[1].x, strict=True))
     assert drawn["job = missing"] == 0
-
-
-def test_the_menu_names_each_class_and_shows_only_its_traces():
-    figure = maps.image_rows().figure(0)
-    (menu,) = figure.layout.updatemenus
-    chances = maps.image_rows().released.predict_proba(maps.image_inputs(maps.image_model()))[0]
-    assert sorted(button.label for button in menu.buttons) == [
-        f"class {label}: {percent_text(chance)}" for label, chance in enumerate(chances)
-    ]
-    for number, button in enumerate(menu.buttons):
-        visible, changes = button.args
-        shown = np.flatnonzero(visible["visible"])
-        assert list(shown) == [0, *range(1 + 5 * number, 6 + 5 * number)]
-        assert changes["title.text"] == f"Probability of {button.label.removeprefix('class ')}"
-        assert any("counts" in str(text) for text in changes.values())
-    assert not maps.image_rows().figure(0, label=1).layout.updatemenus
-
-
-def test_bars_across_speak_for_the_class_of_such_bars():
-    explanation = maps.stroke_rows()
-    figure = explanation.figure(0, label=0, against=1)
-    outlines, cells, strokes, wheel = (
-        [trace for trace in figure.data if trace.type == kind]
-        for kind in ("contour", "heatmap", "scatter", "barpolar")
-    )
-    assert len(outlines) == 2
-    assert np.shape(cells[0].z) == (8, 12)
-    one = explanation.reading(0, 0, against=1)
-    assert np.sum(cells[1].z) == pytest.approx(one.contributions.sum(), rel=1e-5)
-    assert sum(wheel[0].marker.color) == pytest.approx(
-        2 * one.contributions.sum() - wheel[0].marker.color[0]
-    )
-    fields = zip(wheel[0].marker.color, wheel[0].customdata, strict=True)
-    assert max(one for one in fields if one[1].startswith("fine"))[1].startswith(
-        "fine strokes, 0°: +"
-    )
-    x, y = (np.array(values[:2], dtype=float) for values in (strokes[0].x, strokes[0].y))
-    assert np.ptp(x) > 0
-    assert np.ptp(y) == pytest.approx(0)
 
 
 def test_wavelets_are_compared_with_the_class_that_came_true_or_the_second():

@@ -5,8 +5,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import interpret_dp
 from interpret_dp import Categorical, Continuous, Guarantee, PrivacyUnit, PrivacyWarning, Schema

@@ -4,8 +4,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 from interpret_dp import BudgetExceededError, LedgerError, PrivacyLedger

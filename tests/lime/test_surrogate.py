@@ -8,16 +8,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.sparse import csr_matrix
 
 import interpret_dp as dp
 from interpret_dp.accounting import reduce_event
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
-from interpret_dp.lime import fidelity as fidelity_module
-from interpret_dp.lime import surrogate as surrogate_module
+from interpret_dp.lime import fidelity as fidelity_module, surrogate as surrogate_module
 from interpret_dp.lime.fidelity import FidelitySums, fidelity_of
 from interpret_dp.lime.patches import Patches
 from interpret_dp.lime.public_rows import example_row

@@ -5,8 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from interpret_dp.llm import gradients
 from interpret_dp.llm.config import CLIP_SHARE, PROJECTION_BITS

@@ -2,16 +2,12 @@
 
 import math
 
-import pytest
 import torch
 
 from benchmarks.llm_engines import (
     N_MAPS,
     Job,
     PeerModel,
-    folded_norms,
-    grouped_gradients,
-    grouped_norms,
     projected,
     squared_norms,
 )
@@ -58,21 +54,6 @@ def test_all_layouts_give_the_same_scores():
         model("linears", is_given=False)(rows),
     ):
         assert torch.allclose(scores, expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("layout", ["grouped", "folded"])
-def test_registered_norms_are_those_of_each_rows_gradient(layout):
-    rows, projections = drawn(N_ROWS, N_INPUTS), drawn(N_MAPS, DIMENSION, N_INPUTS)
-    kept, norms = projected(rows, projections), squared_norms(rows, projections)
-    backprops = drawn(N_ROWS, N_MAPS, N_CLASSES)
-    expected = grouped_gradients(model("grouped").maps, [kept], backprops)
-    layer = model(layout).maps
-    if layout == "grouped":
-        found = grouped_norms(layer, [kept], backprops)
-    else:
-        found = folded_norms(layer, [rows, norms], backprops)
-    for norm, gradient in zip(found.values(), expected.values(), strict=True):
-        assert torch.allclose(norm, gradient.flatten(1).norm(dim=1), rtol=1e-4)
 
 
 def test_tables_hold_medians_relative_to_ours():

@@ -8,8 +8,12 @@ from scipy.stats import norm
 
 from interpret_dp.accounting import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.mechanisms import SeededRandomness, SystemRandomness, gaussian_thresholding
-from interpret_dp.mechanisms import selection as selection_module
+from interpret_dp.mechanisms import (
+    SeededRandomness,
+    SystemRandomness,
+    gaussian_thresholding,
+    selection as selection_module,
+)
 from interpret_dp.mechanisms.selection import normal_tail_quantile, threshold
 from tests.statistical.noise_checks import LEVEL, binomial_p
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import interpret_dp as dp
 from interpret_dp.released.background import ZERO_ENDS, Background, BackgroundColumn, SharePosterior

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.ndimage import convolve
 
 from interpret_dp.released.scattering import CELL, ORIENTATIONS, Scattering, _channels

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sqlglot
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sqlglot import exp
 
 from interpret_dp import DPExplainableBoostingClassifier

@@ -173,6 +173,10 @@ ON_LOGARITHMS = dp.Schema(default=dp.Continuous(0, 16, scale="log"), target=dp.C
 ODD_FEATURE = dp.Schema({"weight": dp.Continuous(0, 1)}, target=dp.Categorical([0, 1]))
 
 
+def _undeclared_between(low, high):
+    return {"schema": UNLABELLED, "privacy_target_min": low, "privacy_target_max": high}
+
+
 def _negative(distances):
     return -distances
 
@@ -231,23 +235,13 @@ BAD = [
     ),
     (("binary",), PAIR | {"exclude": ["a"]}, dp.SchemaError, "no term of its own"),
     (("binary",), PAIR | RISING, dp.SchemaError, "'a', which monotone_constraints keeps monotone"),
-    (
-        ("binary",),
-        {"interactions": 1, "schema": UNLABELLED},
-        dp.SchemaError,
-        "declared class labels",
-    ),
+    (("binary",), {"interactions": 1, "schema": UNLABELLED}, dp.SchemaError, "declared class"),
     (("multiclass",), PAIR, ValueError, "has 3 classes"),
     (("counts",), PAIR, ValueError, "under a log link pairs are not offered"),
     (ADDITIVE, {"monotone_constraints": np.array(1)}, TypeError, "monotone_constraints is "),
     *((ADDITIVE, {"verbose": value}, TypeError, "verbose is ") for value in (pd.NA, "no", [])),
     (ADDITIVE, {"sample_weight": np.ones(4)}, dp.SchemaError, "X and sample_weight must have"),
-    (
-        ADDITIVE,
-        {"sample_weight": np.ones((N_ROWS, 2))},
-        dp.SchemaError,
-        "sample_weight has 2 columns",
-    ),
+    (ADDITIVE, {"sample_weight": np.ones((N_ROWS, 2))}, dp.SchemaError, "weight has 2 columns"),
     (ADDITIVE, {"sample_weight": np.ones((N_ROWS, 1))}, dp.SchemaError, "sample_weight must be 1D"),
     (ADDITIVE, {"sample_weight": TEXTS}, dp.SchemaError, "sample_weight has a dtype"),
     *(
@@ -256,28 +250,13 @@ BAD = [
     ),
     (("binary",), {"init_score": TEXTS}, dp.SchemaError, "init_score has a dtype"),
     (("binary",), {"init_score": np.ones(4)}, dp.SchemaError, "or not as many rows as X; it must"),
-    (
-        ("binary",),
-        {"init_score": np.ones((N_ROWS, 2))},
-        dp.SchemaError,
-        "columns.*1 columns: the l",
-    ),
-    (
-        ("multiclass",),
-        {"init_score": np.ones(N_ROWS)},
-        dp.SchemaError,
-        "3 columns: one score a class",
-    ),
+    (("binary",), {"init_score": np.ones((N_ROWS, 2))}, dp.SchemaError, "1 columns: the log"),
+    (("multiclass",), {"init_score": START}, dp.SchemaError, "3 columns: one score a class"),
     (("regression",), {"init_score": 3}, TypeError, "init_score"),
     (("regression",), {"init_score": 1j * START}, dp.SchemaError, "init_score has dtype complex"),
     (("binary",), {"init_score": LinearRegression()}, TypeError, "has no predict_proba"),
     (("binary",), {"init_score": UNLIKE}, dp.SchemaError, "model of the classes .*'a', 'b'.*0"),
-    (
-        ("binary",),
-        {"schema": UNLABELLED, "init_score": START},
-        dp.SchemaError,
-        "not declared.*Decl",
-    ),
+    (("binary",), {"schema": UNLABELLED, "init_score": START}, dp.SchemaError, "not declared"),
     (("counts",), {"init_score": START}, ValueError, "init_score was given with objective='poiss"),
     (("counts",), {"schema": NO_COUNTS}, dp.SchemaError, r"is -1.*Continuous\(0, upper\)"),
     (("counts",), {"schema": ONLY_ZERO}, dp.SchemaError, "upper bound is 0"),
@@ -287,14 +266,8 @@ BAD = [
     (("counts",), {"objective": "tweedie_deviance:p=1"}, ValueError, "register them in Python"),
     (("counts",), {"objective": None}, ValueError, "objective is None"),
     *(
-        (
-            ("regression",),
-            {"schema": UNLABELLED} | ends,
-            dp.SchemaError,
-            "Change the unit of the tar",
-        )
-        for low, high in ((0.0, 5e-324), (0.0, 1e200), (None, 5e-324), (-1.7e308, None))
-        for ends in [{"privacy_target_min": low, "privacy_target_max": high}]
+        (("regression",), _undeclared_between(*ends), dp.SchemaError, "Change the unit of the tar")
+        for ends in ((0.0, 5e-324), (0.0, 1e200), (None, 5e-324), (-1.7e308, None))
     ),
     *(
         (ADDITIVE, {"monotone_constraints": given}, error, message)
@@ -368,12 +341,7 @@ BAD = [
     (("lime",), {"verbose": 1}, TypeError, "verbose is 1"),
     (("lime", "surrogate"), {"model_guarantee": 1.0}, TypeError, "model_guarantee is 1.0"),
     (("lime",), {"model_guarantee": (-1.0, 0.0)}, ValueError, "epsilon of model_guarantee"),
-    (
-        ("lime",),
-        {"feature_types": ["continuous"] * 2},
-        dp.SchemaError,
-        "'b' the schema says .*_types",
-    ),
+    (("lime",), {"feature_types": ["continuous"] * 2}, dp.SchemaError, "'b' the schema says"),
     (("lime",), {"feature_types": ["continuous"]}, ValueError, "feature_types is "),
     (("lime",), {"model": 3}, TypeError, "must have predict_proba or predict"),
     *(

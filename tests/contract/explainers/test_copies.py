@@ -12,8 +12,7 @@ from sklearn.exceptions import NotFittedError
 from interpret_dp import PrivacyLedger
 from tests.contract.explainers.registry import DATASET, EXPLAINERS, Lime, names
 from tests.contract.explainers.tables import TARGET, frame, requested
-from tests.explanation import influences
-from tests.explanation import maps_models as maps
+from tests.explanation import influences, maps_models as maps
 
 BLACK_BOXES = ("interactive", "adaptive", "lime", "shap")
 

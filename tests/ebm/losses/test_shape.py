@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interpret_dp.ebm.losses import RegressionLoss
 from interpret_dp.ebm.losses.gamma import GammaDeviance

@@ -6,8 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
 from interpret_dp.ebm.noise.boosted import Boosted

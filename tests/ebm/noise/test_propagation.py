@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from interpret_dp.ebm.noise import propagation
 from interpret_dp.ebm.noise.propagation import noise_variances, unit_covariance

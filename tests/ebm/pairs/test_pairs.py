@@ -5,15 +5,12 @@ What is refused: tests/contract/explainers/test_charging.py.
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 import interpret_dp as dp
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.ebm.config import MOST_LEVELS, BoostingSettings
-from interpret_dp.ebm.pairs.boosting import PairUpdates
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, pair_task
 from interpret_dp.ebm.pairs.training import _coarse_bins
 from interpret_dp.ebm.trainer.binning import Bins
@@ -221,20 +218,3 @@ def test_the_true_pair_is_found(data, epsilon):
     # At epsilon 1 the gap to the next candidate is eight scales of the choice's noise: one of nine
     # others wins with a probability of up to 0.003, and three times of ten with 3e-6.
     assert found.count("age & bmi") > 7
-
-
-# --------------------------------------------------------------------- the map of an update
-
-
-@given(st.integers(2, 6), st.integers(2, 6), st.integers(0, 2**32 - 1), st.floats(0.0, 0.9))
-def test_updates_are_pure_whatever_moves(n_first, n_second, seed, share_still):
-    rng = np.random.default_rng(seed)
-    weights = rng.uniform(0.1, 50.0, (n_first, n_second))
-    gain = np.where(rng.uniform(size=weights.size) < share_still, 0.0, 1.0 / weights.ravel())
-    updates = PairUpdates(gain, weights)
-    change = np.zeros(weights.size)
-    change[updates.moved] = updates.changes(rng.normal(size=len(updates.moved)))
-    table = weights * change.reshape(weights.shape)
-    for axis in (0, 1):
-        assert np.abs(table.sum(axis=axis)).max(initial=0.0) < 1e-9
-    assert not change[gain == 0].any()

@@ -4,15 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from interpret_dp.ebm.trainer.binning import (
-    Counts,
     merge_bins,
-    public_bins,
-    recounted,
     smoothed_counts,
 )
 
@@ -42,26 +38,6 @@ def test_merging_keeps_order_and_weight(counts, target, total, lightest):
     # A cut separates exactly the fine bins below it from those above.
     for index, cut in enumerate(bins.cuts, start=1):
         assert (inner <= index).sum() == cut
-
-
-def test_public_bins_end_where_fine_bins_do():
-    bins = public_bins(6, np.array([1.0, 2.0, 4.0, 4.5, 9.0]), np.array([2.0, 4.2]))
-    np.testing.assert_array_equal(bins.code_map, [0, 1, 1, 2, 2, 3, 3, 4])
-    np.testing.assert_array_equal(bins.cuts, [2.0, 4.5])
-    levels = public_bins(3, None, None)
-    np.testing.assert_array_equal(levels.code_map, np.arange(5))
-    assert levels.cuts is None
-
-
-@pytest.mark.parametrize("edges", [np.array([1.0, 2.0, 3.0]), None])
-def test_counts_are_shrunk_as_far_as_noise_explains_them(edges):
-    """Towards equal counts where noise is large, not at all where there is next to none."""
-    rows = np.array([0.0, 700.0, 100.0, 100.0, 100.0, 0.0])
-    bins = public_bins(4, edges, edges)
-    for noise, expected in ((1e-3, rows), (1e6, [0.0, 250.0, 250.0, 250.0, 250.0, 0.0])):
-        counts = Counts(rows, noise)
-        found = recounted(bins, counts, counts, 1_000.0, shrink=True)
-        np.testing.assert_allclose(found.weights, expected, atol=0.01)
 
 
 # ------------------------------------------------------------------------------------ without noise

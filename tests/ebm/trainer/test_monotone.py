@@ -6,8 +6,7 @@ What is refused: tests/contract/explainers/test_charging.py.
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from interpret_dp import Categorical, Continuous, Schema

@@ -4,8 +4,7 @@ Through the explainer, with rows on which the model fails: tests/audit/test_repl
 """
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.audit import replay

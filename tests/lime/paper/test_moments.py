@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from threadpoolctl import threadpool_limits
 
 from interpret_dp.lime.black_box import LABEL_UNITS
