@@ -21,8 +21,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 
 import interpret_dp
 from interpret_dp import Categorical, Continuous, Integer, PrivacyLedger, PrivacyUnit, Schema

@@ -3,8 +3,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interpret_dp.cli.console import CommandError
 from interpret_dp.cli.tables import CsvFormat, column_names, read_declared, read_public

@@ -9,8 +9,8 @@ from interpret_dp.editor.bins import (
     bin_positions,
     range_text,
     scale_positions,
+    select_bins as select,
 )
-from interpret_dp.editor.bins import select_bins as select
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.schema import Categorical, Continuous, Integer
 from tests.editor.models import Holder, build_model, changed, session, words

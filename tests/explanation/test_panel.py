@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from unittest.mock import Mock
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from interpret_dp import LedgerError, PrivacyLedger
 from interpret_dp.accounting import GdpPair, Guarantee, ReleaseShare, mu_of_budget

@@ -2,8 +2,7 @@
 
 import io
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema, level_labels
 

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from interpret.glassbox import ExplainableBoostingRegressor
 from interpret.utils import EBMPreprocessor
 

@@ -14,8 +14,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from interpret_dp import Categorical, Continuous, Integer
 from interpret_dp.schema import encode_classes, encode_column, encode_target, fine_edges, open_table

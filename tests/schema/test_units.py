@@ -11,8 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interpret_dp import PrivacyUnit, Schema, SchemaError
 from interpret_dp.schema import Categorical, Continuous, encode_column, open_table

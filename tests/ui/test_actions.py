@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interpret_dp.explanation.plots.shape import common_range
 from interpret_dp.ui.actions import TOOLS, Request, perform
