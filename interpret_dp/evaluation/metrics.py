@@ -119,13 +119,14 @@ def private_metrics(
     Returns
     -------
     PrivateMetrics
-        For two classes accuracy, log loss and the area under the ROC curve; for more, accuracy and
-        log loss; for a regression the root mean squared and the mean absolute error, and the mean
-        deviance of its objective. They are computed from cells: logits beyond 6 or -6 count as
-        these, probabilities below 2**-9 as 2**-9, and errors above a quarter of the target's range
-        as a quarter. A Poisson or gamma deviance counts as at most that of the target's bounds from
-        the mean prediction. For two classes and regressions also all predictions over all targets,
-        1 if the total is right.
+        Of the rows that ``max_rows`` leaves, where the schema declares a unit. For two classes
+        accuracy, log loss and the area under the ROC curve; for more, accuracy and log loss; for a
+        regression the root mean squared and the mean absolute error, and the mean deviance of its
+        objective. They are computed from cells: logits beyond 6 or -6 count as these, probabilities
+        below 2**-9 as 2**-9, and errors above a quarter of the target's range as a quarter. A
+        Poisson or gamma deviance counts as at most that of the target's bounds from the mean
+        prediction. For two classes and regressions also all predictions over all targets, 1 if the
+        total is right.
 
     Raises
     ------

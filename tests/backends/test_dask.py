@@ -276,8 +276,8 @@ def test_control_a_unit_that_is_not_brought_together_keeps_too_many_rows(n_worke
     """If every partition kept its own rows of a person, the fit would be another one."""
     expected = released(fitted("people", ROWS))
 
-    def apart(max_rows, key, items):
-        return [units.kept_of_units(max_rows, key, [item])[0] for item in items]
+    def apart(max_rows, key, counts, items):
+        return [units.kept_of_units(max_rows, key, counts, [item])[0] for item in items]
 
     rows = cut(ROWS, list(range(100, 100 * n_workers, 100)))
     assert released(fitted("people", rows)) == expected

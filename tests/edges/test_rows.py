@@ -127,7 +127,7 @@ ENTRIES = [
 def test_an_entry_of_another_form_is_a_missing_one(name, role, missing, usual):
     entries = [*range(len(ROWS))] if role == "unit" else [usual] * len(ROWS)
     # These say something of whose the row is, and a number is one.
-    said = ("text", "None", "masked", "number") if role == "unit" else ("number",)
+    said = ("text", "None", "masked", "number", "bytes") if role == "unit" else ("number",)
 
     def found(make, cell):
         given = {role: make(with_row(cell, entries))}
