@@ -28,7 +28,7 @@ from interpret_dp.ebm.estimators import (
 )
 from interpret_dp.ebm.losses import LogLoss
 from interpret_dp.ebm.noise.uncertainty import TermNoise
-from interpret_dp.ebm.rate import clip_and_error
+from interpret_dp.ebm.rate import clip_and_error, limited_rows
 from interpret_dp.ebm.request import FitRequest, open_request
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.training import TrainedTerms, has_one_class, train
@@ -118,6 +118,7 @@ def plan(
     ledger: PrivacyLedger | str | None = None,
     dataset: str | None = None,
     neighboring: str = "add_or_remove_one",
+    population: str = "rows",
     n_fits: int = 3,
 ) -> FitPlan:
     """Return what fits of a DP-EBM would show at several budgets, before a private row is read.
@@ -151,6 +152,7 @@ def plan(
     dataset : str, default=None
         Name of the data set in the ledger.
     neighboring : {"add_or_remove_one", "replace_one"}, default="add_or_remove_one"
+    population : {"rows", "people"}, default="rows"
     n_fits : int, default=3
         Fits of each size and epsilon, of which the median is taken.
 
@@ -211,7 +213,7 @@ def plan(
     kind = DPExplainableBoostingClassifier if is_class else DPExplainableBoostingRegressor
     left = _mu_left(delta, limit, ledger, dataset)
     settings: dict[str, Any] = {"delta": delta, "schema": schema, "neighboring": neighboring}
-    settings |= {"ledger": PrivacyLedger.in_memory(), "dataset": "plan"}
+    settings |= {"population": population, "ledger": PrivacyLedger.in_memory(), "dataset": "plan"}
     fits = []
     for size in sizes:
         given = schema, size, rate, spread, like, n_fits
@@ -221,7 +223,7 @@ def plan(
             estimator: Any = kind(epsilon=value, **settings)
             fits.append(_planned(estimator, size, tables, correlated, left, shares))
     if schema.people is not None:
-        source += f". Models speak of {schema.people.speaks_of()}"
+        source += f". Models speak of {schema.people.speaks_of(population)}"
     return FitPlan(
         fits=tuple(fits),
         kinds={
@@ -348,7 +350,7 @@ def _trained(estimator: Any, rows: _Rows, seed: int) -> tuple[FitRequest, Traine
     if has_one_class(request.task):
         raise SchemaError("The target has one label; a fit needs two. Declare the others.")
     session = _UnpaidSession(request, seed, rows.rows_each)
-    private = request.rows.limited(request.neighbourhood.max_rows, session.public_choices)
+    private = limited_rows(request, request.rows, session)
     task, threads = request.task, request.n_threads
     trained = train(private, task, request.config, session, n_threads=threads, verbose=False)
     return request, trained

@@ -118,17 +118,17 @@ def test_public_rows_say_which_accuracy_to_expect():
 
 def test_a_unit_with_more_rows_needs_wider_bands():
     features, target = {"age": dp.Integer(18, 95)}, dp.Continuous(0, 100)
-    row, unit = (
-        dp.plan(
-            dp.Schema(features, target=target, unit=one),
-            20_000,
-            1,
-            delta=DELTA,
-            spread=10,
-            n_fits=1,
-        )
-        for one in (None, dp.PrivacyUnit("id", max_rows=4))
-    )
+
+    def planned(unit, **given):
+        schema = dp.Schema(features, target=target, unit=unit)
+        return dp.plan(schema, 20_000, 1, delta=DELTA, spread=10, n_fits=1, **given)
+
+    row, unit = planned(None), planned(dp.PrivacyUnit("id", max_rows=4))
+    people = planned(dp.PrivacyUnit("id", max_rows=4), population="people")
+    assert people.fits[0].level_rows == pytest.approx(unit.fits[0].level_rows / 4)
+    more = planned(dp.PrivacyUnit("id", max_rows=4, total_rows=9))
+    assert more.fits[0].total_error > unit.fits[0].total_error
+    assert "on average, of up to 9 rows of each. Nothing was charged" in str(more)
     assert unit.fits[0].effects["age"] > 2 * row.fits[0].effects["age"]
     assert unit.unit == "units of the target"
     assert 0 < 2 * row.fits[0].total_error < unit.fits[0].total_error
