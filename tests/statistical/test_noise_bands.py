@@ -330,7 +330,8 @@ def test_bands_of_columns_that_hang_together_know_of_it(monkeypatch):
     model = DPExplainableBoostingRegressor(epsilon=2.0, delta=1e-6, schema=schema)
 
     def shares():
-        seen = Seen(monkeypatch, lambda: model.fit(table, y), n_fits=40)
+        with monkeypatch.context() as patch:
+            seen = Seen(patch, lambda: model.fit(table, y), n_fits=40)
         return np.mean(seen.held(), axis=(1, 2))
 
     known = shares()
