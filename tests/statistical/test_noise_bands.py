@@ -1,7 +1,8 @@
 """Noise bands against repeated fits.
 
 What is known of the noise is conditional on the released bins, so the histograms' noise is drawn
-once and the noise of the rounds anew in each of R = 60 fits of the simulated cohort (20,000 rows).
+once and the noise of the rounds anew in each of R = 60 fits of the simulated cohort (20,000 rows;
+10,000 of several classes and of monotone terms).
 
 - Before the curves are denoised, the claim is the deviation of the noise. A bin is honest if
   claimed over observed lies within 0.8 and 1.25, and 85 % of the bins that ever moved must be. With
@@ -267,8 +268,8 @@ def test_bands_of_several_classes_are_honest(monkeypatch):
 
     100 fits: that is nearer to the limit of an honest bin, which more of them would miss by chance.
     """
-    cohort = make_cohort(20_000, seed=3)
-    score = cohort.score(cohort.X) + np.random.default_rng(0).logistic(size=20_000)
+    cohort = make_cohort(10_000, seed=3)
+    score = cohort.score(cohort.X) + np.random.default_rng(0).logistic(size=10_000)
     y = np.array(["high", "low", "middle"])[np.digitize(-score, np.quantile(-score, [0.3, 0.7]))]
     schema = Schema(cohort.schema.features, target=Categorical(["high", "low", "middle"]))
     model = DPExplainableBoostingClassifier(epsilon=2.0, delta=1e-6, schema=schema)
@@ -284,7 +285,7 @@ RISING = {"age": 1, "length_of_stay": 1, "prior_admissions": 1}
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ESTIMATORS)
 def test_bands_of_monotone_terms_are_honest(task):
-    cohort = make_cohort(20_000, seed=3, task=task)
+    cohort = make_cohort(10_000, seed=3, task=task)
     parameters = {"schema": cohort.schema, "monotone_constraints": RISING}
     model = ESTIMATORS[task](epsilon=1.0, delta=1e-6, **parameters)
     ratio = claimed_over_observed(lambda: model.fit(cohort.X, cohort.y), RISING)
