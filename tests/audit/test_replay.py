@@ -468,7 +468,7 @@ def replayed(subject, seed, fit=None):
     try:
         with warnings.catch_warnings(action="ignore"):
             built = [case.built(rows) for rows in tables]
-    except Exception:
+    except (Exception, pl.exceptions.PanicException):
         return case, [], []  # Libraries cannot make such a table.
     fit = fit or SUBJECTS[subject][0]
     runs = []
