@@ -149,6 +149,8 @@ def movement_text(base: AdditiveModel, before: Scores, after: Scores) -> str:
     if before is after:
         return ""  # a page that is opened must not wait for the draws
     old, new = mean_outcomes(base, before), mean_outcomes(base, after)
+    if not np.isfinite(old).all():
+        return ""  # scores of a log link, of which no number is the exponential
     # Of two classes the last is the outcome; of more, the one whose mean moves most.
     column = 1 if len(old) == 2 else int(np.argmax(np.abs(new - old)))
     mean, change = float(old[column]), float(new[column] - old[column])

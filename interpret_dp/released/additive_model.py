@@ -65,6 +65,7 @@ _LARGEST = {
     **dict.fromkeys(("noise_scale_boosting", "total_error"), LARGEST_SCORE),
 }
 _LINKS = ("identity", "log")  # that a file may name
+_LARGEST_LOG = 700.0  # of which the exponential is a float
 _MOST_ROUNDS = 2**63 - 1  # of interpret's attribute
 # Labels that say no more than that the target holds.
 _AFFIRMATIVE = ("yes", "true", "1")
@@ -373,6 +374,9 @@ class AdditiveModel:
                 correlations=tuple(content.get("correlations", ())),
                 total_error=content.get("total_error"),
             )
+            highest = float(model.intercept[0]) + sum(float(t.scores.max()) for t in model.terms)
+            if model.has_log_link and highest > _LARGEST_LOG:
+                raise ValueError("its scores are too large for a log link: predictions overflow")
             if document["version"] == _EXTENDED_VERSION and not model._is_extended:
                 raise ValueError("its version is that of a file with pairs or a log link")
             return model

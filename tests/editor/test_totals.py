@@ -74,6 +74,7 @@ def test_a_class_is_named_and_what_has_no_bound_or_no_edit_is_told():
     with pytest.raises(ValueError, match="no edit that has moved"):
         session.keep_total()
     assert session.shift("age", 1e4, recentre=False).what.endswith("by about +inf")
+    assert not session.shift("age", 1e4, recentre=False).what.endswith("inf")  # from there on
     assert session.keep_total() is not None
     assert session.total_change == ""
 
