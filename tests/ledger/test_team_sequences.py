@@ -102,6 +102,7 @@ class AnyTeam(RuleBasedStateMachine):
         if made.number:
             charged = None if share is None else made.mu * share
             self.ledger.commit(made, charged_mu=charged)
+            charged = max(charged, 1e-100) if charged else charged  # no entry can hold less
             if not Book(set(), self.books[made.dataset].limit).holds(squared(made.mu, made.delta)):
                 charged = None
             self._close(made, squared(made.mu if charged is None else charged, made.delta))
