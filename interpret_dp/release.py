@@ -229,7 +229,7 @@ class ReleaseSession:
         """Refuse, before anything is reserved, noise that would leave the lattice."""
         factor = self.neighbourhood.sensitivity(LATTICE, aligned=False) / LATTICE
         most = self.neighbourhood.sensitivity(LATTICE, aligned=False, of_total=True) / LATTICE
-        if self._sampled and factor != 1.0:
+        if self._sampled and (factor != 1.0 or self.neighbourhood.max_rows > 1):
             raise ValueError(
                 f"The promise is about {self.neighbourhood.unit_text} "
                 f"({self.neighbourhood.relation}); what is trained on samples of rows can promise "

@@ -194,7 +194,8 @@ def test_samples_of_rows_are_refused_where_nothing_is_proved_of_them():
         return request_of(ledger, STEPS, neighbourhood=Neighbourhood(**of)).opened("test")
 
     session(unit="person", max_rows=1)
-    for of in ({"unit": "person", "max_rows": 2}, {"relation": "replace_one"}):
+    people = {"unit": "person", "max_rows": 2}
+    for of in (people, people | {"shares_weight": True}, {"relation": "replace_one"}):
         with pytest.raises(ValueError, match="only for adding or removing one unit of which one"):
             session(**of)
     assert ledger.datasets() == []

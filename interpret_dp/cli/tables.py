@@ -25,7 +25,7 @@ MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 _SUFFIXES = (".parquet", ".csv")
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 _SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
-_CURRENCY = r"(?:[$€£¥₹₩₽฿]|[A-Z]{3})?"
+_CURRENCY = "[$€£¥₹₩₽฿]?"
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class CsvFormat:
     def number(self, text: str) -> str:
         """Return a number as Python writes it; any other text without the spaces around it.
 
-        A currency's sign or three letters may stand before or after it, and commas or points,
-        spaces or apostrophes between thousands.
+        The sign of a currency may stand before or after it, and commas or points, spaces or
+        apostrophes between thousands.
         """
         found = self._number.fullmatch(text.strip())
         if found is None:

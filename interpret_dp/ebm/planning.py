@@ -223,7 +223,7 @@ def plan(
             estimator: Any = kind(epsilon=value, **settings)
             fits.append(_planned(estimator, size, tables, correlated, left, shares))
     if schema.people is not None:
-        source += f". Models speak of {schema.people.speaks_of(population)}"
+        source += f". The model speaks of {schema.people.speaks_of(population)}"
     return FitPlan(
         fits=tuple(fits),
         kinds={

@@ -171,6 +171,9 @@ def open_request(
     )
     mu = _mu_of(estimator, epsilon, declaring.gaussian_delta(delta))
     config = trainer_config(estimator, declaring.training_mu(mu, delta), len(columns), task.pairs)
+    if estimator._task == "regression" and not config.n_shapes:
+        # A loss of one's own need not be least at the mean: no total is put right.
+        neighbourhood = replace(neighbourhood, total_rows=None)
     config = replace(config, has_rate=neighbourhood.total_rows is not None)
     ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
     refuse_unnamed_unit(estimator.ledger, unit, schema)
@@ -214,8 +217,9 @@ def _population(estimator: Any, declaring: DeclaringTask) -> str:
     population = check_choice("population", estimator.population, ("rows", "people"), mend=mend)
     if population == "people" and declaring.is_needed:
         raise SchemaError(
-            "population is 'people', and the schema is incomplete; what is not declared would be "
-            "released by rows that count alike. Declare every column and the target."
+            "population is 'people', and something is not declared; it would be released from rows "
+            "that count alike. Declare every column, the target and, with weights, "
+            "privacy_weight_max."
         )
     return population
 

@@ -23,7 +23,7 @@ FloatArray = NDArray[np.float64]
 N_DRAWS = 8_192
 # No source of randomness: the draws are the same for everybody, and anyone can recompute them.
 _SEQUENCE = b"interpret_dp editor: order of draws, version 1, feature "
-_MIN_SHARE = 5e-4  # of the mean prediction; what moves it by less is not told
+_MIN_SHARE = 5e-4  # of the mean prediction; what moves it by less is not mentioned
 _ROUNDING = 1e-9
 _MAX_STEPS = 1_000
 

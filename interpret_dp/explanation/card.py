@@ -174,7 +174,7 @@ class ModelCard:
         n_pairs = sum(term.partner is not None for term in model.terms)
         pairs = f" and {n_pairs} of pairs of features" if n_pairs else ""
         unit = html.unescape(score_unit(model))  # written for plotly
-        noun = "people" if model.speaks_of and model.is_of_people else "rows"
+        noun = "people" if model.is_of_people else "rows"
         return [
             ("Predicts", _predicted_text(model)),
             *((label, self.statements[k]) for k, label in _LABELS.items() if k in self.statements),

@@ -301,14 +301,18 @@ class AdditiveModel:
 
     @property
     def is_of_people(self) -> bool:
-        """Whether all rows of a person have the weight of one."""
-        return self.parameters.get("population") == "people"
+        """Whether the rows of a person have a weight of 1 together."""
+        return self.schema.people is not None and self.parameters.get("population") == "people"
 
     @property
     def speaks_of(self) -> str:
         """Whom the model speaks of, such as "a random row of each 'patient_id'"; "" of rows."""
         unit = self.schema.people
-        return "" if unit is None else unit.speaks_of("people" if self.is_of_people else "rows")
+        if unit is None:
+            return ""
+        if all(share.name != "rate" for share in self.guarantee.releases):
+            unit = replace(unit, total_rows=None)
+        return unit.speaks_of("people" if self.is_of_people else "rows")
 
     @property
     def mean_prediction(self) -> float:

@@ -217,7 +217,7 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
     columns = tuple(
         _column(model, feature, terms.get(index)) for index, feature in enumerate(model.features)
     )
-    noun = "people" if model.speaks_of and model.is_of_people else "rows"
+    noun = "people" if model.is_of_people else "rows"
     kind = f"{model.task.capitalize()} of about {model.n_rows:,.0f} {noun}"
     if model.speaks_of:
         kind += f" ({model.speaks_of})"
@@ -392,7 +392,7 @@ def _target_findings(model: AdditiveModel) -> tuple[str, ...]:
     if not has_hardly_any_row(model):
         return ()
     declared, unit = repr(model.schema.target), model.schema.people
-    people = "" if unit is None else f" Is {unit.column!r} text or whole numbers?"
+    people = "" if unit is None else f" Does {unit.column!r} hold text, integers or UUIDs?"
     return (
         f"The released number of rows with a target that fits {declared} is {model.n_rows:,.0f}, "
         f"which is no more than noise. Do the cells have the declared type and spelling?{people} "
@@ -444,8 +444,8 @@ def _rows_of_one_unit(model: AdditiveModel) -> float:
     """Return what one unit adds to the released number of rows at most.
 
     It has ``max_rows`` rows, and each has a weight of up to ``privacy_weight_max``, or all of them
-    together where the model is of people. Infinite where
-    the largest weight was released: the file does not say it.
+    together where the model is of people. Infinite where the largest weight was released: the file
+    does not say it.
     """
     if "largest weight" in {share.name for share in model.guarantee.releases}:
         return math.inf

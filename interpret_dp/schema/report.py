@@ -132,7 +132,7 @@ class SchemaReport:
         if self.absent:
             notes.append(f"Declared, but not in the table: {listed(self.absent)}.")
         if self.speaks_of:
-            notes.append(f"Models speak of {self.speaks_of}.")
+            notes.append(f"A DP-EBM speaks of {self.speaks_of}.")
         return notes
 
 

@@ -144,7 +144,7 @@ class Schema:
         if self.target is not None:
             rows.append(("target", "", repr(self.target)))
         if self.people is not None:
-            used = f"models speak of {self.people.speaks_of()}"
+            used = f"a DP-EBM speaks of {self.people.speaks_of()}"
             rows.append(("privacy unit", self.people.column, used))
         unit = "one row" if self.people is None else f"all rows of one {self.people.column!r}"
         return notebook_table(

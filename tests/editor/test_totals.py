@@ -30,7 +30,7 @@ def test_the_total_is_kept_by_an_edit_like_any_other(link):
     before = means(session)
     session.scale("city", 3.0, recentre=False)
     session.scale("age", 3.0, between=(20, 60), recentre=False)
-    moved, told = means(session), session.total_change
+    moved, change = means(session), session.total_change
     assert np.abs(moved / before - 1).max() > 0.01
     record = session.keep_total()
     assert (record.term, words(record)) == ("age", "intercept shifted to keep the total")
@@ -38,7 +38,7 @@ def test_the_total_is_kept_by_an_edit_like_any_other(link):
     assert (session.total_change, session.keep_total()) == ("", None)
     session.undo()
     np.testing.assert_array_equal(means(session), moved)
-    assert session.total_change == told != ""
+    assert session.total_change == change != ""
     session.redo()
     document = session.to_dict()
     again = EditSession.from_dict(document, Holder(session.base))
@@ -60,12 +60,12 @@ def test_a_regression_says_the_exact_change(share, said):
     mean, term = session.base.mean_prediction, session.base.terms[0]
     by = share * abs(mean) * term.weights.sum() / term.weights[2]
     record = session.shift("age", by, bins=[2], recentre=False)
-    told = record.what.partition(", which moves the mean prediction of cost")[2]
-    assert (told, "moves" in record.what) == (said, bool(said))
+    sentence = record.what.partition(", which moves the mean prediction of cost")[2]
+    assert (sentence, "moves" in record.what) == (said, bool(said))
     assert session.released.mean_prediction == pytest.approx(mean + share * abs(mean))
 
 
-def test_a_class_is_named_and_what_has_no_bound_or_no_edit_is_told():
+def test_a_class_is_named_and_a_change_has_no_bound_or_no_edit():
     record = opened("three classes").shift("age", 2.0, classes=["c"], recentre=False)
     assert "the mean predicted probability of 'c' by about +" in record.what
     alone = Holder(dataclasses.replace(build_model(2), classes=("a",))).edit()
@@ -97,12 +97,12 @@ def test_what_is_said_is_what_rows_see(task):
     missing = []
     for correlations in (model.released_.correlations, ()):
         base = dataclasses.replace(model.released_, correlations=correlations)
-        told, truth = [], []
+        stated, truth = [], []
         for kind, arguments in EDITS.items():
             session = EditSession(base, estimator.from_released)
             before = means(session)[-1]
             getattr(session, kind)("age", **arguments)
-            told.append(means(session)[-1] / before - 1)
+            stated.append(means(session)[-1] / before - 1)
             truth.append(seen(session.model) / seen(model) - 1)
-        missing.append(np.abs(np.subtract(told, truth)).sum() / np.abs(truth).sum())
+        missing.append(np.abs(np.subtract(stated, truth)).sum() / np.abs(truth).sum())
     assert missing[0] <= 0.15 < 0.18 < missing[1]

@@ -23,7 +23,10 @@ from tests.ebm.tasks import TARGETS, model_of, table
 
 @pytest.mark.parametrize(
     ("given", "problem"),
-    [({"population": "all"}, "population is 'all'"), ({"schema": None}, "schema is incomplete")],
+    [
+        ({"population": "all"}, "population is 'all'"),
+        ({"schema": None}, "something is not declared"),
+    ],
 )
 def test_a_population_is_refused_before_anything_is_charged(given, problem):
     schema = Schema({"a": Continuous(0, 1)}, target=Categorical([0, 1]))

@@ -59,7 +59,7 @@ def test_a_schema_is_a_table_of_its_declarations():
     assert "&lt;i&gt;m" in page
     assert "<b>sex" not in page
     assert "every other column" in page
-    assert "models speak of up to 3 random rows of each &#x27;person&#x27;" in page
+    assert "a DP-EBM speaks of up to 3 random rows of each &#x27;person&#x27;" in page
     assert "all rows of one &#x27;person&#x27;" in page
 
 

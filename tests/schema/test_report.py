@@ -65,4 +65,4 @@ def test_the_column_of_identifiers_is_left_out():
     schema = Schema(SCHEMA.features, target=SCHEMA.target, unit=PrivacyUnit("patient"))
     report = schema.check(FRAME.assign(patient=1), [0, 1, 2, None, 1])
     assert [column.name for column in report.columns] == ["job", "age", "(target)"]
-    assert "Models speak of a random row of each 'patient'." in str(report)
+    assert "A DP-EBM speaks of a random row of each 'patient'." in str(report)

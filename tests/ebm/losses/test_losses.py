@@ -1,9 +1,11 @@
 """Losses: the registry, and moments of residuals that follow from the residual alone."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 
+import interpret_dp as dp
 from interpret_dp.ebm.losses import LOSSES, RegressionLoss, register_loss
 from interpret_dp.ebm.losses.shape import Shape
 from interpret_dp.ebm.losses.squared_error import SquaredError
@@ -54,6 +56,20 @@ def test_the_hessian_of_log_means_sums_to_its_average(clip):
         [np.array([[0.2], [1.0], [-0.4]])], np.zeros(1), [weights], average=2.0
     )
     assert weights @ curvature[:, 0] / weights.sum() == pytest.approx(2.0)
+
+
+def test_a_loss_of_ones_own_pays_for_no_total_of_more_rows(monkeypatch):
+    monkeypatch.setitem(LOSSES, "rmse of gaps", SquaredErrorOfGaps)
+    unit = dp.PrivacyUnit("person", max_rows=1, total_rows=3)
+    schema = dp.Schema({"a": dp.Continuous(0, 1)}, target=dp.Continuous(0, 1), unit=unit)
+    X = pd.DataFrame({"a": np.linspace(0, 1, 60)})
+    said = {}
+    for objective in ("rmse", "rmse of gaps"):
+        model = dp.DPExplainableBoostingRegressor(schema=schema, objective=objective, max_rounds=4)
+        released = model.fit(X, X["a"], unit=np.arange(60) // 4).released_
+        names = [share.name for share in released.guarantee.releases]
+        said[objective] = "rate" in names, "3" in released.guarantee.unit, "3" in released.speaks_of
+    assert said == {"rmse": (True, True, True), "rmse of gaps": (False, False, False)}
 
 
 def test_no_loss_is_registered_whose_residual_has_no_bound():
