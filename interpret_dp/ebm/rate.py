@@ -34,6 +34,8 @@ FloatArray = NDArray[np.float64]
 _QUARTER = LATTICE // 4
 # Under a log link predictions count up to so many times their mean.
 _WIDEST = 4.0
+# People with many rows may move the mean by so many standard deviations of the target.
+_LARGEST_SHORTFALL = 0.25
 # No class is taken to be rarer than predicted by more than this factor.
 _LARGEST_FACTOR = 8.0
 
@@ -71,10 +73,10 @@ def clip_and_error(request: FitRequest, start: Start) -> tuple[float, float]:
     loss = start.loss
     if not isinstance(loss, RegressionLoss) or loss.shape is None:
         return 1.0, noise
-    clips = loss.clips()
-    errors = errors_of_mean(loss.shape, clips, noise, loss.gaps)
-    best = int(np.argmin(errors))
     unit = loss.shape.mean if loss.is_relative else 1.0
+    clips, start_error = loss.clips(), _LARGEST_SHORTFALL * loss.shape.spread / unit
+    errors = errors_of_mean(loss.shape, clips, noise, loss.gaps, start=start_error)
+    best = int(np.argmin(errors))
     return unit * float(clips[best]), unit * float(errors[best])
 
 

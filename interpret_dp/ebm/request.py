@@ -12,6 +12,7 @@ import numpy as np
 from interpret_dp._validate import check_choice, check_int, check_real, check_sequence, did_you_mean
 from interpret_dp.accounting.gaussian import classic_mu, mu_of_budget
 from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, UNDECLARED_ASSUMPTIONS, Guarantee
+from interpret_dp.accounting.neighbourhood import Neighbourhood
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.losses import LOSSES, checked_objective, link_of
 from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask, excluded_pairs, pair_task
@@ -171,10 +172,7 @@ def open_request(
     )
     mu = _mu_of(estimator, epsilon, declaring.gaussian_delta(delta))
     config = trainer_config(estimator, declaring.training_mu(mu, delta), len(columns), task.pairs)
-    if estimator._task == "regression" and not config.n_shapes:
-        # A loss of one's own need not be least at the mean: no total is put right.
-        neighbourhood = replace(neighbourhood, total_rows=None)
-    config = replace(config, has_rate=neighbourhood.total_rows is not None)
+    config, neighbourhood = _with_rate(config, neighbourhood, estimator._task)
     ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
     refuse_unnamed_unit(estimator.ledger, unit, schema)
     request = FitRequest(
@@ -196,6 +194,16 @@ def open_request(
     )
     warn_of_gaps(declaring, request.plan, neighbourhood)
     return request
+
+
+def _with_rate(
+    config: TrainerConfig, neighbourhood: Neighbourhood, of_task: str
+) -> tuple[TrainerConfig, Neighbourhood]:
+    """Return both with the release over more rows of a person, where a total is put right."""
+    if of_task == "regression" and not config.n_shapes:
+        # A loss of one's own need not be least at the mean.
+        neighbourhood = replace(neighbourhood, total_rows=None)
+    return replace(config, has_rate=neighbourhood.total_rows is not None), neighbourhood
 
 
 def _refuse_start_of_logarithms(estimator: Any, init_score: Any) -> None:

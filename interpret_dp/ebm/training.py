@@ -344,7 +344,8 @@ def _with_shape(
     edges = loss.cell_edges(sums, noise)
     exact = rows.target_counts(edges)[np.newaxis]
     counts, sigma = session.gaussian("target cells", exact, row_norm=LATTICE, aligned=True)
-    return loss.shaped(edges, counts[0] / LATTICE, sigma / LATTICE)
+    n_rows = max(float(sums[0]), noise)
+    return loss.shaped(edges, counts[0] / LATTICE, sigma / LATTICE, n_rows)
 
 
 def has_one_class(task: TrainingTask) -> bool:

@@ -14,7 +14,8 @@ import pytest
 from benchmarks.totals import SCHEMA, TARGETS, drawn
 from interpret_dp import Continuous, DPExplainableBoostingRegressor, PrivacyUnit
 from interpret_dp.ebm import training
-from interpret_dp.ebm.losses import base
+from interpret_dp.ebm.losses import base, shape
+from interpret_dp.ebm.trainer import totals as trainer_totals
 
 pytestmark = pytest.mark.statistical
 
@@ -69,3 +70,28 @@ def test_totals_are_right(name, monkeypatch):
     monkeypatch.setattr(base, "best_clip", narrow)
     monkeypatch.setattr(training, "release_total", lambda *given: (0.0, 1e-9))
     assert fits_of(name, 2)[0].mean() < 0.95
+
+
+def error_over_stated(n_fits):
+    """Return how far the totals of small tables are off, over the error that each fit states."""
+    schema = SCHEMA.replace(target=Continuous(0, 10))
+    found = []
+    for seed in range(n_fits):
+        X, _, _ = drawn(TARGETS["costs"], 500, seed)
+        y = np.minimum(np.random.default_rng(seed).exponential(size=500), 10)
+        model = DPExplainableBoostingRegressor(delta=1e-6, schema=schema).fit(X, y)
+        found.append((model.predict(X).mean() - y.mean()) / model.total_error_)
+    return np.abs(found)
+
+
+def test_a_total_that_noise_hides_does_not_pass_for_a_right_one(monkeypatch):
+    """500 rows at epsilon 1: of 25 fits none was 2.5 stated errors off, 5 are allowed in 10.
+
+    Control: taken at its word, a histogram of which noise hides most cells asks for a narrow clip,
+    and one of a few fits states an error that is ten times too small, or more.
+    """
+    assert error_over_stated(10).max() < 5
+    monkeypatch.setattr(shape, "_least_rows", lambda n_rows, noise: 0.0)
+    real = trainer_totals.errors_of_mean
+    monkeypatch.setattr(trainer_totals, "errors_of_mean", lambda *given, start: real(*given))
+    assert error_over_stated(30).max() > 10

@@ -279,9 +279,10 @@ class RegressionLoss(Loss):
         ratio = min(max(float(sums[1]) / n_rows, -1.0), 1.0)
         return cell_edges(self.middle + ratio * self.half, self.lower, self.upper)
 
-    def shaped(self, edges: FloatArray, counts: FloatArray, noise: float) -> Self:
+    def shaped(self, edges: FloatArray, counts: FloatArray, noise: float, n_rows: float) -> Self:
         """Return the loss with the shape that the counts of :meth:`cell_edges` show."""
-        return replace(self, shape=Shape.of(edges, self.lower, self.upper, counts, noise))
+        shape = Shape.of(edges, self.lower, self.upper, counts, noise, n_rows)
+        return replace(self, shape=shape)
 
     @classmethod
     def gaps(cls, values: FloatArray, mean: FloatArray) -> FloatArray:

@@ -20,8 +20,9 @@ _RATIO, _NARROWEST, _PARTS = 2.0**0.5, 2.0**-9, 2
 # standard deviations of the noise. What fewer rows say of the mean is less than the noise of a clip
 # that reaches them.
 _WINDOW, _SIGNIFICANT = 5, 3.0
-# A tail may go on so many times as far as the cells that are significant.
-_REACH = 4.0
+# A tail may go on so many times as far as the cells that are significant. Where those have less of
+# the rows than such a share, noise hides how far the others reach.
+_REACH, _LEAST_SEEN = 4.0, 0.8
 # Rows of high targets weigh up to so much more, and those of low ones so much less, or the other
 # way round: effects must not be clipped any more than the mean. The last is that of the mean.
 _TILTS = -0.5, 1.0, 0.0
@@ -54,7 +55,13 @@ class Shape:
 
     @classmethod
     def of(
-        cls, edges: FloatArray, lower: float, upper: float, counts: FloatArray, noise: float
+        cls,
+        edges: FloatArray,
+        lower: float,
+        upper: float,
+        counts: FloatArray,
+        noise: float,
+        n_rows: float,
     ) -> Shape:
         """Return the shape that noisy counts show.
 
@@ -67,12 +74,15 @@ class Shape:
             Released, in rows.
         noise : float
             Standard deviation of the noise in each.
+        n_rows : float
+            Released number of rows.
         """
         cells = np.concatenate([[lower], edges, [upper]])
         around = np.convolve(counts, np.ones(_WINDOW), "same")
         significant = np.where(
             around > _SIGNIFICANT * _WINDOW**0.5 * noise, np.maximum(counts, 0.0), 0.0
         )
+        are_hidden = float(significant.sum()) < _least_rows(n_rows, noise * len(counts) ** 0.5)
         if not significant.any():
             significant = np.maximum(counts, noise)
         shares = significant / significant.sum()
@@ -84,7 +94,7 @@ class Shape:
         shares = np.repeat(shares / _PARTS, _PARTS)
         centre, seen = shares @ values, values[shares > 0]
         reach = np.where(values < centre, centre - seen[0], seen[-1] - centre)
-        within = np.abs(values - centre) <= _REACH * reach
+        within = are_hidden | (np.abs(values - centre) <= _REACH * reach)
         return cls(borders, values, shares, within * noise / significant.sum() / _PARTS)
 
     @property
@@ -142,6 +152,14 @@ class Shape:
         return np.asarray(np.sqrt((of_cells.sum(axis=2) ** 2).sum(axis=1)))
 
 
+def _least_rows(n_rows: float, noise: float) -> float:
+    """Return the fewest rows of significant cells by which tails are known.
+
+    ``noise`` is that of the sum of all cells.
+    """
+    return max(_LEAST_SEEN * n_rows, _SIGNIFICANT * noise)
+
+
 def cell_edges(mean: float, lower: float, upper: float) -> FloatArray:
     """Return the cut points of the cells, narrow near the mean and at the bounds.
 
@@ -185,7 +203,9 @@ def best_clip(shape: Shape, clips: FloatArray, noise: float, gaps: Gaps) -> floa
     return float(clips[np.argmin(errors)])
 
 
-def errors_of_mean(shape: Shape, clips: FloatArray, noise: float, gaps: Gaps) -> FloatArray:
+def errors_of_mean(
+    shape: Shape, clips: FloatArray, noise: float, gaps: Gaps, start: float = 0.0
+) -> FloatArray:
     """Return the error of the mean with each clip: bias, noise, and what lies beyond unseen.
 
     Parameters
@@ -194,7 +214,11 @@ def errors_of_mean(shape: Shape, clips: FloatArray, noise: float, gaps: Gaps) ->
         As for :func:`best_clip`.
     noise : float
         Standard deviation of the noise of the mean residual, per unit of the clip.
+    start : float
+        How far the mean may be off where a single sum of residuals corrects it: rows beyond the
+        clip leave their share of that. 0 if the sums go on until they cancel.
     """
     found, means = shape.means(clips, gaps)
     bias, unseen = gaps(found[:, -1], means[-1]), shape.unseen(clips, gaps)
-    return np.asarray(np.sqrt(bias**2 + (noise * clips) ** 2 + unseen**2))
+    left = start * (1.0 - shape.kept(clips, gaps, found[:, -1]))
+    return np.asarray(np.sqrt(bias**2 + (noise * clips) ** 2 + unseen**2 + left**2))

@@ -75,7 +75,7 @@ def release_residuals(
         row_norm=LATTICE,
         aligned=True,
     )
-    shape = Shape.of(edges, -width, width, counts[0] / LATTICE, sigma / LATTICE)
+    shape = Shape.of(edges, -width, width, counts[0] / LATTICE, sigma / LATTICE, start.n_rows)
     noise_level = config.boosting(start.n_rows, start.scale).noise_level
     narrow = loss.narrowed(shape, noise_level)
     rows.bound_residuals(int(narrow.bound * LATTICE))
@@ -125,8 +125,6 @@ def release_total(
     noise = config.noise_of_total(n_rows, norm)
     clips = loss.clips()
     clips = clips[clips <= MAX_RESIDUAL / LATTICE * loss.clip]
-    errors = errors_of_mean(loss.shape, clips, noise, loss.gaps)
-    best = int(np.argmin(errors))
     mean = mean_prediction(
         loss.score_origin + loss.score_unit * float(result.intercept[0]),
         scores,
@@ -137,6 +135,8 @@ def release_total(
     # Of one unit of score, in units of a residual.
     slope = (mean if loss.link == "log" else loss.score_unit) / unit
     error_before = math.hypot(loss.error_left(noise), slope * result.level_noise)
+    errors = errors_of_mean(loss.shape, clips, noise, loss.gaps, start=error_before)
+    best = int(np.argmin(errors))
     curves = [curve[:, np.newaxis] / loss.score_unit for curve in scores]
     score_rows(rows, curves, result.intercept)
     before = rows.residual_norm

@@ -25,7 +25,7 @@ def normal_shape(deviation):
     """Return the shape of a million targets, normal around 0."""
     edges = np.linspace(-9.9, 9.9, 200)
     counts = 1e6 * np.diff(norm.cdf(np.concatenate([[-10.0], edges, [10.0]]), scale=deviation))
-    return Shape.of(edges, -10.0, 10.0, counts, noise=1e-9)
+    return Shape.of(edges, -10.0, 10.0, counts, noise=1e-9, n_rows=1e6)
 
 
 @pytest.mark.parametrize("explained", [0.0, 0.3, 5.0])

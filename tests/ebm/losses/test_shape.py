@@ -17,7 +17,7 @@ def shape_of(y, lower, upper, noise=0.0, seed=0):
     edges = cell_edges(y.mean(), lower, upper)
     counts = np.histogram(y, np.concatenate([[lower], edges, [upper]]))[0].astype(float)
     counts += noise * np.random.default_rng(seed).normal(size=len(counts))
-    return Shape.of(edges, lower, upper, counts, max(noise, 1e-9))
+    return Shape.of(edges, lower, upper, counts, max(noise, 1e-9), counts.sum())
 
 
 def rare():
