@@ -99,22 +99,20 @@ def fitted_model(
         guarantee=guarantee,
         parameters=_json_parameters(estimator),
         total_error=trained.total_error,
-        clipped=tuple(
-            (name, *shares)
-            for name, shares in (
-                *(
-                    (features[k].name, b.clipped)
-                    for k, b in zip(columns, trained.bins, strict=True)
-                ),
-                (None, trained.clipped),
-            )
-            if shares is not None
-        ),
+        clipped=_clipped(trained, [features[column].name for column in columns]),
         correlations=tuple(
             (features[columns[i]].name, features[columns[j]].name, value)
             for i, j, value in trained.correlations
         ),
     )
+
+
+def _clipped(
+    trained: TrainedTerms, names: Sequence[str]
+) -> tuple[tuple[str | None, float, float], ...]:
+    """Return the shares of rows beyond the bounds of each term's feature and of the target."""
+    shares = [*((name, b.clipped) for name, b in zip(names, trained.bins, strict=True))]
+    return tuple((name, *both) for name, both in [*shares, (None, trained.clipped)] if both)
 
 
 def _denoised_fields(expected: Expected | None) -> dict[str, Any]:

@@ -251,21 +251,25 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
     )
 
 
-def warn_after_fit(model: AdditiveModel | LocallyLinearModel | Background) -> None:
+def warn_after_fit(
+    model: AdditiveModel | LocallyLinearModel | Background, *more_findings: str
+) -> None:
     """Warn once of what released numbers say against the declarations, and once of delta.
 
     Parameters
     ----------
     model : AdditiveModel, LocallyLinearModel or Background
         As fitted.
+    *more_findings : str
+        What released numbers say that are not in the model.
 
     Warns
     -----
     DeclarationWarning, PrivacyWarning
     """
     summary = summarise(model)
-    if summary.findings:
-        text = "\n".join(summary.findings)
+    if findings := (*summary.findings, *more_findings):
+        text = "\n".join(findings)
         name = "background" if isinstance(model, Background) else "model"
         text += f"\n(From released numbers alone; {name}.summary() has one line a column.)"
         warnings.warn(text, DeclarationWarning, stacklevel=4)
