@@ -341,7 +341,14 @@ def open_to_spend(url: str) -> PrivacyLedger:
     from interpret_dp.ledger import PrivacyLedger
 
     if url == default_ledger():
-        _folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            _folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise CommandError(
+                f"The folder {str(_folder())!r} of your ledger cannot be made ({error.strerror}). "
+                "Name another file: --ledger sqlite:///privacy.db; in Python, "
+                'ledger=PrivacyLedger("sqlite:///privacy.db").'
+            ) from None
     return PrivacyLedger(url)
 
 

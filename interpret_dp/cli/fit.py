@@ -244,7 +244,15 @@ def _declare_budget(options: SimpleNamespace, ledger: PrivacyLedger) -> None:
 
 
 def _warn_of_others(file: str, ledger: PrivacyLedger) -> None:
-    others = console.other_ledgers(file, ledger.display_url)
+    try:
+        others = console.other_ledgers(file, ledger.display_url)
+    except OSError as error:
+        console.say_item(
+            "Note",
+            f"Your data folder cannot be used ({error.strerror}): the next fit of this file cannot "
+            "warn you if it charges another ledger.",
+        )
+        return
     if others:
         console.say_item(
             "Warning",

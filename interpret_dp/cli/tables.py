@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
+MISSING_TEXTS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """Texts that mean a missing cell of a CSV file, unless the schema declares them as levels."""
 
 _SUFFIXES = (".parquet", ".csv")

@@ -98,6 +98,18 @@ def test_the_default_ledger_is_the_users(capsys, tmp_path, monkeypatch):
     assert f"sqlite:///{file}" in "".join(capsys.readouterr().out.split())
 
 
+def test_a_home_that_cannot_be_written_stops_no_fit_that_names_its_ledger(
+    fit, patients, folder, monkeypatch
+):
+    (folder / "home").touch()
+    monkeypatch.setattr("platformdirs.user_data_path", lambda *_, **__: folder / "home" / "data")
+    refused = fit(budget=4, code=2).err
+    assert "cannot be made (Not a directory). Name another file: --ledger sqlite:///" in refused
+    assert "ledger=PrivacyLedger(" in refused
+    done = fit(budget=4, ledger="sqlite:///privacy.db")
+    assert "Your data folder cannot be used (Not a directory)" in " ".join(done.out.split())
+
+
 def test_budget_delta_alone_is_wrong_usage(fit, patients):
     outcome = fit(patients, budget_delta=1e-5, code=2)
     assert "--budget-delta was given without --budget" in outcome.err

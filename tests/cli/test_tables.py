@@ -31,7 +31,7 @@ def _codes(path):
 
 
 def test_csv_cells_mean_what_the_schema_says(tmp_path):
-    path = _write(tmp_path, HEADER + "50,1,007,True\n,2.0,x,false\nhigh,4,7,\n1e9,NA,NaN,maybe\n")
+    path = _write(tmp_path, HEADER + "50,1,007,True\n?,2.0,x,false\nhigh,4,7,\n1e9,?,NaN,maybe\n")
     assert _codes(path).tolist() == [[3, 1, 1], [0, 2, 2], [0, 4, 3], [4, 0, 0]]
     assert read_declared(path, SCHEMA, "y").y.tolist() == [1.0, 0.0, None, "maybe"]
 
@@ -111,7 +111,7 @@ def test_a_row_of_a_csv_file_decides_its_own_codes_alone(rows, data, tmp_path_fa
 
 def test_control_types_found_by_looking_break_that_property(tmp_path):
     """The reader of public files lets one row turn all levels into text, so fit never uses it."""
-    with_text = read_public(_write(tmp_path, HEADER + "1,1,x,True\n1,?,x,True\n", "a.csv"))
+    with_text = read_public(_write(tmp_path, HEADER + "1,1,x,True\n1,*,x,True\n", "a.csv"))
     without = read_public(_write(tmp_path, HEADER + "1,1,x,True\n", "b.csv"))
     assert with_text["ward"][0] == "1"
     assert without["ward"][0] == 1
