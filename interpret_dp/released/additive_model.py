@@ -53,6 +53,7 @@ _MORE_KEYS = {
     **dict.fromkeys(("link", "target"), "text"),
     **dict.fromkeys(("edits", "correlations"), "list"),
     "total_error": "number",
+    "needs_init_score": "boolean",
 }
 _FEATURE_KEYS = {"name": "text", "cuts": "list or null"}
 _TERM_KEYS = {
@@ -113,6 +114,9 @@ class AdditiveModel:
     total_error : float or None
         Standard deviation of the mean prediction about the mean of the fitted rows, in units of the
         target or of a probability; None where the fit released no total.
+    needs_init_score : bool
+        Whether the rows of the fit started from scores of their own. The model is then what is
+        added to them: a prediction needs the ``init_score`` of its row too.
 
     Examples
     --------
@@ -142,6 +146,7 @@ class AdditiveModel:
     target: str | None = None
     correlations: tuple[tuple[str, str, float], ...] = ()
     total_error: float | None = None
+    needs_init_score: bool = False
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -296,6 +301,7 @@ class AdditiveModel:
             # Left out if there are none, so that the digests of older files stay.
             **({"edits": [edit.to_dict() for edit in self.edits]} if self.edits else {}),
             **({} if self.total_error is None else {"total_error": self.total_error}),
+            **({"needs_init_score": True} if self.needs_init_score else {}),
             **({"correlations": list(map(list, self.correlations))} if self.correlations else {}),
         }
 
@@ -377,6 +383,7 @@ class AdditiveModel:
                 target=content.get("target"),
                 correlations=tuple(content.get("correlations", ())),
                 total_error=content.get("total_error"),
+                needs_init_score=content.get("needs_init_score", False),
             )
             highest = float(model.intercept[0]) + sum(float(t.scores.max()) for t in model.terms)
             if model.has_log_link and highest > _LARGEST_LOG:
