@@ -202,10 +202,13 @@ def say_account(privacy: PrivacySpend) -> None:
     words = f"{privacy.guarantee.promised} by this model"
     if privacy.total_epsilon is not None:
         name = privacy.guarantee.dataset
-        words += f"; epsilon {ceil_text(privacy.total_epsilon)} in total on data set {name!r}"
+        words += (
+            f"; epsilon {ceil_text(privacy.total_epsilon)} at delta {privacy.account_delta:g} in "
+            f"total on data set {name!r}"
+        )
     console.say_item("Spent", words)
     if privacy.remaining_epsilon is not None:
-        left = console.left_text(privacy.remaining_epsilon, privacy.delta)
+        left = console.left_text(privacy.remaining_epsilon, privacy.account_delta)
         if privacy.budget is not None:
             known = privacy.budget
             left += left_for_selections(known.remaining_epsilon, known.delta_x, known.spent_delta)
