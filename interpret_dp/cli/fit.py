@@ -95,8 +95,7 @@ def _objective(_context: click.Context, _option: click.Parameter, name: str | No
     help="delta of the budget (default: that of the fit)",
 )
 @console.exclude_option
-@console.sep_option
-@console.decimal_option
+@console.csv_options
 @click.option(
     "--objective",
     metavar="LOSS",
@@ -162,7 +161,7 @@ def fit(**given: Any) -> None:
             schema,
             options.target,
             options.exclude,
-            CsvFormat(options.sep, options.decimal),
+            CsvFormat(options.sep, options.decimal, options.encoding),
         )
         with warnings.catch_warnings():
             # It says what a note says.
@@ -249,12 +248,9 @@ def _declare_budget(options: SimpleNamespace, ledger: PrivacyLedger) -> None:
 def _warn_of_others(file: str, ledger: PrivacyLedger) -> None:
     try:
         others = console.other_ledgers(file, ledger.display_url)
-    except OSError as error:
-        console.say_item(
-            "Note",
-            f"Your data folder cannot be used ({error.strerror}): the next fit of this file cannot "
-            "warn you if it charges another ledger.",
-        )
+    except OSError:
+        note = "Your data folder cannot be used, so a later fit cannot warn of a second ledger."
+        console.say_item("Note", note)
         return
     if others:
         console.say_item(

@@ -47,7 +47,11 @@ def test_a_line_that_is_no_record_is_a_row_of_empty_cells(tmp_path):
     assert table.X["ward"].tolist() == [1, *[None] * 8, "\ufffd"]
     assert table.X["code"].tolist() == ["x", *[None] * 8, '5" x']
     assert table.y.tolist() == ["no", *[None] * 8, "yes"]
-    assert read_public(str(path))["age"].fillna(5).tolist() == [1, *[5] * 8, 99]
+    with pytest.raises(CommandError, match="name its --encoding"):
+        read_public(str(path))
+    public = read_public(str(path), CsvFormat(encoding="latin-1"))
+    assert public["age"].fillna(5).tolist() == [1, *[5] * 8, 99]
+    assert public["ward"].tolist()[-1] == "ÿ"
 
 
 AMOUNTS = [

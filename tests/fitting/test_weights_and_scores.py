@@ -95,9 +95,8 @@ def test_scores_to_start_from_are_learned_around(task):
     assert together < loss(task, alone, X, y) - 0.05
     assert together < loss(task, both, X, y) + 0.1
     assert any("init_score" in clause for clause in second.guarantee_.conditions)
-    for model in (first, second):
+    for model, needs in ((first, False), (second, True)):
         read = AdditiveModel.from_dict(model.released_.to_dict())
-        needs = model is second
         assert read.needs_init_score is ("needs_init_score" in read.to_dict()) is needs
         assert ("to be added to each row's init_score" in summarise(read).title) is needs
         assert scoring_sql(read).startswith("/* Not the whole prediction") is needs
