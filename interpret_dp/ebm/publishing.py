@@ -15,6 +15,7 @@ from interpret_dp.ebm.losses import link_of
 from interpret_dp.ebm.noise.uncertainty import Expected
 from interpret_dp.ebm.request import FitRequest
 from interpret_dp.ebm.training import TrainedTerms
+from interpret_dp.fitting.init_score import INIT_SCORE_CONDITION
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.schema import Categorical, Continuous, Schema
 
@@ -100,6 +101,7 @@ def fitted_model(
         parameters=_json_parameters(estimator),
         total_error=trained.total_error,
         clipped=_clipped(trained, [features[column].name for column in columns]),
+        needs_init_score=INIT_SCORE_CONDITION in request.conditions,
         correlations=tuple(
             (features[columns[i]].name, features[columns[j]].name, value)
             for i, j, value in trained.correlations

@@ -241,6 +241,8 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
     kind = f"{model.task.capitalize()} of about {model.n_rows:,.0f} {noun}"
     if model.speaks_of:
         kind += f" ({model.speaks_of})"
+    if model.needs_init_score:
+        kind += ", to be added to each row's init_score"
     return ModelSummary(
         f"{kind}, {model.guarantee.brief}",
         _noted(lines, problems),
@@ -290,6 +292,8 @@ def average_sentence(model: AdditiveModel) -> str:
     text = f"Predictions are right on average{over} to within {_number(model.total_error)}"
     if model.classes is not None:
         return f"{text}: one standard deviation of a probability."
+    if model.needs_init_score:
+        return f"{text}, one standard deviation."  # the scores of rows are part of their mean
     mean = model.mean_prediction
     if model.total_error <= _RIGHT_TOTAL * abs(mean):
         share = model.total_error / max(abs(mean), 1e-300)
