@@ -156,7 +156,8 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
             Private. Who each row belongs to, where ``schema.unit`` names no column of ``X``.
         example : as X, default=None
             One public row, by which the model is tried before anything is spent. None: made from
-            the schema, with numbers in the middle of their bounds and first levels.
+            the schema, with numbers in the middle of their bounds and a level that it accepts. All
+            other levels are tried in its place.
 
         Returns
         -------
@@ -174,6 +175,8 @@ class PrivateSurrogate(ShowsGuarantee, BaseEstimator):
 
         Warns
         -----
+        DeclarationWarning
+            If the model refuses a declared level, whose rows count as the middle of the bounds.
         UserWarning
             If the surrogate explains less than half of the variance, by its released fidelity.
         """

@@ -43,6 +43,7 @@ from interpret_dp.lime.patches import Patches
 from interpret_dp.lime.promise import conditional_guarantee, model_promise, warn_of_two_names
 from interpret_dp.lime.public_rows import example_row
 from interpret_dp.lime.surrogate_model import Surrogate
+from interpret_dp.lime.trial import IN_THE_MIDDLE, Trial, declared_values
 from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseSession
 from interpret_dp.released import AdditiveModel
 from interpret_dp.schema import Categorical, Continuous, Schema, Table
@@ -215,6 +216,15 @@ def _ask_example(
     rows: OpenedRows, box: BlackBox, schema: Schema, example: Any, image_shape: Any
 ) -> NDArray[np.float64]:
     """Return the model's outputs for a public row, so that a model that fails does so here."""
+
+    def ask(X: Any, n_rows: int) -> Floats:
+        outputs, _ = box.ask(X, n_rows)
+        if not np.isfinite(outputs).all():
+            raise ValueError("it returned numbers that are not finite.")
+        return outputs
+
+    values = [declared_values(spec) for spec in schema.features.values()]
+    trial = Trial(ask, rows.table.names, values)
     row = "example" if example is not None else "a row that was made from the schema"
     mend = "Nothing was spent. Pass a public row that it can read, in the container of X"
     with tried_model(row, f"{mend}: fit(X, example=row)."):
@@ -226,9 +236,11 @@ def _ask_example(
             image_shape=image_shape,
             needs_unit=False,
         )
-        outputs, _ = box.ask(opened.X, opened.table.n_rows)
-        if not np.isfinite(outputs).all():
-            raise ValueError("it returned numbers that are not finite.")
+        if example is None:
+            shown, outputs = trial.accepted_row(opened.X)
+        else:
+            shown, outputs = opened.X, ask(opened.X, opened.table.n_rows)
+    trial.accepted_values(shown, IN_THE_MIDDLE, set())
     return outputs
 
 

@@ -185,3 +185,5 @@ def test_a_replaced_cell_is_what_was_drawn(dtype, drawn):
     assert found.tolist() == [3, drawn]
     holds = drawn == 7.0 or (drawn != 2.5 and "64" in dtype)
     assert (found.dtype == dtype) == holds
+    flag = with_replaced_cells(X.astype(bool), 0, [0], stay[1:], [np.array([np.nan])])["a"]
+    assert flag.isna().all()

@@ -210,7 +210,7 @@ def test_what_does_not_fit_as_a_whole_is_refused_before_a_row_is_asked_about():
     with pytest.raises(dp.BudgetExceededError):
         fitted(frame(50), counting, epsilon=1.5, ledger=ledger)
     assert ledger.spent("explained").mu == 0.0
-    assert asked == [1], "the example"
+    assert sum(asked) < 9, "rows made from the schema"
 
 
 # ---------------------------------------------------------------------------- whom it protects
@@ -318,8 +318,8 @@ def test_the_example_has_the_form_of_the_rows(X, specs):
 
 
 LISTING_TYPES = [
-    pd.DataFrame({"age": [4.5], "site": pd.Categorical(["rare"])}),
-    pl.DataFrame({"age": [4.5], "site": pl.Series(["rare"], dtype=pl.Enum(["rare"]))}),
+    pd.DataFrame({"age": [4.5], "site": pd.Categorical(["ward 7"])}),
+    pl.DataFrame({"age": [4.5], "site": pl.Series(["ward 7"], dtype=pl.Enum(["ward 7"]))}),
     np.array([["4", "r"]]),
 ]
 
@@ -329,7 +329,7 @@ def test_the_example_does_not_depend_on_what_a_type_lists(X):
     """Categories, and the length of texts, may come from private rows."""
     found = example_row(X, KINDS)
     kinds = getattr(found, "dtypes", None), getattr(found, "schema", None)
-    assert "rare" not in f"{found} {kinds} {getattr(found, 'site', None)}"
+    assert "ward 7" not in f"{found} {kinds} {getattr(found, 'site', None)}"
     cells = found[0] if isinstance(found, np.ndarray) else [found["age"][0], found["site"][0]]
     assert [str(cell) for cell in cells] == ["4.5", "a"]
 
