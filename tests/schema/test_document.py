@@ -38,9 +38,10 @@ categorical = st.builds(
 spec = st.one_of(continuous(), integer(), categorical)
 units = st.builds(
     PrivacyUnit,
-    st.text("xyz", min_size=4, max_size=6),
+    st.lists(st.text("xyz", min_size=4, max_size=6), min_size=1, max_size=3, unique=True),
     max_rows=st.integers(1, 999),
     total_rows=st.none() | st.integers(1000, 2000),
+    missing=st.sampled_from(["separate", "drop"]),
 )
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
 schemas = st.builds(
@@ -64,6 +65,12 @@ def test_round_trips_keep_levels_types_and_order(schema):
     for twin in twins:
         assert twin == schema
         assert list(twin.features) == list(schema.features)
+
+
+def test_what_is_not_new_is_written_as_ever():
+    assert Schema(unit=PrivacyUnit(["p"])).to_dict()["unit"] == {"column": "p", "max_rows": 1}
+    several = {"column": ["h", "p"], "max_rows": 2, "missing": "drop"}
+    assert Schema(unit=PrivacyUnit(("h", "p"), 2, missing="drop")).to_dict()["unit"] == several
 
 
 def test_file_objects_may_be_text_or_binary(tmp_path):

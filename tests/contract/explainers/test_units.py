@@ -79,6 +79,30 @@ def test_a_unit_column_is_no_feature(name, container):
         assert "person-" not in str(released.to_dict())
 
 
+@pytest.mark.parametrize("name", names())
+def test_several_columns_and_rows_without_an_identifier(name):
+    """Columns are as tuples beside the table, and a row that is dropped is as one never there."""
+    schema, most = schema_of(name), EXPLAINERS[name].max_rows
+    split = {"house": [at // 4 for at in range(N_ROWS)], "bed": [at // 2 for at in range(N_ROWS)]}
+    both = schema.replace(unit=PrivacyUnit(["house", "bed"], most))
+    pairs = list(zip(*split.values(), strict=True))
+    tables = (frame(split | COLUMNS), {}), (frame(), {"unit": pairs})
+    several, tuples = (fitted(name, X, schema=both, **given) for X, given in tables)
+    assert EXPLAINERS[name].published(several) == EXPLAINERS[name].published(tuples)
+    promise = EXPLAINERS[name].promise(several)
+    assert promise.unit.startswith("all rows of one 'bed + house' (")
+    assert "same 'bed + house', or none, in" in " ".join(promise.assumptions)
+    drop = {"schema": schema.replace(unit=PrivacyUnit("person", most, missing="drop"))}
+    if isinstance(EXPLAINERS[name], Lime | SurrogateModel):
+        drop["model"] = lambda X: X["a"].to_numpy()
+    ids = [None if at % 6 == 5 else own for at, own in enumerate(IDS)]
+    known = [at for at, own in enumerate(ids) if own is not None]
+    rest = frame().iloc[known], [TARGET[at] for at in known]
+    without = published(name, *rest, unit=[ids[at] for at in known], **drop)
+    assert published(name, frame({"person": ids} | COLUMNS), **drop) == without
+    assert published(name, frame(), unit=ids, **drop | {"schema": declared(name)}) != without
+
+
 UNCLEAR = {
     "none": (lambda X: X, None, "lacks column 'person'"),
     "two": (lambda X: X.assign(person=IDS), IDS, "unit was given, and X has column"),
@@ -197,7 +221,8 @@ def test_the_promise_names_the_unit(name):
         whom = f"all rows of one 'person' ({most[max_rows]}"
         assert whom in promise.unit
         assert whom in promise.sentence
-        assert any("carry the same 'person'" in clause for clause in promise.assumptions)
+        missing = "which is not missing, in every request on this data set; each row without one"
+        assert f"carry the same 'person', {missing} counts" in " ".join(promise.assumptions)
     # Without a declared maximum one row of each is used, which no data can make wrong.
     promise = explainer.promise(fitted(name, frame(), unit=IDS, seed=None))
     assert promise.unit == "all rows of one 'unit' (one of them is used)"
