@@ -281,7 +281,8 @@ class Schema:
         Raises
         ------
         SchemaError
-            If the schema seems to be that of another table.
+            If the schema seems to be that of another table, or a fit would refuse the dtype of a
+            column that identifies people.
         """
         from interpret_dp.schema.report import check_table
 

@@ -67,10 +67,8 @@ BINARY = {"schema": dp.Schema(FEATURES, target=CLASSES)}
 KINDS = {"schema": dp.Schema(FEATURES, target=dp.Categorical([0, 1, 2]))}
 AMOUNTS = {"schema": dp.Schema(FEATURES, target=dp.Continuous(0.2, 12))}
 PEOPLE = {"schema": dp.Schema(FEATURES, target=CLASSES, unit=dp.PrivacyUnit("person", max_rows=3))}
-TUPLES, DROP = (
-    {"schema": dp.Schema(FEATURES, target=CLASSES, unit=dp.PrivacyUnit(*given))}
-    for given in ((("house", "person"), 2), ("house", 40, None, "drop"))
-)
+HOUSES = {"schema": PEOPLE["schema"].replace(unit=dp.PrivacyUnit(["house", "person"], 2))}
+DROP = {"schema": PEOPLE["schema"].replace(unit=dp.PrivacyUnit("house", 40, missing="drop"))}
 WEIGHTS = {"sample_weight": "weight"}
 HALF_WAY = {"epsilon": 12.0, "max_rounds": 16, "interactions": 1}
 
@@ -89,8 +87,8 @@ CASES = {
     "no bounds": (REGRESSOR, {"epsilon": 20.0}, "amount", {}),
     "one label": (CLASSIFIER, {"epsilon": 0.01}, "yes", {}),
     "people": (CLASSIFIER, PEOPLE, "yes", {"unit": "person"}),
-    "two columns": (CLASSIFIER, TUPLES, "yes", {}),
-    "dropped": (CLASSIFIER, DROP, "yes", {}),
+    "two columns": (CLASSIFIER, HOUSES, "yes", {}),
+    "dropped": (CLASSIFIER, DROP, "yes", {"unit": "house"}),
     "pairs": (CLASSIFIER, BINARY | {"interactions": 2}, "yes", {}),
     "half-way": (REGRESSOR, AMOUNTS | HALF_WAY, "amount", {}),
     "monotone": (REGRESSOR, AMOUNTS | {"monotone_constraints": {"dose": 1}}, "amount", {}),
@@ -108,8 +106,8 @@ def fitted(case, rows, names=NAMES, **more):
     kind, parameters, target, arguments = CASES[case]
     parameters = {"max_rounds": 3, "random_state": 5, "n_jobs": 1, **parameters, **more}
     extras = {name: rows[column] for name, column in arguments.items()}
-    units = ["house", "person"] if case == "two columns" else ["house"] * (case == "dropped")
-    return kind(**parameters).fit(rows[[*names, *units]], rows[target], **extras)
+    names = [*names, *["house", "person"] * (case == "two columns")]
+    return kind(**parameters).fit(rows[names], rows[target], **extras)
 
 
 def cut(rows, borders):

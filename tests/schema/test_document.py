@@ -67,12 +67,6 @@ def test_round_trips_keep_levels_types_and_order(schema):
         assert list(twin.features) == list(schema.features)
 
 
-def test_what_is_not_new_is_written_as_ever():
-    assert Schema(unit=PrivacyUnit(["p"])).to_dict()["unit"] == {"column": "p", "max_rows": 1}
-    several = {"column": ["h", "p"], "max_rows": 2, "missing": "drop"}
-    assert Schema(unit=PrivacyUnit(("h", "p"), 2, missing="drop")).to_dict()["unit"] == several
-
-
 def test_file_objects_may_be_text_or_binary(tmp_path):
     schema = Schema({"age": Continuous(17, 90), "job": Categorical(["a", "b"], ordered=True)})
     with (tmp_path / "a").open("w", encoding="utf-8") as text:

@@ -82,25 +82,21 @@ def test_a_unit_column_is_no_feature(name, container):
 @pytest.mark.parametrize("name", names())
 def test_several_columns_and_rows_without_an_identifier(name):
     """Columns are as tuples beside the table, and a row that is dropped is as one never there."""
-    schema, most = schema_of(name), EXPLAINERS[name].max_rows
-    split = {"house": [at // 4 for at in range(N_ROWS)], "bed": [at // 2 for at in range(N_ROWS)]}
-    both = schema.replace(unit=PrivacyUnit(["house", "bed"], most))
-    pairs = list(zip(*split.values(), strict=True))
-    tables = (frame(split | COLUMNS), {}), (frame(), {"unit": pairs})
-    several, tuples = (fitted(name, X, schema=both, **given) for X, given in tables)
-    assert EXPLAINERS[name].published(several) == EXPLAINERS[name].published(tuples)
-    promise = EXPLAINERS[name].promise(several)
-    assert promise.unit.startswith("all rows of one 'bed + house' (")
-    assert "same 'bed + house', or none, in" in " ".join(promise.assumptions)
-    drop = {"schema": schema.replace(unit=PrivacyUnit("person", most, missing="drop"))}
-    if isinstance(EXPLAINERS[name], Lime | SurrogateModel):
-        drop["model"] = lambda X: X["a"].to_numpy()
-    ids = [None if at % 6 == 5 else own for at, own in enumerate(IDS)]
-    known = [at for at, own in enumerate(ids) if own is not None]
-    rest = frame().iloc[known], [TARGET[at] for at in known]
-    without = published(name, *rest, unit=[ids[at] for at in known], **drop)
-    assert published(name, frame({"person": ids} | COLUMNS), **drop) == without
-    assert published(name, frame(), unit=ids, **drop | {"schema": declared(name)}) != without
+    explainer, X = EXPLAINERS[name], frame().assign(ward=np.arange(N_ROWS) // 4, bed=IDS)
+    both = schema_of(name, PrivacyUnit(["ward", "bed"], explainer.max_rows))
+    pairs = list(X[["ward", "bed"]].itertuples(index=False, name=None))
+    several = fitted(name, X, schema=both)
+    assert explainer.published(several) == published(name, frame(), unit=pairs, schema=both)
+    assert "same 'bed + ward', or none, in" in " ".join(explainer.promise(several).assumptions)
+    has_model = isinstance(explainer, Lime | SurrogateModel)
+    given = {"model": lambda X: X["a"].to_numpy()} if has_model else {}
+    ids, known = np.array(IDS, dtype=object), np.arange(N_ROWS) % 6 != 5
+    ids[~known] = None
+    drop = schema_of(name, PrivacyUnit("person", explainer.max_rows, missing="drop"))
+    rest = {"y": np.array(TARGET)[known], "unit": ids[known], "schema": drop}
+    without = published(name, frame()[known], **rest, **given)
+    assert published(name, frame().assign(person=ids), schema=drop, **given) == without
+    assert published(name, frame(), unit=ids, schema=declared(name), **given) != without
 
 
 UNCLEAR = {
