@@ -31,13 +31,13 @@ def test_numbers_that_may_be_codes_are_named_and_listed_when_asked(command, fold
     assert schema.features["stays"] == Integer(1, 3)
 
 
-def test_several_columns_identify_a_person(command, folder):
+def test_several_columns_identify_a_person(typed, folder):
     (folder / "t.csv").write_text("house,bed,age,y\n1,a,40,0\n1,NA,50,1\n2,,60,1\n1,a,70,0\n")
-    command(*"schema draft t.csv --target y --out s.toml --unit house --unit bed".split())
+    typed("schema draft t.csv --target y --out s.toml --unit house --unit bed")
     schema = Schema.load("s.toml")
     assert (schema.unit, list(schema.features)) == (PrivacyUnit(["house", "bed"]), ["age"])
     assert read_declared("t.csv", schema, "y").X["bed"].tolist() == ["a", (), None, "a"]
-    report = command("schema", "check", "t.csv", "--schema", "s.toml", "--target", "y").out
+    report = typed("schema check t.csv --schema s.toml --target y").out
     assert "'house', 'bed' may be missing: such rows are left out." in report
 
 
