@@ -162,9 +162,12 @@ def request_assumptions(ledger: PrivacyLedger, neighbourhood: Neighbourhood) -> 
     if not ledger.persistent:
         yield _UNRECORDED
     if neighbourhood.unit is not None:
+        has, becomes = "which is not missing", "each row without one counts as a person of its own"
+        if neighbourhood.drops_missing:
+            has, becomes = "or none", "rows without one are left out"
         yield (
-            f"all rows of a person carry the same {neighbourhood.unit!r}, which is not missing, in "
-            "every request on this data set"
+            f"all rows of a person carry the same {neighbourhood.unit!r}, {has}, in every request "
+            f"on this data set; {becomes}"
         )
 
 

@@ -28,6 +28,8 @@ class Neighbourhood:
         The same in the release of the total; None: ``max_rows``.
     shares_weight : bool, default=False
         Whether the rows of a unit have a weight of 1 together, and not each.
+    drops_missing : bool, default=False
+        Whether rows without an identifier are left out; otherwise each is a unit.
 
     Raises
     ------
@@ -45,6 +47,7 @@ class Neighbourhood:
     max_rows: int = 1
     total_rows: int | None = None
     shares_weight: bool = False
+    drops_missing: bool = False
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -63,7 +63,8 @@ def schema() -> None:
 @click.option(
     "--unit",
     metavar="COLUMN",
-    help="the column that identifies a person, where people have several rows",
+    multiple=True,
+    help="the column that identifies a person, where people have several rows; may be repeated",
 )
 @click.option(
     "--max-rows", type=console.COUNT, help="most rows of one person that a fit uses (default: 1)"
@@ -75,7 +76,7 @@ def draft(
     out: str,
     exclude: Sequence[str],
     levels: Sequence[str],
-    unit: str | None,
+    unit: Sequence[str],
     max_rows: int | None,
     overwrite: bool,
     **details: Any,
@@ -90,15 +91,15 @@ def draft(
     from interpret_dp.schema.document import suffix_of
 
     suffix_of(out)
-    if max_rows is not None and unit is None:
+    if max_rows is not None and not unit:
         raise console.CommandError(
             "--max-rows was given without --unit COLUMN, whose rows it counts."
         )
-    person = None if unit is None else PrivacyUnit(unit, max_rows or 1)
+    person = PrivacyUnit(unit, max_rows or 1) if unit else None
     console.say_item("Attention", _PUBLIC.format(file=file))
     with console.pending_file(out, overwrite=overwrite) as pending:
         csv_format = CsvFormat(*map(details.pop, ("sep", "decimal", "encoding")))
-        frame, roles = read_public(file, csv_format), (details["target"], unit)
+        frame, roles = read_public(file, csv_format), (details["target"], *unit)
         frame = frame[kept_columns(file, list(frame.columns), exclude, roles)]
         with warnings.catch_warnings():
             # It says what was just printed.

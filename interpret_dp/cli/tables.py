@@ -80,7 +80,7 @@ class DeclaredTable:
     Attributes
     ----------
     X : DataFrame or pyarrow.Table, shape (n_rows, n_columns)
-        Private. The features, and the column of the privacy unit if there is one. A Parquet file
+        Private. The features, and the columns of the privacy unit if there is one. A Parquet file
         stays in Arrow's types: pandas would turn integers into floats for the sake of one missing
         cell.
     y : Series or pyarrow.ChunkedArray, shape (n_rows,), or None
@@ -269,12 +269,12 @@ def read_declared(
         As :func:`column_names`; or if a column is missing or misspelled, the schema has no target,
         or a column of a CSV file, which has no types, is not declared.
     """
-    unit = None if schema.people is None else schema.people.column
-    _check_roles(schema, target, unit)
+    units = () if schema.people is None else schema.people.columns
+    _check_roles(schema, target, units)
     all_names = column_names(path, csv_format)
-    names = kept_columns(path, all_names, exclude, (target, unit))
-    _check_present(path, names, target, unit)
-    others = [name for name in names if name not in (target, unit)]
+    names = kept_columns(path, all_names, exclude, (target, *units))
+    _check_present(path, names, target, units)
+    others = [name for name in names if name not in (target, *units)]
     unlisted = [name for name in others if name not in schema.features]
     features = [*(name for name in schema.features if name in others), *unlisted]
     faults = name_faults(schema.features, features, unlisted)
@@ -282,7 +282,6 @@ def read_declared(
         raise CommandError(" ".join(faults))
     undeclared = unlisted if schema.default is None else []
     absent = tuple(name for name in schema.features if name not in all_names)
-    units = [] if unit is None else [unit]
     wanted = [*features, *units, *([] if target is None else [target])]
     if not _is_csv(path):
         table = _read_parquet(path, wanted)
@@ -310,7 +309,7 @@ def read_declared(
     return DeclaredTable(frame[[*features, *units]], y, (), absent)
 
 
-def _check_roles(schema: Schema, target: str | None, unit: str | None) -> None:
+def _check_roles(schema: Schema, target: str | None, units: Sequence[str]) -> None:
     if target is not None and schema.target is None:
         raise CommandError(
             'The schema declares no target. Add a [target] table to it: type = "categorical" '
@@ -321,18 +320,22 @@ def _check_roles(schema: Schema, target: str | None, unit: str | None) -> None:
             f"The column {target!r} is the target, and the schema declares it as a feature too. "
             f"Move its declaration from the features to [target]."
         )
-    if unit is not None and unit == target:
+    if target in units:
         raise CommandError(
             f"The column {target!r} is the target, and the schema names it as the privacy unit "
             "too. Correct one of the two."
         )
 
 
-def _check_present(path: str, names: Sequence[str], target: str | None, unit: str | None) -> None:
-    """Raise CommandError if the file lacks the target or the column of the privacy unit."""
+def _check_present(
+    path: str, names: Sequence[str], target: str | None, units: Sequence[str]
+) -> None:
+    """Raise CommandError if the file lacks the target or a column of the privacy unit."""
     what = {
         target: f"column {target!r}, which --target names",
-        unit: f"the column of the privacy unit, {unit!r}, which the schema names in [unit]",
+    } | {
+        unit: f"the column of the privacy unit, {unit!r}, which the schema names in [unit]"
+        for unit in units
     }
     for name, missing in what.items():
         if name is not None and name not in names:

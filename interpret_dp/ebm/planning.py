@@ -298,7 +298,8 @@ def _tables(
         )
         X = table.X
         if schema.people is not None:
-            X = X.assign(**{schema.people.column: np.arange(drawn) // schema.people.max_rows})
+            ids = np.arange(drawn) // schema.people.max_rows
+            X = X.assign(**dict.fromkeys(schema.people.columns, ids))
         yield _Rows(X, table.y, size / drawn, table)
 
 

@@ -117,7 +117,7 @@ def _declared_text(schema: Any) -> str:
     if schema.default is not None:
         parts.append("a default for all others")
     parts.append("the target" if schema.target is not None else "not the target")
-    unit = "one row" if schema.people is None else f"all rows of one {schema.people.column!r}"
+    unit = "one row" if schema.people is None else f"all rows of one {schema.people.name!r}"
     return f"{'; '.join(parts)}. Protected: {unit}."
 
 

@@ -199,10 +199,11 @@ def neighbourhood_of(
         return Neighbourhood(relation=relation)
     return Neighbourhood(
         relation=relation,
-        unit=unit.column,
+        unit=unit.name,
         max_rows=unit.max_rows,
         total_rows=unit.total_rows if population == "rows" else None,
         shares_weight=population == "people",
+        drops_missing=unit.drops_missing,
     )
 
 

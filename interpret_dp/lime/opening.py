@@ -34,7 +34,7 @@ class OpenedRows:
     table : Table
         The explained features, in the order of the input's columns, or of ``feature_names``.
     X : object
-        The container as it was given, without the unit's column; sparse ones in a format that can
+        The container as it was given, without the unit's columns; sparse ones in a format that can
         be sliced.
     identifiers : Values, shape (n_rows,), or None
         Of each row's unit; None where every row is a unit.
@@ -73,7 +73,7 @@ def open_model_rows(
     image_shape : (int, int), default=None
         Height and width of images.
     needs_unit : bool, default=True
-        False for queries, which belong to no unit: the unit's column is dropped if it is there.
+        False for queries, which belong to no unit: the unit's columns are dropped if there.
     call : str
         How a user gives ``unit``, for messages.
 
@@ -101,20 +101,20 @@ def open_model_rows(
         feature_names = [f"pixel {row},{at}" for row in range(shape[0]) for at in range(shape[1])]
     known = schema if isinstance(schema, Schema) else None
     declared = None if known is None else known.people
-    column = None if declared is None else declared.column
+    columns = () if declared is None else declared.columns
     if needs_unit:
         table, identifiers, declared = open_people(source, feature_names, known, unit, call=call)
     else:
-        feature_names = _without_unit(source, feature_names, column)
-        table, identifiers = open_table(source, feature_names), None
-        table = table.without(column) if column in table.names else table
+        feature_names = _without_unit(source, feature_names, columns)
+        table, identifiers = open_table(source, feature_names, identifier=columns), None
+        table = table.without(*columns)
     if shape is not None and len(table.names) != shape[0] * shape[1]:
         raise SchemaError(
             f"X has {len(table.names)} features, and image_shape is {shape}; there must be "
             f"{shape[0] * shape[1]}, one a pixel. Pass the height and width of these images."
         )
     own_names = feature_names if source.names is None else source.names
-    places = [at for at, name in enumerate(own_names or ()) if name != column]
+    places = [at for at, name in enumerate(own_names or ()) if name not in columns]
     if own_names is not None and len(places) < len(own_names):
         X = _columns(X, places)
     return OpenedRows(table, X, identifiers), declared
@@ -210,12 +210,12 @@ def _readable_sparse(X: Any) -> tuple[Any, Source]:
 
 
 def _without_unit(
-    source: Source, feature_names: Sequence[str | None] | None, column: str | None
+    source: Source, feature_names: Sequence[str | None] | None, columns: tuple[str, ...]
 ) -> Sequence[str | None] | None:
-    """Return the names of a query's columns, which may lack the unit's."""
+    """Return the names of a query's columns, which may lack the unit's columns."""
     if feature_names is None or (source.names is None and source.n_columns == len(feature_names)):
         return feature_names
-    return [name for name in feature_names if name is None or name != column]
+    return [name for name in feature_names if name not in columns]
 
 
 def _columns(X: Any, places: list[int]) -> Any:

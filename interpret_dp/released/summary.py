@@ -286,7 +286,7 @@ def average_sentence(model: AdditiveModel) -> str:
     unit = model.schema.people
     over = ""
     if unit is not None and unit.total_rows and not model.is_of_people:
-        over = f" over up to {unit.total_rows} rows of each {unit.column!r}"
+        over = f" over up to {unit.total_rows} rows of each {unit.name!r}"
     if _clipped_target(model):
         over += ", for targets as they are clipped to their bounds,"
     text = f"Predictions are right on average{over} to within {_number(model.total_error)}"
@@ -429,7 +429,7 @@ def _target_findings(model: AdditiveModel) -> tuple[str, ...]:
     if not has_hardly_any_row(model):
         return _clipped_target(model)
     declared, unit = repr(model.schema.target), model.schema.people
-    people = "" if unit is None else f" Does {unit.column!r} hold text, integers or UUIDs?"
+    people = "" if unit is None else f" Does {unit.name!r} hold text, integers or UUIDs?"
     return (
         f"The released number of rows with a target that fits {declared} is {model.n_rows:,.0f}, "
         f"which is no more than noise. Do the cells have the declared type and spelling?{people} "

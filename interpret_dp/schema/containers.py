@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -295,11 +295,11 @@ class Table:
 
         return Source(self.names, len(self.names), self.n_rows, dtype, self._column)
 
-    def without(self, name: str) -> Table:
-        """Return the table without one of its columns."""
-        positions = [index for index, own in enumerate(self.names) if own != name]
-        names = tuple(self.names[index] for index in positions)
-        return Table(names, self.n_rows, lambda index: self._column(positions[index]))
+    def without(self, *names: str) -> Table:
+        """Return the table without some of its columns."""
+        positions = [index for index, own in enumerate(self.names) if own not in names]
+        left = tuple(self.names[index] for index in positions)
+        return Table(left, self.n_rows, lambda index: self._column(positions[index]))
 
     def rows(self, mask: npt.NDArray[np.bool_]) -> Table:
         """Return the table of the rows for which ``mask``, shape (n_rows,), is true."""
@@ -339,7 +339,7 @@ def read_source(X: Any) -> Source:
 
 
 def open_table(
-    X: Any, feature_names: Sequence[str | None] | None = None, *, identifier: str | None = None
+    X: Any, feature_names: Sequence[str | None] | None = None, *, identifier: Collection[str] = ()
 ) -> Table:
     """Open a container of rows as named columns.
 
@@ -352,8 +352,8 @@ def open_table(
         The columns that are wanted. A table with names is matched by them: columns are reordered
         and those not named are left out. Other containers have no names, so that the number must be
         equal; None among the names is filled in as interpret does, ``feature_0000`` onwards.
-    identifier : str, default=None
-        The column that identifies people, if it is among them.
+    identifier : collection of str, default=()
+        The columns that identify people, as far as they are among them.
 
     Returns
     -------
@@ -389,7 +389,7 @@ def open_table(
     _refuse_doubles(names)
     for name, position in zip(names, positions, strict=True):
         dtype = source.dtype(position)
-        refuse_dtype(f"Column {name!r}", dtype, is_identifier=name == identifier)
+        refuse_dtype(f"Column {name!r}", dtype, is_identifier=name in identifier)
     return Table(names, source.n_rows, lambda index: source.column(positions[index]))
 
 

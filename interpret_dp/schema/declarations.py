@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, TypeAlias
 
@@ -219,9 +219,10 @@ class PrivacyUnit:
 
     Parameters
     ----------
-    column : str
-        The column that identifies a person. It is dropped before training. Where a table does not
-        have it, ``fit(X, y, unit=ids)`` gives its cells.
+    column : str or sequence of str
+        The column that identifies a person, or several that do so together, such as
+        ``["hospital", "patient"]``. They are dropped before training. Where a table does not have
+        them, ``fit(X, y, unit=ids)`` gives their cells, those of several columns as tuples.
     max_rows : int, default=1
         Most rows used per person; of those who have more, that many are drawn. A model speaks of
         the rows that are left: people with many rows count for less than their share. A larger
@@ -231,20 +232,23 @@ class PrivacyUnit:
         intercept moves until predictions are right on average over so many rows of each person. Its
         noise grows in proportion, so choose what nearly all people stay below. It must be public
         knowledge. None: predictions are right on average over the rows that ``max_rows`` leaves.
+    missing : {"separate", "drop"}, default="separate"
+        Rows whose identifier is missing: each counts as a person of its own, or they are left out.
+        Of several columns, a row that lacks one is left out in any case.
 
     Raises
     ------
     TypeError, ValueError
-        If the column is not a text, ``max_rows`` is not an integer above 0, or ``total_rows`` is
-        neither None nor an integer above it.
+        If a column is not a text or occurs twice, there is none, ``max_rows`` is not an integer
+        above 0, ``total_rows`` is neither None nor an integer above it, or ``missing`` is another
+        one.
 
     Notes
     -----
     Identifiers are text, integers, UUIDs (as their text), dates, bytes, or tuples of these; they
-    match by equality, ``1`` and ``1.0`` alike, ``"1"`` apart. A row whose cell is missing is a
-    person of its own. A row whose cell is something else, a tuple with a missing part, or a float
-    of 2**53 and beyond, is left out, and a column of floats is refused: in it, large integers
-    cannot be told apart.
+    match by equality, ``1`` and ``1.0`` alike, ``"1"`` apart. A row whose cell is something else,
+    a tuple with a missing part, or a float of 2**53 and beyond, is left out, and a column of floats
+    is refused: in it, large integers cannot be told apart.
 
     Examples
     --------
@@ -254,29 +258,45 @@ class PrivacyUnit:
     PrivacyUnit(column='patient_id', max_rows=3)
     """
 
-    column: str
+    column: str | Sequence[str]
     max_rows: int = 1
     total_rows: int | None = None
+    missing: str = "separate"
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        if not isinstance(self.column, str):
-            raise TypeError(
-                f"{describe_argument('column', self.column)}; it must be the name "
-                'of a column, such as PrivacyUnit("patient_id", max_rows=3).'
-            )
-        check_text("The column name", self.column)
+        columns = _checked_columns(self.column)
+        object.__setattr__(self, "column", columns[0] if len(columns) == 1 else columns)
         mend = "It is the most rows of one person that are used."
         object.__setattr__(self, "max_rows", check_int("max_rows", self.max_rows, low=1, mend=mend))
         if self.total_rows is not None:
             mend = "It is the most rows of one person in the total, above max_rows."
             most = check_int("total_rows", self.total_rows, low=self.max_rows + 1, mend=mend)
             object.__setattr__(self, "total_rows", most)
+        mend = "'separate': a row without an identifier is a person of its own."
+        check_choice("missing", self.missing, ("separate", "drop"), mend=mend)
 
     def __repr__(self) -> str:
         """Show the declaration as it is written."""
         total = "" if self.total_rows is None else f", total_rows={self.total_rows}"
-        return f"PrivacyUnit(column={self.column!r}, max_rows={self.max_rows}{total})"
+        missing = "" if self.missing == "separate" else f", missing={self.missing!r}"
+        return f"PrivacyUnit(column={self.column!r}, max_rows={self.max_rows}{total}{missing})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that identify a person."""
+        return (self.column,) if isinstance(self.column, str) else tuple(self.column)
+
+    @property
+    def name(self) -> str:
+        """Name of the identifier, as in a ledger: "patient", or "hospital + patient"."""
+        # The people are the same in any order of the columns.
+        return " + ".join(sorted(self.columns))
+
+    @property
+    def drops_missing(self) -> bool:
+        """Whether rows without an identifier are left out."""
+        return self.missing == "drop" or len(self.columns) > 1
 
     def speaks_of(self, population: str = "rows") -> str:
         """Say whom a DP-EBM speaks of, such as "a random row of each 'patient_id'".
@@ -287,7 +307,7 @@ class PrivacyUnit:
             As an estimator takes it.
         """
         used = "a random row" if self.max_rows == 1 else f"up to {self.max_rows} random rows"
-        text = f"{used} of each {self.column!r}"
+        text = f"{used} of each {self.name!r}"
         if population == "people":
             return text if self.max_rows == 1 else f"{text}, who all weigh the same"
         if self.total_rows is None:
@@ -429,6 +449,24 @@ def level_label(level: Level) -> str:
         return level
     number = float(level)
     return str(int(number)) if number.is_integer() else repr(number)
+
+
+def _checked_columns(column: Any) -> tuple[str, ...]:
+    is_sequence = isinstance(column, list | tuple)
+    columns = tuple(column) if is_sequence else (column,)
+    if not columns or not all(isinstance(name, str) for name in columns):
+        raise TypeError(
+            f"{describe_argument('column', column)}; it must be the name of a column, such as "
+            'PrivacyUnit("patient_id", max_rows=3), or a list of such names.'
+        )
+    for name in columns:
+        check_text("The column name", name)
+    if len(set(columns)) < len(columns):
+        raise SchemaError(
+            f"{describe_argument('column', column)}; each column must be named once. Remove the "
+            "second one."
+        )
+    return columns
 
 
 def check_text(what: str, text: str) -> None:

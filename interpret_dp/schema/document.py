@@ -30,7 +30,7 @@ _VERSION = 1
 
 # The keys of each table of the document: those that must be there, and those that may.
 _KEYS = ("target", "default", "unit", "features")
-_UNIT_KEYS = (("column",), ("max_rows", "total_rows"))
+_UNIT_KEYS = (("column",), ("max_rows", "total_rows", "missing"))
 _SPEC_KEYS = {
     "continuous": (("type", "lower", "upper"), ("scale",)),
     "integer": (("type", "lower", "upper"), ("scale",)),
@@ -207,8 +207,12 @@ def _spec_from_dict(where: str, spec: Any) -> FeatureSpec:
 
 def _unit_to_dict(unit: PrivacyUnit) -> dict[str, Any]:
     fields = dataclasses.asdict(unit)
+    if not isinstance(unit.column, str):
+        fields["column"] = list(unit.column)
     if unit.total_rows is None:
         del fields["total_rows"]  # as in older files; TOML has no null
+    if unit.missing == "separate":
+        del fields["missing"]
     return fields
 
 

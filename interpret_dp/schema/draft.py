@@ -39,14 +39,15 @@ def draft_declarations(
     table = open_table(frame)
     if unit is not None:
         others = [name for name in table.names if name != target]
-        if unit.column not in others:
-            raise SchemaError(
-                f"unit names the column {unit.column!r}; it must be one of the columns but for the "
-                f"target: {', '.join(map(repr, others)) or 'there is none'}."
-                f"{did_you_mean(unit.column, others)} Leave it out if the identifiers are not in "
-                "the table."
-            )
-        table = table.without(unit.column)
+        for column in unit.columns:
+            if column not in others:
+                raise SchemaError(
+                    f"unit names the column {column!r}; it must be one of the columns but for the "
+                    f"target: {', '.join(map(repr, others)) or 'there is none'}."
+                    f"{did_you_mean(column, others)} Leave it out if the identifiers are not in "
+                    "the table."
+                )
+        table = table.without(*unit.columns)
     if target is not None and target not in table.names:
         allowed = f"must be one of {', '.join(map(repr, table.names))}"
         if not table.names:

@@ -159,6 +159,36 @@ def refuse_texts(role: str, values: Values) -> None:
         )
 
 
+def refuse_identifiers(role: str, identifiers: Values) -> None:
+    """Raise SchemaError for a dtype in which two people may have one identifier, or none has any.
+
+    A float stands for several large integers. Otherwise one missing cell, by which pandas turns
+    all integers into floats, would decide for everybody whose identifiers can still be told apart.
+    """
+    cells = kind_of(identifiers).cells
+    if cells in ("floats", "intervals"):
+        raise SchemaError(
+            f"{role} has a dtype of {cells}, which cannot tell everybody apart; a privacy unit "
+            "must be of integers or text. Read it so from the start: as 'Int64' or 'string' in "
+            "pandas, which allow missing cells, or cast decimals to text."
+        )
+
+
+def identifiers_of(table: Table, columns: Sequence[str]) -> list[Values]:
+    """Return the unit's columns, as far as the table has them; private.
+
+    Raises
+    ------
+    SchemaError
+        If the dtype of one cannot tell everybody apart.
+    """
+    present = [name for name in columns if name in table.names]
+    parts = [table.column(table.names.index(name)) for name in present]
+    for name, part in zip(present, parts, strict=True):
+        refuse_identifiers(f"Column {name!r}", part)
+    return parts
+
+
 def warn_of_mismatches(table: Table, specs: Sequence[FeatureSpec]) -> None:
     """Warn if the type of a column, of rows to predict, rules out its declaration.
 

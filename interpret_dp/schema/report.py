@@ -11,7 +11,7 @@ import numpy as np
 from interpret_dp._validate import listed, name_faults
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.cells import LevelTable, in_chunks, numbers_of
-from interpret_dp.schema.containers import Values, open_table, open_target
+from interpret_dp.schema.containers import Values, open_table, open_target, read_source
 from interpret_dp.schema.declarations import (
     Categorical,
     Continuous,
@@ -19,7 +19,7 @@ from interpret_dp.schema.declarations import (
     Integer,
     PrivacyUnit,
 )
-from interpret_dp.schema.kinds import kind_of
+from interpret_dp.schema.kinds import identifiers_of, kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,6 +76,10 @@ class SchemaReport:
     speaks_of : str
         Whom a DP-EBM of this schema speaks of, such as "a random row of each 'patient_id'"; empty
         where each row is a person.
+    may_lack : tuple of str
+        The unit's columns whose dtype allows missing cells.
+    drops_missing : bool
+        Whether rows without an identifier are left out; otherwise each is a person of its own.
 
     Examples
     --------
@@ -91,6 +95,8 @@ class SchemaReport:
     columns: tuple[ColumnReport, ...]
     absent: tuple[str, ...] = ()
     speaks_of: str = ""
+    may_lack: tuple[str, ...] = ()
+    drops_missing: bool = False
 
     @property
     def is_clean(self) -> bool:
@@ -133,6 +139,14 @@ class SchemaReport:
             notes.append(f"Declared, but not in the table: {listed(self.absent)}.")
         if self.speaks_of:
             notes.append(f"A DP-EBM speaks of {self.speaks_of}.")
+        if self.may_lack:
+            become = (
+                "such rows are left out."
+                if self.drops_missing
+                else "each such row counts as a person of its own. PrivacyUnit(..., "
+                "missing='drop') leaves them out."
+            )
+            notes.append(f"By its dtype, {listed(self.may_lack)} may be missing: {become}")
         return notes
 
 
@@ -146,9 +160,15 @@ def check_table(
     unit: PrivacyUnit | None,
 ) -> SchemaReport:
     """Count what a schema would change in a table; see :meth:`Schema.check`."""
-    table = open_table(X, identifier=None if unit is None else unit.column)
-    if unit is not None:
-        table = table.without(unit.column)
+    source, people = read_source(X), () if unit is None else unit.columns
+    table = open_table(source, identifier=people)
+    identifiers_of(table, people)
+    may_lack = tuple(
+        name
+        for position, name in enumerate(table.names)
+        if name in people and _may_lack_cells(source.dtype(position))
+    )
+    table = table.without(*people)
     names = table.names
     faults = name_faults(features, names, [name for name in names if name not in features])
     if faults:
@@ -165,7 +185,12 @@ def check_table(
         columns.append(_count("(target)", open_target(y, table.n_rows), target))
     absent = tuple(name for name in features if name not in names)
     speaks_of = "" if unit is None else unit.speaks_of()
-    return SchemaReport(table.n_rows, tuple(columns), absent, speaks_of)
+    drops_missing = unit is not None and unit.drops_missing
+    return SchemaReport(table.n_rows, tuple(columns), absent, speaks_of, may_lack, drops_missing)
+
+
+def _may_lack_cells(dtype: object) -> bool:
+    return not isinstance(dtype, np.dtype) or dtype.kind not in "biuSU"
 
 
 def _count(name: str, values: Values, spec: FeatureSpec | None) -> ColumnReport:

@@ -145,8 +145,8 @@ class Schema:
             rows.append(("target", "", repr(self.target)))
         if self.people is not None:
             used = f"a DP-EBM speaks of {self.people.speaks_of()}"
-            rows.append(("privacy unit", self.people.column, used))
-        unit = "one row" if self.people is None else f"all rows of one {self.people.column!r}"
+            rows.append(("privacy unit", self.people.name, used))
+        unit = "one row" if self.people is None else f"all rows of one {self.people.name!r}"
         return notebook_table(
             f"Schema of {len(self.features)} columns",
             ("role", "column", "public declaration"),
@@ -197,8 +197,8 @@ class Schema:
             If a name is no column of the schema.
         """
         given = check_sequence("names", names, "names of columns")
-        unit = None if self.people is None else self.people.column
-        chosen = self._known([str(name) for name in given if name != unit])
+        unit = () if self.people is None else self.people.columns
+        chosen = self._known([str(name) for name in given if name not in unit])
         return dataclasses.replace(self, features={name: self.features[name] for name in chosen})
 
     def drop(self, names: Iterable[str]) -> Schema:
@@ -281,7 +281,8 @@ class Schema:
         Raises
         ------
         SchemaError
-            If the schema seems to be that of another table.
+            If the schema seems to be that of another table, or a fit would refuse the dtype of a
+            column that identifies people.
         """
         from interpret_dp.schema.report import check_table
 
@@ -487,8 +488,9 @@ def _check_unit(unit: object, features: Mapping[str, FeatureSpec]) -> None:
             f'{describe_argument("unit", unit)}; it must be PrivacyUnit("column", max_rows=...), '
             'or "rows" if each row is a person of its own.'
         )
-    if unit.column in features:
-        raise SchemaError(
-            f"Column {unit.column!r} is declared as a feature and as the unit; it identifies "
-            "people, and a model may not depend on it. Remove it from the features."
-        )
+    for column in unit.columns:
+        if column in features:
+            raise SchemaError(
+                f"Column {column!r} is declared as a feature and as the unit; it identifies "
+                "people, and a model may not depend on it. Remove it from the features."
+            )

@@ -15,17 +15,22 @@ import re
 import sys
 import uuid
 import zoneinfo
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from interpret_dp._validate import looks_of
+from interpret_dp._validate import listed, looks_of
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.cells import cells_of, level_key
-from interpret_dp.schema.columns import Values, category_values, is_category_coded
+from interpret_dp.schema.columns import (
+    CodedColumn,
+    Values,
+    category_values,
+    is_category_coded,
+)
 from interpret_dp.schema.containers import (
     Source,
     Table,
@@ -35,8 +40,8 @@ from interpret_dp.schema.containers import (
     read_source,
 )
 from interpret_dp.schema.declarations import ROWS, Categorical, FeatureSpec, PrivacyUnit
-from interpret_dp.schema.kinds import kind_of
-from interpret_dp.schema.lists import whole_rows
+from interpret_dp.schema.kinds import identifiers_of, kind_of, refuse_identifiers
+from interpret_dp.schema.lists import object_array, whole_rows
 
 if TYPE_CHECKING:
     from interpret_dp.schema.schema import Schema
@@ -271,6 +276,30 @@ def _numbered_cells(cells: Iterable[Any]) -> tuple[Integers, list[Key]]:
     return np.array(units, dtype=np.int64).reshape(len(units)), list(numbers_of_keys)
 
 
+def _joined(columns: Sequence[Values]) -> CodedColumn:
+    """Return the identifiers of which each row has a part in every column; private.
+
+    A row that lacks a part is left out, by an identifier without any.
+    """
+    import pandas as pd
+
+    numbered = [_numbered(column) for column in columns]
+    codes = first = np.zeros(len(columns[0]), dtype=np.int64)
+    for units, keys in numbered:
+        # Numbered anew for each column, from 0: the products stay below n_rows**2.
+        both = codes * (len(keys) + 2) + units
+        _, first, codes = np.unique(both, return_index=True, return_inverse=True)
+    rows = zip(*(units[first].tolist() for units, _ in numbered), strict=True)
+    cells: list[Any] = [
+        () if min(row) < 0 else tuple(keys[at] for at, (_, keys) in zip(row, numbered, strict=True))
+        for row in rows
+    ]
+    if len(columns) == 1:
+        cells = [cell[0] if cell else cell for cell in cells]
+    people = pd.Index(object_array(cells, len(cells)), dtype=object, tupleize_cols=False)
+    return CodedColumn(codes.reshape(-1), people, ordered=False)
+
+
 class _NoKey(int):
     """A placeholder for a key: ``_ALONE`` or ``_LEFT_OUT``."""
 
@@ -346,10 +375,10 @@ def open_people(
     ----------
     X : object
         As :func:`~interpret_dp.schema.containers.open_table` takes it, with or without the unit's
-        column.
+        columns.
     feature_names : sequence of str, or None
         As ``open_table`` takes them; a container with names of its own need not have the unit's
-        column named here.
+        columns named here.
     schema : Schema or None
         Its ``unit`` counts, and which columns it declares as categories.
     unit : Series, pyarrow.Array, ndarray or list, shape (n_rows,), "rows" or None
@@ -361,7 +390,7 @@ def open_people(
     Returns
     -------
     table : Table
-        Without the unit's column. Private.
+        Without the unit's columns. Private.
     identifiers : Values, shape (n_rows,), or None
         Private; None where every row is a unit.
     declared : PrivacyUnit or None
@@ -383,31 +412,32 @@ def open_people(
     if isinstance(unit, str):
         if declared is not None:
             raise SchemaError(
-                f"unit is 'rows', and the schema names {declared.column!r} as the privacy unit. "
+                f"unit is 'rows', and the schema names {declared.name!r} as the privacy unit. "
                 "Leave one of the two out."
             )
         return open_table(source, feature_names), None, None
     if unit is None and declared is not None:
-        names = _with_unit(source, feature_names, declared.column)
-        table = open_table(source, names, identifier=declared.column)
-        if declared.column not in table.names:
+        names = _with_unit(source, feature_names, declared.columns)
+        table = open_table(source, names, identifier=declared.columns)
+        absent = [name for name in declared.columns if name not in table.names]
+        if absent:
             raise SchemaError(
-                f"X lacks column {declared.column!r}, which the schema names as the privacy unit. "
+                f"X lacks {listed(absent)}, which the schema names as the privacy unit. "
                 f"Add it, or pass its cells: {call}. Data without names need feature_names=[...]."
             )
-        identifiers = table.column(table.names.index(declared.column))
-        _check_identifiers(f"Column {declared.column!r}", identifiers)
-        table = table.without(declared.column)
+        parts = identifiers_of(table, declared.columns)
+        table = table.without(*declared.columns)
         if not table.names:
             raise SchemaError(
-                f"X has only column {declared.column!r}, which is the privacy unit. Pass at least "
+                f"X has only {listed(declared.columns)}, which is the privacy unit. Pass at least "
                 "one feature."
             )
-        return table, identifiers, declared
+        return table, _joined(parts) if declared.drops_missing else parts[0], declared
     table = open_table(source, feature_names)
-    if declared is not None and declared.column in table.names:
+    doubled = [] if declared is None else [n for n in declared.columns if n in table.names]
+    if doubled:
         raise SchemaError(
-            f"unit was given, and X has column {declared.column!r}, which the schema names as "
+            f"unit was given, and X has {listed(doubled)}, which the schema names as "
             "the privacy unit. Drop one of the two."
         )
     if unit is None:
@@ -421,8 +451,9 @@ def open_people(
             "which rows are one unit's. Pass unit.loc[X.index] to align by index, or "
             "unit.to_numpy() if the rows of both are in the same order."
         )
-    _check_identifiers("unit", identifiers)
-    return table, identifiers, declared or PrivacyUnit(_UNNAMED_UNIT)
+    refuse_identifiers("unit", identifiers)
+    declared = declared or PrivacyUnit(_UNNAMED_UNIT)
+    return table, _joined([identifiers]) if declared.drops_missing else identifiers, declared
 
 
 def _refuse_unnamed_people(table: Table, features: Mapping[str, FeatureSpec]) -> None:
@@ -466,23 +497,8 @@ def has_other_index(X: Any, unit: Any) -> bool:
     return own is not None and other is not None and len(own) > 0 and not own.equals(other)
 
 
-def _with_unit(source: Source, feature_names: Any, column: str) -> Any:
+def _with_unit(source: Source, feature_names: Any, columns: tuple[str, ...]) -> Any:
     """Return the columns to open: the named features, and the unit where X has names of its own."""
-    if feature_names is None or column in feature_names or source.names is None:
+    if feature_names is None or source.names is None:
         return feature_names
-    return [*feature_names, column]
-
-
-def _check_identifiers(role: str, identifiers: Values) -> None:
-    """Raise SchemaError for a dtype in which two people may have one identifier, or none has any.
-
-    A float stands for several large integers. Otherwise one missing cell, by which pandas turns
-    all integers into floats, would decide for everybody whose identifiers can still be told apart.
-    """
-    cells = kind_of(identifiers).cells
-    if cells in ("floats", "intervals"):
-        raise SchemaError(
-            f"{role} has a dtype of {cells}, which cannot tell everybody apart; a privacy unit "
-            "must be of integers or text. Read it so from the start: as 'Int64' or 'string' in "
-            "pandas, which allow missing cells, or cast decimals to text."
-        )
+    return [*feature_names, *(name for name in columns if name not in feature_names)]

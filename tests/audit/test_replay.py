@@ -422,7 +422,9 @@ def _case(rng, subject):
     if unit_rows is not None:
         of_units = list(_UNITS)[: -1 if container == "dask" else None]
         total_rows = _pick(rng, [None, unit_rows + 2])
-        beside["unit"], unit = _pick(rng, of_units), PrivacyUnit("person", unit_rows, total_rows)
+        columns, missing = _pick(rng, ["person", ["bed", "ward"]]), _pick(rng, ["separate", "drop"])
+        beside["unit"] = _pick(rng, of_units)
+        unit = PrivacyUnit(columns, unit_rows, total_rows, missing)
     declared = {name: spec for name, spec in specs.items() if spec is not None}
     schema = Schema(declared, target=target, unit=unit)
     if subject == "images":

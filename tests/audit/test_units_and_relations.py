@@ -28,6 +28,8 @@ FEATURES = {
 TARGET = Categorical(["no", "yes"])
 UNIT = PrivacyUnit("person", max_rows=2)
 OF_TOTAL = Schema(FEATURES, target=TARGET, unit=PrivacyUnit("person", 1, total_rows=4))
+HOUSES = {"schema": OF_TOTAL.replace(unit=PrivacyUnit(["person", "house"], 2))}
+DROP = {"schema": OF_TOTAL.replace(unit=PrivacyUnit("person", 2, missing="drop"))}
 
 
 def person(name, n_rows, seed):
@@ -74,9 +76,10 @@ def fit_of(relation, **options):
             {name: pd.Series([r[name] for r in rows], dtype=object) for name in LOW}
         )
         frame = frame.astype({"age": float, "weight": float}).assign(dose=frame["age"] / 100)
+        frame["house"] = 1
         account = {"ledger": PrivacyLedger.in_memory(), "dataset": "audit"}
         model = DPExplainableBoostingClassifier(neighboring=relation, **account, **settings)
-        unit = ["person"] * (settings["schema"].unit is not None)
+        unit = [] if settings["schema"].unit is None else settings["schema"].unit.columns
         return model.fit(
             frame[[*unit, *FEATURES]],
             frame["y"],
@@ -99,6 +102,7 @@ CASES = [
     ("add_or_remove_one", WEIGHTED | {"population": "people"}),
     ("add_or_remove_one", WEIGHTED | {"start": True, "schema": OF_TOTAL}),
     ("replace_one", {"schema": OF_TOTAL}),
+    ("add_or_remove_one", WEIGHTED | HOUSES),
 ]
 
 
@@ -124,6 +128,8 @@ def test_rows_without_an_identifier_are_people_of_their_own():
     check_both_ways(fit, table, table[:-1])
     model = fit(table)
     assert model.guarantee_.unit == "all rows of one 'person' (at most 2 of them are used)"
+    report, _ = check_both_ways(fit_of("add_or_remove_one", **DROP), table, mixed(PEOPLE))
+    assert report.worst_ratio == 0.0
 
 
 def test_every_row_of_one_is_replaced_under_the_row_relation():

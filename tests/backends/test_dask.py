@@ -55,6 +55,7 @@ def cohort():
     frame["yes"] = pd.array(np.where(rng.uniform(size=N_ROWS) < risk, "yes", "no"), dtype="string")
     frame["kind"] = rng.integers(0, 3, N_ROWS)
     frame["amount"] = np.exp(frame["dose"] / 4) * rng.uniform(0.5, 1.5, N_ROWS)
+    frame["house"] = pd.array([None, 1, 2, 2] * (N_ROWS // 4), dtype="Int64")
     frame.index = np.arange(N_ROWS) // 2
     return frame
 
@@ -66,6 +67,8 @@ BINARY = {"schema": dp.Schema(FEATURES, target=CLASSES)}
 KINDS = {"schema": dp.Schema(FEATURES, target=dp.Categorical([0, 1, 2]))}
 AMOUNTS = {"schema": dp.Schema(FEATURES, target=dp.Continuous(0.2, 12))}
 PEOPLE = {"schema": dp.Schema(FEATURES, target=CLASSES, unit=dp.PrivacyUnit("person", max_rows=3))}
+HOUSES = {"schema": PEOPLE["schema"].replace(unit=dp.PrivacyUnit(["house", "person"], 2))}
+DROP = {"schema": PEOPLE["schema"].replace(unit=dp.PrivacyUnit("house", 40, missing="drop"))}
 WEIGHTS = {"sample_weight": "weight"}
 HALF_WAY = {"epsilon": 12.0, "max_rounds": 16, "interactions": 1}
 
@@ -84,6 +87,8 @@ CASES = {
     "no bounds": (REGRESSOR, {"epsilon": 20.0}, "amount", {}),
     "one label": (CLASSIFIER, {"epsilon": 0.01}, "yes", {}),
     "people": (CLASSIFIER, PEOPLE, "yes", {"unit": "person"}),
+    "two columns": (CLASSIFIER, HOUSES, "yes", {}),
+    "dropped": (CLASSIFIER, DROP, "yes", {"unit": "house"}),
     "pairs": (CLASSIFIER, BINARY | {"interactions": 2}, "yes", {}),
     "half-way": (REGRESSOR, AMOUNTS | HALF_WAY, "amount", {}),
     "monotone": (REGRESSOR, AMOUNTS | {"monotone_constraints": {"dose": 1}}, "amount", {}),
@@ -101,6 +106,7 @@ def fitted(case, rows, names=NAMES, **more):
     kind, parameters, target, arguments = CASES[case]
     parameters = {"max_rounds": 3, "random_state": 5, "n_jobs": 1, **parameters, **more}
     extras = {name: rows[column] for name, column in arguments.items()}
+    names = [*names, *["house", "person"] * (case == "two columns")]
     return kind(**parameters).fit(rows[names], rows[target], **extras)
 
 

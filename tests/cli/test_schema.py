@@ -1,7 +1,8 @@
 import pandas as pd
 import pytest
 
-from interpret_dp.schema import Categorical, Continuous, Integer, Schema
+from interpret_dp.cli.tables import read_declared
+from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
 
 
 def test_draft_writes_a_schema_and_says_that_it_looks_at_public_data(typed, patients, folder):
@@ -28,6 +29,16 @@ def test_numbers_that_may_be_codes_are_named_and_listed_when_asked(command, fold
     schema = Schema.load("s.json")
     assert schema.features["ward"] == Categorical([101, 102])
     assert schema.features["stays"] == Integer(1, 3)
+
+
+def test_several_columns_identify_a_person(typed, folder):
+    (folder / "t.csv").write_text("house,bed,age,y\n1,a,40,0\n1,NA,50,1\n2,,60,1\n1,a,70,0\n")
+    typed("schema draft t.csv --target y --out s.toml --unit house --unit bed")
+    schema = Schema.load("s.toml")
+    assert (schema.unit, list(schema.features)) == (PrivacyUnit(["house", "bed"]), ["age"])
+    assert read_declared("t.csv", schema, "y").X["bed"].tolist() == ["a", (), None, "a"]
+    report = typed("schema check t.csv --schema s.toml --target y").out
+    assert "'house', 'bed' may be missing: such rows are left out." in report
 
 
 WRONG_DRAFTS = [

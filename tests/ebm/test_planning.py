@@ -124,7 +124,7 @@ def test_a_unit_with_more_rows_needs_wider_bands():
         return dp.plan(schema, 20_000, 1, delta=DELTA, spread=10, n_fits=1, **given)
 
     row, unit = planned(None), planned(dp.PrivacyUnit("id", max_rows=4))
-    people = planned(dp.PrivacyUnit("id", max_rows=4), population="people")
+    people = planned(dp.PrivacyUnit(["id", "house"], max_rows=4), population="people")
     assert people.fits[0].level_rows == pytest.approx(unit.fits[0].level_rows / 4)
     more = planned(dp.PrivacyUnit("id", max_rows=4, total_rows=9))
     assert more.fits[0].total_error > unit.fits[0].total_error

@@ -410,7 +410,8 @@ def test_axes_and_counts_name_the_outcome_and_the_privacy_unit():
     assert hover.text[0].endswith(expected)
     several = dataclasses.replace(schema, unit=PrivacyUnit("patient_id", max_rows=3))
     assert row_noun(_model(schema=several)) == row_noun(build_model()) == "rows"
-    for column, noun in (("city_id", "cities"), ("personID", "people"), ("user", "users")):
+    nouns = {"city_id": "cities", "personID": "people", "user": "users", ("h", "p"): "people"}
+    for column, noun in nouns.items():
         unit = dataclasses.replace(schema, unit=PrivacyUnit(column))
         assert row_noun(_model(schema=unit)) == noun
 

@@ -26,6 +26,9 @@ def opened(X, **arguments):
 def test_a_frame_keeps_its_index_its_other_columns_and_their_order():
     X = pd.DataFrame({"spare": [1, 2, 3]} | COLUMNS, index=["r", "s", "t"])
     found, _ = opened(X, feature_names=["g", "x"], schema=PEOPLE)
+    several = Schema(FEATURES, unit=PrivacyUnit(["patient", "spare"]))
+    query, _ = opened(X, schema=several, needs_unit=False)
+    assert query.table.names == tuple(query.X.columns) == ("x", "g")
     assert found.table.names == ("g", "x")
     assert list(found.X.columns) == ["spare", "x", "g"]
     assert list(found.X.index) == ["r", "s", "t"]

@@ -52,6 +52,9 @@ def test_a_schema_is_a_table_of_its_declarations():
         default=Continuous(-1, 1),
         unit=PrivacyUnit("person", 3),
     )
+    assert schema.to_dict()["unit"] == {"column": "person", "max_rows": 3}
+    dropped = schema.replace(unit=PrivacyUnit(["house", "person"], 3, missing="drop"))
+    assert eval(repr(dropped)) == dropped != schema
     page = schema._repr_html_()
     assert page.count("<tr>") == 1 + 2 + 3
     assert "Continuous(18, 95)" in page

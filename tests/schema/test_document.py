@@ -38,9 +38,10 @@ categorical = st.builds(
 spec = st.one_of(continuous(), integer(), categorical)
 units = st.builds(
     PrivacyUnit,
-    st.text("xyz", min_size=4, max_size=6),
+    st.lists(st.text("xyz", min_size=4, max_size=6), min_size=1, max_size=3, unique=True),
     max_rows=st.integers(1, 999),
     total_rows=st.none() | st.integers(1000, 2000),
+    missing=st.sampled_from(["separate", "drop"]),
 )
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
 schemas = st.builds(

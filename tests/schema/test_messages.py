@@ -35,8 +35,9 @@ def arguments(*given, **named):
     return lambda: read_arguments(["a", "b"], *given, **named)
 
 
-def people(unit):
-    return lambda: open_people(FRAME, None, None, unit, call="fit(X, y, unit=ids)")
+def people(unit, *columns):
+    schema = Schema(unit=PrivacyUnit(columns)) if columns else None
+    return lambda: open_people(FRAME, None, schema, unit, call="fit(X, y, unit=ids)")
 
 
 def column(cells):
@@ -68,6 +69,8 @@ REFUSALS = [
     (lambda: open_table(FRAME, ["a", None]), "None", "tables without names", "Name every column"),
     (lambda: open_table(FRAME, ["c"]), "lacks column 'c'", "it has columns 'a', 'b'", "rename or"),
     (lambda: open_table(FRAME, ["A"]), "lacks column 'A'", "Did you mean 'a'?", "rename or"),
+    (people(None, "p", "a"), "X lacks column 'p'", "as the privacy unit", "Add it"),
+    (people([1], "p", "a"), "X has column 'a'", "as the privacy unit", "Drop one of the two"),
     (people(FRAME["a"].set_axis([7])), "indexes differ", "unit.loc[X.index]", "unit.to_numpy()"),
     (lambda: open_table([[1]], ["a", "b"]), "has 1 features", "expecting 2", "Pass the same"),
     (lambda: open_table(FRAME[["a", "a"]]), "'a' more than once", "each name is unique", "rename"),
@@ -105,12 +108,15 @@ REFUSALS = [
     (lambda: Integer(-(2**53), 0), "lower is -9007199254740992", "between -2**53 and", "Declare"),
     (lambda: Integer(2, 1), "lower is 2 and upper is 1", "must not be above upper", "Swap the two"),
     (lambda: PrivacyUnit(3), "column is 3 (int)", "the name of a column", "max_rows="),
+    (lambda: PrivacyUnit([]), "column is [] (list)", "the name of a column", "a list of such"),
+    (lambda: PrivacyUnit(["p", "p"]), "['p', 'p'] (list)", "named once", "Remove the second"),
+    (lambda: PrivacyUnit("p", missing="own"), "'own' (str)", "'separate', 'drop'", "of its own"),
     (lambda: PrivacyUnit("p", 0), "max_rows is 0", "at least 1", "the most rows of one person"),
     (lambda: PrivacyUnit("p", 1.5), "max_rows is 1.5 (float)", "an integer at least 1", "the most"),
     (lambda: PrivacyUnit("p", 2, 2), "total_rows is 2", "at least 3", "rows of one person in the"),
     # schemas
     (lambda: Schema(unit="p"), "unit is 'p' (str)", "must be PrivacyUnit(", "max_rows="),
-    (lambda: BOUNDED.replace(unit=PrivacyUnit("a")), "and as the unit", "may not", "Remove it"),
+    (lambda: BOUNDED.replace(unit=PrivacyUnit([*"pa"])), "'a' is", "as the unit", "Remove it"),
     (lambda: Schema([]), "type list", "a mapping", '{"age": Integer(17, 90)}'),
     (lambda: Schema({3: Continuous(0, 1)}), "name 3", "a string", "Write '3'"),
     (lambda: Schema({"a": 3}), "features['a'] is 3", "Continuous(lower", "Categorical(levels)"),

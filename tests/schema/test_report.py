@@ -61,8 +61,24 @@ def test_a_report_needs_what_it_reports_on():
         SCHEMA.check(FRAME, [0])
 
 
-def test_the_column_of_identifiers_is_left_out():
-    schema = Schema(SCHEMA.features, target=SCHEMA.target, unit=PrivacyUnit("patient"))
-    report = schema.check(FRAME.assign(patient=1), [0, 1, 2, None, 1])
-    assert [column.name for column in report.columns] == ["job", "age", "(target)"]
-    assert "A DP-EBM speaks of a random row of each 'patient'." in str(report)
+MISSING = "column 'p' may be missing: each such row counts as a person of its own."
+NULLABLE = ["Int64", "string", "category", "object", "int64[pyarrow]"]
+REFUSED = {"float64": "floats, which cannot", "datetime64[ns]": "Column 'p' has dtype datetime64"}
+
+
+@pytest.mark.parametrize("dtype", ["int64", *NULLABLE, *REFUSED])
+def test_identifiers_are_left_out_and_their_dtype_says_whether_they_may_be_missing(dtype):
+    X = FRAME.assign(p=pd.Series(range(5)).astype(dtype), h=1)
+
+    def report(*columns, **more):
+        return Schema(SCHEMA.features, unit=PrivacyUnit(columns, **more)).check(X)
+
+    if dtype in REFUSED:
+        with pytest.raises(SchemaError, match=REFUSED[dtype]):
+            report("p")
+        return
+    assert (MISSING in str(report("p"))) == (dtype in NULLABLE)
+    assert "A DP-EBM speaks of a random row of each 'p'." in str(report("p"))
+    assert [column.name for column in report("h", "p").columns] == ["job", "age"]
+    for text in map(str, (report("p", missing="drop"), report("h", "p"))):
+        assert ("'p' may be missing: such rows are left out." in text) == (dtype in NULLABLE)

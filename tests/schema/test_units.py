@@ -58,6 +58,24 @@ def test_at_most_max_rows_of_a_person_are_kept_and_as_many_as_there_are(cells, m
     assert not any(c in (1j, 2.0**60) for c in used)
 
 
+@given(st.lists(st.tuples(identifiers, identifiers), max_size=20), st.integers(1, 3))
+def test_columns_are_the_parts_of_tuples_and_missing_identifiers_can_be_left_out(cells, max_rows):
+    parts = {name: object_column([row[at] for row in cells]) for at, name in enumerate("hp")}
+    frame = pd.DataFrame({"age": np.zeros(len(cells)), **parts})
+
+    def used(names, unit, beside=None):
+        X, schema = frame[["age", *names]], Schema({"age": Continuous(0, 1)}, unit=unit)
+        _, own, _ = open_people(X, None, schema, beside, call="")
+        return kept_rows(own, max_rows, 5).tolist()
+
+    both, drop = PrivacyUnit(["h", "p"]), PrivacyUnit("h", missing="drop")
+    tuples = kept_rows(object_column(cells), max_rows, 5).tolist()
+    assert used("hp", both) == used("", both, object_column(cells)) == tuples
+    separate = zip(used("h", PrivacyUnit(["h"])), parts["h"], strict=True)
+    wanted = [own and cell is not None and cell == cell for own, cell in separate]
+    assert used("h", drop) == used("", drop, parts["h"]) == wanted
+
+
 def test_equal_numbers_are_one_person_and_texts_are_others():
     cells = [1, 1.0, True, np.int8(1), np.float32(1), Decimal("1.00"), "1", "1.0"]
     kept = kept_rows(object_column(cells), 1, 5)

@@ -125,10 +125,10 @@ def row_noun(model: AdditiveModel) -> str:
     unit = model.schema.people
     if unit is None or (unit.max_rows > 1 and not model.is_of_people):
         return "rows"
-    name = re.sub(r"[ _-]?(id|ID|Id)$", "", unit.column).replace("_", " ").strip()
+    name = re.sub(r"[ _-]?(id|ID|Id)$", "", unit.name).replace("_", " ").strip()
     if not name:
         return "rows"
-    if name.lower() == "person":
+    if name.lower() == "person" or len(unit.columns) > 1:
         return "people"
     return re.sub(r"(?<![aeiou])y$", "ie", name) + "s"
 

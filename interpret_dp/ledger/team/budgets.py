@@ -58,7 +58,8 @@ class LedgerBudgets(LedgerReader):
         purpose : str
             The owner's words.
         unit : str, optional
-            The identifier of people, as in ``PrivacyUnit(unit)``: requests that protect anything
+            The identifier of people, as in ``PrivacyUnit(unit)``; of several columns their names
+            in alphabetical order, ``"hospital + patient"``. Requests that protect anything
             else are refused. With neither it nor ``neighboring`` the first request decides.
         neighboring : {"add_or_remove_one", "replace_one"}, optional
             The neighbouring relation, likewise; alone, it is about rows.
@@ -311,7 +312,7 @@ class LedgerBudgets(LedgerReader):
         dataset : str
             A data set with requests; names that share its account come along.
         unit : str
-            The identifier that later requests name, as in ``PrivacyUnit(unit)``.
+            The identifier that later requests name, as ``create_budget`` takes it.
         reason : str
             Why, and what justifies ``at_most``; it stays in the log for ever.
         at_most : int, optional

@@ -79,6 +79,26 @@ def test_a_unit_column_is_no_feature(name, container):
         assert "person-" not in str(released.to_dict())
 
 
+@pytest.mark.parametrize("name", names())
+def test_several_columns_and_rows_without_an_identifier(name):
+    """Columns are as tuples beside the table, and a row that is dropped is as one never there."""
+    explainer, X = EXPLAINERS[name], frame().assign(ward=np.arange(N_ROWS) // 4, bed=IDS)
+    both = schema_of(name, PrivacyUnit(["ward", "bed"], explainer.max_rows))
+    pairs = list(X[["ward", "bed"]].itertuples(index=False, name=None))
+    several = fitted(name, X, schema=both)
+    assert explainer.published(several) == published(name, frame(), unit=pairs, schema=both)
+    assert "same 'bed + ward', or none, in" in " ".join(explainer.promise(several).assumptions)
+    has_model = isinstance(explainer, Lime | SurrogateModel)
+    given = {"model": lambda X: X["a"].to_numpy()} if has_model else {}
+    ids, known = np.array(IDS, dtype=object), np.arange(N_ROWS) % 6 != 5
+    ids[~known] = None
+    drop = schema_of(name, PrivacyUnit("person", explainer.max_rows, missing="drop"))
+    rest = {"y": np.array(TARGET)[known], "unit": ids[known], "schema": drop}
+    without = published(name, frame()[known], **rest, **given)
+    assert published(name, frame().assign(person=ids), schema=drop, **given) == without
+    assert published(name, frame(), unit=ids, schema=declared(name), **given) != without
+
+
 UNCLEAR = {
     "none": (lambda X: X, None, "lacks column 'person'"),
     "two": (lambda X: X.assign(person=IDS), IDS, "unit was given, and X has column"),
@@ -197,7 +217,8 @@ def test_the_promise_names_the_unit(name):
         whom = f"all rows of one 'person' ({most[max_rows]}"
         assert whom in promise.unit
         assert whom in promise.sentence
-        assert any("carry the same 'person'" in clause for clause in promise.assumptions)
+        missing = "which is not missing, in every request on this data set; each row without one"
+        assert f"carry the same 'person', {missing} counts" in " ".join(promise.assumptions)
     # Without a declared maximum one row of each is used, which no data can make wrong.
     promise = explainer.promise(fitted(name, frame(), unit=IDS, seed=None))
     assert promise.unit == "all rows of one 'unit' (one of them is used)"
