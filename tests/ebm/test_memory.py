@@ -39,7 +39,7 @@ def frame(n_rows):
             "number": number,
             "whole": rng.integers(0, 9, n_rows),
             "flag": rng.random(n_rows) < 0.5,
-            "word": pd.Series(rng.choice(["x", "y", "z"], n_rows, p=P).astype(object), dtype=object),
+            "word": pd.Series(rng.choice([*"xyz"], n_rows, p=P).astype(object), dtype=object),
             "short": rng.random(n_rows).astype(np.float32),
             "level": rng.integers(0, 4, n_rows),
         }

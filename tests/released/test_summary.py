@@ -69,8 +69,8 @@ CASES = {
     "codes": (
         lambda X, y: (_codes(X), y),
         {},
-        r"'sex' \(Categorical\(\['f', 'm'\]\)\): (9\d|100) % of the cells have none of the declared "
-        r"levels\. .*another spelling\? .*\n'ward' ",
+        r"'sex' \(Categorical\(\['f', 'm'\]\)\): (9\d|100) % of the cells have none of the "
+        r"declared levels\. .*another spelling\? .*\n'ward' ",
     ),
     "half of the codes": (
         lambda X, y: (X.assign(sex=np.where(X["age"] < 50, "f ", X["sex"])), y),
@@ -80,12 +80,12 @@ CASES = {
     "low bound": (
         _same,
         {"specs": {"age": dp.Continuous(0, 80)}},
-        r"'age' \(Continuous\(0, 80\)\): (19|20|21) % of the cells are above the bounds\. They count",
+        r"'age' \(Continuous\(0, 80\)\): (19|20|21) % of the cells are above the bounds\. They",
     ),
     "both bounds": (
         _same,
         {"specs": {"age": dp.Integer(20, 60)}},
-        r"'age' .*: (19|20|21) % of the cells are below the bounds; (39|40|41) % of the cells are above",
+        r"'age' .*: (19|20|21) % of the cells are below .*; (39|40|41) % of the cells are above",
     ),
     "target": (
         lambda X, y: (X, X["age"] + 0.0),
@@ -98,8 +98,8 @@ CASES = {
         {},
         r"'age' \(Continuous\(0, 100\)\): nearly all cells are missing\. Do the cells hold text",
     ),
-    "wide": (_same, {"specs": {"cost": dp.Continuous(0, 1e13)}}, "'cost' .*: all rows are in one bin"),
-    "no level": (_same, {"specs": {"sex": dp.Categorical([NO_LEVEL])}}, "'sex' .*: no level was re"),
+    "wide": (_same, {"specs": {"cost": dp.Continuous(0, 1e13)}}, "'cost' .*: all rows are in one"),
+    "no level": (_same, {"specs": {"sex": dp.Categorical([NO_LEVEL])}}, "'sex' .*: no level was"),
     "no label": (
         lambda X, y: (X, [f"{label} {row}" for row, label in enumerate(y)]),
         {"target": None},
