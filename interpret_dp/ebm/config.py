@@ -292,8 +292,14 @@ class TrainerConfig:
         return min(4 * self.max_bins - 2, MAX_BINS)
 
     def fine_edges(self, spec: FeatureSpec) -> NDArray[np.float64] | None:
-        """Return the cut points of a feature's fine bins; None of a categorical one."""
-        return search_edges(spec, self.n_fine_bins) if isinstance(spec, Continuous) else None
+        """Return the cut points of a feature's fine bins; None of a categorical one.
+
+        The first bin and the last one hold the cells beyond the bounds, which are thus counted.
+        """
+        if not isinstance(spec, Continuous):
+            return None
+        inner = search_edges(spec, max(self.n_fine_bins - 2, 1))
+        return np.concatenate(([spec.lower], inner, [np.nextafter(spec.upper, np.inf)]))
 
     def n_fine(self, spec: FeatureSpec) -> int:
         """Return the number of a feature's fine bins, or of its levels."""

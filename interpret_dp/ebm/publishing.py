@@ -99,6 +99,17 @@ def fitted_model(
         guarantee=guarantee,
         parameters=_json_parameters(estimator),
         total_error=trained.total_error,
+        clipped=tuple(
+            (name, *shares)
+            for name, shares in (
+                *(
+                    (features[k].name, b.clipped)
+                    for k, b in zip(columns, trained.bins, strict=True)
+                ),
+                (None, trained.clipped),
+            )
+            if shares is not None
+        ),
         correlations=tuple(
             (features[columns[i]].name, features[columns[j]].name, value)
             for i, j, value in trained.correlations
@@ -161,6 +172,7 @@ def current_model(estimator: Any) -> AdditiveModel:
         intercept=base.intercept if has_one_class else np.ravel(estimator.intercept_),
         guarantee=estimator.guarantee_,
         correlations=tuple(entry for entry in base.correlations if set(entry[:2]) <= set(names)),
+        clipped=tuple(entry for entry in base.clipped if entry[0] in (*names, None)),
     )
 
 

@@ -34,7 +34,15 @@ from interpret_dp.ebm.trainer.releases import release_bins, release_correlations
 from interpret_dp.ebm.trainer.totals import release_total
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseSession
-from interpret_dp.schema import Categorical, Continuous, FeatureSpec, encode_classes, encode_target
+from interpret_dp.schema import (
+    Categorical,
+    Continuous,
+    FeatureSpec,
+    encode_classes,
+    encode_target,
+    open_target,
+)
+from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.encode import encode_features, encode_weights
 
 
@@ -86,6 +94,8 @@ class TrainedTerms:
     total_error : float or None
         Standard deviation of the mean prediction about the rows' mean, in units of the target;
         None where no total was released.
+    clipped : tuple of (float, float), or None
+        Released shares of rows whose target lies below and above its bounds, with noise.
     n_rows : float
         Released sum of the weights of the rows with a target; without weights, their number.
     count_noise : float
@@ -112,6 +122,7 @@ class TrainedTerms:
     count_noise: float
     update_noise: float
     boosting: BoostingResult
+    clipped: tuple[float, float] | None = None
     pairs: list[TrainedPair] = field(default_factory=list)
     pair_cuts: dict[int, NDArray[np.float64]] = field(default_factory=dict)
     correlations: list[tuple[int, int, float]] = field(default_factory=list)
@@ -143,7 +154,7 @@ def train(
     """
     loss = _loss(task, has_init_scores=private.has_init_scores)
     rows = private.encoded(_encoded, task, config, loss, n_threads=n_threads)
-    start = _release_target(rows, loss, config, session, has_scores=private.has_init_scores)
+    start, clipped = _release_target(rows, private, task, loss, config, session)
     loss, norm = start.loss, start.scale.norm
     if isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
         rows.clip_residuals(loss.clip)
@@ -181,6 +192,7 @@ def train(
         intercept=loss.score_origin + in_units * result.intercept,
         n_rows=task.largest_weight * start.n_rows,
         total_error=total_error,
+        clipped=clipped,
         count_noise=task.largest_weight * count_noise,
         update_noise=in_units * result.step * result.noise * start.scale.norm / norm,
         boosting=result,
@@ -310,13 +322,13 @@ def _on_lattice(scores: NDArray[np.float64]) -> NDArray[np.int32]:
 
 def _release_target(
     rows: AdditiveRows,
+    private: PrivateRows,
+    task: TrainingTask,
     loss: Loss,
     config: TrainerConfig,
     session: ReleaseSession,
-    *,
-    has_scores: bool,
-) -> Start:
-    """Release how many rows there are and where their mean lies.
+) -> tuple[Start, tuple[float, float] | None]:
+    """Release how many rows there are, where their mean lies, and how many are beyond the bounds.
 
     A row is in one class, so it adds 1 to one count; in a regression it adds 1 to the count and at
     most 1 to the scaled target and to its square, together sqrt(3). With a weight, all are
@@ -326,26 +338,60 @@ def _release_target(
         "target", rows.target_sums()[np.newaxis], row_norm=rows.target_norm, aligned=True
     )
     norm = session.neighbourhood.sensitivity(rows.residual_norm, aligned=False) / LATTICE
+    sums, noise, clipped = released[0] / LATTICE, sigma / LATTICE, None
     if config.n_shapes and isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
-        loss = _with_shape(loss, rows, session, released[0] / LATTICE, sigma / LATTICE)
-    return loss.start(released[0] / LATTICE, sigma / LATTICE, norm, config, has_scores)
+        loss, clipped = _with_shape(loss, rows, private, task, session, sums, noise)
+    return loss.start(sums, noise, norm, config, private.has_init_scores), clipped
 
 
 def _with_shape(
     loss: RegressionLoss,
     rows: RegressionRows,
+    private: PrivateRows,
+    task: TrainingTask,
     session: ReleaseSession,
     sums: NDArray[np.float64],
     noise: float,
-) -> RegressionLoss:
-    """Release the target's histogram, of which a row is in one cell; return the loss with it."""
+) -> tuple[RegressionLoss, tuple[float, float] | None]:
+    """Release the target's histogram, of which a row is in one cell; return the loss with it.
+
+    The first cell and the last one are of targets beyond the bounds, which are in no other.
+    """
     if loss.half <= 0:
-        return loss  # a range of one value leaves nothing to learn
+        return loss, None  # a range of one value leaves nothing to learn
     edges = loss.cell_edges(sums, noise)
-    exact = rows.target_counts(edges)[np.newaxis]
-    counts, sigma = session.gaussian("target cells", exact, row_norm=LATTICE, aligned=True)
-    n_rows = max(float(sums[0]), noise)
-    return loss.shaped(edges, counts[0] / LATTICE, sigma / LATTICE, n_rows)
+    below, above = private.total(_weights_beyond, task.target, task.largest_weight)
+    exact = np.concatenate(([below], rows.target_counts(edges), [above]))
+    exact[1] -= below
+    exact[-2] -= above
+    counts, sigma = session.gaussian(
+        "target cells", exact[np.newaxis], row_norm=LATTICE, aligned=True
+    )
+    cells, n_rows = counts[0] / LATTICE, max(float(sums[0]), noise)
+    cells[1] += cells[0]
+    cells[-2] += cells[-1]
+    loss = loss.shaped(edges, cells[1:-1], sigma / LATTICE, n_rows)
+    if private.has_init_scores:
+        return loss, None
+    return loss, (float(cells[0]) / n_rows, float(cells[-1]) / n_rows)
+
+
+def _weights_beyond(
+    private: PrivateRows, target: Continuous, largest_weight: float
+) -> NDArray[np.int64]:
+    """Add the weights of the rows below and above the bounds; shape (2,), in lattice units.
+
+    Rows that start from scores of their own are in none of both: their residuals are clipped.
+    """
+    values, weights = open_target(private.y, None), row_weights(private, largest_weight)
+    sums = np.zeros(2, dtype=np.int64)
+    if private.has_init_scores:
+        return sums
+    for part, numbers in in_chunks(values, numbers_of):
+        of_rows = LATTICE if weights is None else weights[part].astype(np.int64)
+        sums[0] += np.where(numbers < target.lower, of_rows, 0).sum()
+        sums[1] += np.where(numbers > target.upper, of_rows, 0).sum()
+    return sums
 
 
 def has_one_class(task: TrainingTask) -> bool:

@@ -76,12 +76,12 @@ def release_histograms(
             continue
         counts = np.append(first[k], 0.0)
         expected = np.concatenate((first[k][:1], smooth[k], [0.0]))
-        merged = merge_bins(
-            counts, fine_cuts, n_cells, n_rows, lightest=per_cell, expected=expected
-        )
-        is_heavy = expected[1:-1] >= n_rows / n_cells
+        # No cell ends at the bounds.
+        inner = np.concatenate(([-np.inf], fine_cuts[1:-1], [np.inf]))
+        merged = merge_bins(counts, inner, n_cells, n_rows, lightest=per_cell, expected=expected)
+        is_heavy = expected[2:-2] >= n_rows / n_cells
         light = np.zeros(0) if merged.cuts is None else merged.cuts
-        cuts.append(np.union1d(light, _around(fine_cuts, is_heavy)))
+        cuts.append(np.union1d(light, _around(fine_cuts[1:-1], is_heavy)))
     second, _ = _released("counts", rows, specs, cuts, session)
     columns = [
         _column(AdditiveFeature(name, spec, cuts[k]), first[k], second[k], fine[k], noise)
@@ -96,13 +96,15 @@ def _fine_cuts(spec: FeatureSpec) -> _Cuts:
     """Return cuts between many cells of equal width, and around zero; None for levels.
 
     Columns of amounts and counts often hold zero in most rows. A cell of its own keeps those rows
-    from being spread over the values near zero.
+    from being spread over the values near zero. The first cell and the last one hold what lies
+    beyond the bounds, which is thus counted.
     """
     if isinstance(spec, Categorical):
         return None
     around = (-0.5, 0.5) if isinstance(spec, Integer) else (0.0, ZERO_ENDS)
     inside = [cut for cut in around if spec.lower <= 0.0 <= spec.upper and cut > spec.lower]
-    cuts = np.append(fine_edges(spec, _FINE_CELLS), [cut for cut in inside if cut <= spec.upper])
+    ends = spec.lower, np.nextafter(spec.upper, np.inf)
+    cuts = [*fine_edges(spec, _FINE_CELLS), *ends, *(cut for cut in inside if cut <= spec.upper)]
     return np.unique(cuts)
 
 
@@ -177,7 +179,8 @@ def _column(
     counts, deviations = sums + share * (second - sums), noise * np.sqrt(share)
     if feature.cuts is not None:
         counts, deviations = np.append(counts, 0.0), np.append(deviations, 0.0)
-    return BackgroundColumn(feature, counts, deviations)
+    clipped = None if fine is None else (float(first[1]), float(first[-1]))
+    return BackgroundColumn(feature, counts, deviations, clipped)
 
 
 DEPENDENCE_SHARE = 0.1

@@ -51,7 +51,7 @@ _KEYS = {
 _MORE_KEYS = {
     SEAL: "text",
     **dict.fromkeys(("link", "target"), "text"),
-    **dict.fromkeys(("edits", "correlations"), "list"),
+    **dict.fromkeys(("edits", "correlations", "clipped"), "list"),
     "total_error": "number",
 }
 _FEATURE_KEYS = {"name": "text", "cuts": "list or null"}
@@ -110,6 +110,9 @@ class AdditiveModel:
         Names of two features and their correlation, for each feature with those that it is most
         correlated with: of the normal scores of ordered features; with a nominal feature the
         correlation ratio, of two nominal ones Cramer's V. Empty if the fit released none.
+    clipped : tuple of (str or None, float, float)
+        Names of continuous features that have a term, None for the target, and the released shares
+        of rows that lie below and above their bounds, with noise. Files of older versions lack it.
     total_error : float or None
         Standard deviation of the mean prediction about the mean of the fitted rows, in units of the
         target or of a probability; None where the fit released no total.
@@ -141,6 +144,7 @@ class AdditiveModel:
     has_log_link: bool = False
     target: str | None = None
     correlations: tuple[tuple[str, str, float], ...] = ()
+    clipped: tuple[tuple[str | None, float, float], ...] = ()
     total_error: float | None = None
 
     def __post_init__(self) -> None:
@@ -204,6 +208,8 @@ class AdditiveModel:
         object.__setattr__(
             self, "correlations", tuple(_correlation(entry, known) for entry in self.correlations)
         )
+        clipped = tuple(_clipped(entry, (*known, None)) for entry in self.clipped)
+        object.__setattr__(self, "clipped", clipped)
         edited = {edit.term for edit in self.edits}
         terms = [
             self._completed(term, name in edited)
@@ -297,6 +303,7 @@ class AdditiveModel:
             **({"edits": [edit.to_dict() for edit in self.edits]} if self.edits else {}),
             **({} if self.total_error is None else {"total_error": self.total_error}),
             **({"correlations": list(map(list, self.correlations))} if self.correlations else {}),
+            **({"clipped": list(map(list, self.clipped))} if self.clipped else {}),
         }
 
     @property
@@ -376,6 +383,7 @@ class AdditiveModel:
                 has_log_link=check_choice("link", content.get("link", "identity"), _LINKS) == "log",
                 target=content.get("target"),
                 correlations=tuple(content.get("correlations", ())),
+                clipped=tuple(content.get("clipped", ())),
                 total_error=content.get("total_error"),
             )
             highest = float(model.intercept[0]) + sum(float(t.scores.max()) for t in model.terms)
@@ -397,3 +405,11 @@ def _correlation(entry: Any, names: Collection[str]) -> tuple[str, str, float]:
     if not are_known or first == second:
         raise ValueError(f"A correlation is of {first!r} and {second!r}; each must be a feature.")
     return first, second, check_real("a correlation", value, low=-1.0, high=1.0)
+
+
+def _clipped(entry: Any, names: Collection[str | None]) -> tuple[str | None, float, float]:
+    """Return the shares of a feature's or the target's rows beyond its bounds, checked."""
+    if not isinstance(entry, list | tuple) or len(entry) != 3 or entry[0] not in names:
+        raise ValueError(f"A clipped share is {entry!r}; it must be a feature and two numbers.")
+    below, above = frozen(entry[1:], (2,), "clipped shares", largest=LARGEST_COUNT).tolist()
+    return entry[0], below, above

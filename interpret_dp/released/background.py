@@ -72,11 +72,15 @@ class BackgroundColumn:
     noise : ndarray of float64, shape (n_codes,)
         Standard deviation of the noise of each count; 0 where nothing was counted, since a number
         is never undeclared.
+    clipped : tuple of (float, float), or None
+        Released numbers of rows below and above a number's bounds, with the noise of a first
+        count. None of levels, and in files of older versions.
     """
 
     feature: AdditiveFeature
     counts: FloatArray
     noise: FloatArray
+    clipped: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         """Freeze the counts and check their shape."""
@@ -85,6 +89,10 @@ class BackgroundColumn:
             what = f"{name} of column {self.feature.name!r}"
             counts = frozen(getattr(self, name), shape, what, largest=LARGEST_COUNT)
             object.__setattr__(self, name, counts)
+        if self.clipped is not None:
+            what = f"clipped of column {self.feature.name!r}"
+            clipped = frozen(self.clipped, (2,), what, largest=LARGEST_COUNT)
+            object.__setattr__(self, "clipped", tuple(clipped.tolist()))
         if (self.noise < 0).any() or (self.noise[self.counted] < 1 / LARGEST_COUNT).any():
             raise ValueError(
                 f"noise of column {self.feature.name!r} must be at least {1 / LARGEST_COUNT:g}."
@@ -355,6 +363,8 @@ class Background:
                     "cuts": None if (cuts := column.feature.cuts) is None else cuts.tolist(),
                     "counts": column.counts.tolist(),
                     "noise": column.noise.tolist(),
+                    # Left out where older files have none.
+                    **({} if column.clipped is None else {"clipped": list(column.clipped)}),
                 }
                 for column in self.columns
             ],
@@ -379,7 +389,8 @@ class Background:
         )
         with reading_parts("The background", "Release it again, or restore the file."):
             for number, entry in enumerate(content["columns"]):
-                check_keys(f"Column {number} of the background", entry, _COLUMN_KEYS)
+                what = f"Column {number} of the background"
+                check_keys(what, entry, _COLUMN_KEYS, optional={"clipped": "list"})
             dependence = content["dependence"]
             if dependence is not None:
                 check_keys("The dependence of the background", dependence, _DEPENDENCE_KEYS)
@@ -392,6 +403,7 @@ class Background:
                         AdditiveFeature(entry["name"], spec, entry["cuts"]),
                         entry["counts"],
                         entry["noise"],
+                        entry.get("clipped"),
                     )
                     for entry, spec in zip(content["columns"], specs, strict=True)
                 ),

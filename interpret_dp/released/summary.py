@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,6 @@ from interpret_dp.released.terms import (
     FEWEST_ROWS,
     AdditiveFeature,
     AdditiveTerm,
-    FloatArray,
 )
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec
 from interpret_dp.schema.declarations import NO_LEVEL
@@ -31,10 +31,13 @@ from interpret_dp.schema.declarations import NO_LEVEL
 if TYPE_CHECKING:
     import pandas as pd
 
-# A column is said to be nearly empty from this share of undeclared or missing cells on. Three
-# deviations of the noise must leave so much of it: a column with 85 % missing cells is none.
+# A column is said to be nearly empty from this share of missing cells on. Three deviations of the
+# noise must leave so much of it: a column with 85 % missing cells is none.
 _NEARLY_ALL = 0.95
 _SURELY = 0.75
+# Undeclared cells, and cells beyond a bound, are said from this share on, if noise would give as
+# many in no more than such a share of the fits whose declarations are right.
+_LARGE_SHARE, _FALSE_ALARMS = 0.1, 0.001
 # Deviations of noise beyond which a count is significant.
 _SIGNIFICANT = 3.0
 # One bin is said to be too few where so many rows, in deviations of a count's noise, are in it: a
@@ -45,18 +48,25 @@ _ROWS_OF_MANY_BINS = 100.0
 _SMALL_TABLE = 500
 # A total is relied on if its error is a smaller share of the mean.
 _RIGHT_TOTAL = 0.03
-_COLUMNS_NAMED = 3
-_MISSING, _UNDECLARED = "nearly all rows missing", "nearly all rows undeclared"
-_UNRELEASED, _ONE_BIN = "no level was released", "one bin"
-_FINDINGS = {
-    _UNDECLARED: "Nearly all rows have none of the declared levels in {}. Do the cells hold codes, "
-    "numbers or another spelling? Declare the levels as the cells have them.",
-    _MISSING: "Nearly all rows are missing in {}. Do the cells hold text where numbers are "
-    "declared? Convert them, or leave the column out.",
-    _UNRELEASED: "No level was frequent enough to be released in {}: no effect was learned. "
-    "Declare the levels, Categorical([level, ...]), or leave the column out.",
-    _ONE_BIN: "All rows are in one bin in {}: no effect was learned. Declare bounds that the "
-    "values fill, scale='log' or 'symlog' where they are skewed, or leave the column out.",
+_COLUMNS_NAMED = 10
+_MISSING, _UNRELEASED, _ONE_BIN = "nearly all missing", "no level was released", "one bin"
+_NONE = None, None
+_WHERE = {
+    "undeclared": "have none of the declared levels",
+    "below": "are below the bounds",
+    "above": "are above the bounds",
+}
+_MENDS = {
+    "undeclared": "Do the cells hold codes, numbers or another spelling? Declare the levels as the "
+    "cells have them.",
+    "below": "They count as the lower bound. Declare bounds that hold the values.",
+    "above": "They count as the upper bound. Declare bounds that hold the values.",
+    _MISSING: "Do the cells hold text where numbers are declared? Convert them, or leave the "
+    "column out.",
+    _UNRELEASED: "No effect was learned. Declare the levels, Categorical([level, ...]), or leave "
+    "the column out.",
+    _ONE_BIN: "No effect was learned. Declare bounds that the values fill, scale='log' or 'symlog' "
+    "where they are skewed, or leave the column out.",
 }
 
 
@@ -71,8 +81,8 @@ class ColumnSummary:
         Its declaration, a long list of levels shortened.
     bins : int or None
         Of its term, without those of missing and undeclared cells.
-    missing, undeclared : float or None
-        Shares of the rows, with noise.
+    missing, undeclared, below, above : float or None
+        Shares of the rows, with noise: missing, with an undeclared level, beyond a bound.
     importance : float or None
         Mean absolute score over the rows.
     signal_to_noise : float or None
@@ -91,6 +101,8 @@ class ColumnSummary:
     bins: int | None = None
     missing: float | None = None
     undeclared: float | None = None
+    below: float | None = None
+    above: float | None = None
     importance: float | None = None
     signal_to_noise: float | None = None
     inputs: int | None = None
@@ -178,7 +190,7 @@ class ModelSummary:
             return "-"
         if name == "declared":
             return value if len(value) <= _LONGEST else f"{value[: _LONGEST - 3]}..."
-        if name in ("missing", "undeclared"):
+        if name in _SHARES:
             if value > self.share_noise:
                 return f"{100 * value:.0f} %"
             return f"< {100 * self.share_noise:.2g} %" if self.share_noise < 1 else "not known"
@@ -186,6 +198,7 @@ class ModelSummary:
 
 
 _HEADS = {"name": "column", "signal_to_noise": "signal to noise"}
+_SHARES = "missing", "undeclared", "below", "above"
 _LONGEST = 44
 
 
@@ -214,19 +227,26 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
     if isinstance(model, Background):
         return _summary_of_background(model)
     terms = {term.feature: term for term in model.terms if term.partner is None}
-    columns = tuple(
-        _column(model, feature, terms.get(index)) for index, feature in enumerate(model.features)
-    )
+    noise = math.sqrt(2.0) * model.noise_scale_binning / max(model.n_rows, 1e-300)
+    least = _least_share(noise, len(terms))
+    lines = [_column(model, feature, terms.get(k)) for k, feature in enumerate(model.features)]
+    problems = [
+        _problems(feature.spec, line, noise, least)
+        for feature, line in zip(model.features, lines, strict=True)
+    ]
+    for k, term in terms.items():
+        if not problems[k] and _has_one_bin(model, model.features[k], term):
+            problems[k] = {_ONE_BIN: "all rows are in one bin"}
     noun = "people" if model.is_of_people else "rows"
     kind = f"{model.task.capitalize()} of about {model.n_rows:,.0f} {noun}"
     if model.speaks_of:
         kind += f" ({model.speaks_of})"
     return ModelSummary(
         f"{kind}, {model.guarantee.brief}",
-        columns,
-        (*_target_findings(model), *_column_findings(model, terms)),
+        _noted(lines, problems),
+        (*_target_findings(model), *_column_findings(lines, problems)),
         _delta_findings(model.guarantee.delta, model.n_rows, _rows_of_one_unit(model)),
-        _SIGNIFICANT * model.noise_scale_binning / max(model.n_rows, 1e-300),
+        _SIGNIFICANT * noise,
         average_sentence(model),
     )
 
@@ -245,9 +265,9 @@ def warn_after_fit(model: AdditiveModel | LocallyLinearModel | Background) -> No
     """
     summary = summarise(model)
     if summary.findings:
-        text = " ".join(summary.findings)
+        text = "\n".join(summary.findings)
         name = "background" if isinstance(model, Background) else "model"
-        text += f" (From released numbers alone; {name}.summary() has one line a column.)"
+        text += f"\n(From released numbers alone; {name}.summary() has one line a column.)"
         warnings.warn(text, DeclarationWarning, stacklevel=4)
     if summary.privacy_findings:
         warnings.warn(" ".join(summary.privacy_findings), PrivacyWarning, stacklevel=4)
@@ -261,6 +281,8 @@ def average_sentence(model: AdditiveModel) -> str:
     over = ""
     if unit is not None and unit.total_rows and not model.is_of_people:
         over = f" over up to {unit.total_rows} rows of each {unit.column!r}"
+    if _clipped_target(model):
+        over += ", for targets as they are clipped to their bounds,"
     text = f"Predictions are right on average{over} to within {_number(model.total_error)}"
     if model.classes is not None:
         return f"{text}: one standard deviation of a probability."
@@ -292,19 +314,20 @@ def _column(
         return dataclasses.replace(line, note="nothing was counted")
     sizes = np.abs(term.scores).reshape(len(term.scores), -1).mean(axis=1)
     is_nominal = isinstance(feature.spec, Categorical)
+    below, above = next((beyond for name, *beyond in model.clipped if name == feature.name), _NONE)
     return dataclasses.replace(
         line,
         missing=float(term.weights[0]) / total,
         undeclared=float(term.weights[-1]) / total if is_nominal else None,
+        below=None if below is None else max(below, 0.0),
+        above=None if above is None else max(above, 0.0),
         importance=float(term.weights @ sizes) / total,
         signal_to_noise=term.signal_to_noise,
-        note=_note(model, feature, term),
+        note=_note(feature, term),
     )
 
 
-def _note(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm) -> str:
-    if emptiness := _emptiness_of_term(model, feature, term):
-        return emptiness
+def _note(feature: AdditiveFeature, term: AdditiveTerm) -> str:
     if term.is_edited:
         return "edited"
     n_bins, lacking = feature.n_codes - 2, int(term.too_few_rows[1:-1].sum())
@@ -316,30 +339,41 @@ def _note(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm) ->
     return f"too few rows in {lacking} of {n_bins} {what}" if lacking else ""
 
 
-def _emptiness_of_term(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm) -> str:
-    noise = math.sqrt(2.0) * model.noise_scale_binning
-    return _emptiness(feature.spec, term.weights, float(term.weights.sum()), noise)
+def _least_share(noise: float, n_columns: int) -> float:
+    """Return the smallest share that is said of one of so many columns; see ``_LARGE_SHARE``.
+
+    ``noise`` is the standard deviation of a share.
+    """
+    n_shares = max(2 * n_columns, 1)
+    return max(_LARGE_SHARE, NormalDist().inv_cdf(1.0 - _FALSE_ALARMS / n_shares) * noise)
 
 
-def _emptiness(spec: FeatureSpec | None, counts: FloatArray, total: float, noise: float) -> str:
-    """Say if nearly all rows are missing or undeclared, and not by noise; else return "".
+def _problems(
+    spec: FeatureSpec | None, line: ColumnSummary, noise: float, least: float
+) -> dict[str, str]:
+    """Return what the released shares of a column show against its declaration, by its kind.
 
     Parameters
     ----------
     spec : FeatureSpec or None
-    counts : ndarray of float64, shape (n_codes,)
-        Missing first, undeclared last.
-    total : float
-        Number of rows.
+    line : ColumnSummary
+        With the shares.
     noise : float
-        Standard deviation of the noise of missing and undeclared rows together.
+        Standard deviation of the noise of a share.
+    least : float
+        As :func:`_least_share` returns it.
     """
     if isinstance(spec, Categorical) and spec.levels == (NO_LEVEL,):
-        return _UNRELEASED
-    empty = float(counts[0] + counts[-1])
-    if empty < _NEARLY_ALL * total or empty - _SIGNIFICANT * noise <= _SURELY * total:
-        return ""
-    return _UNDECLARED if counts[-1] > counts[0] else _MISSING
+        return {_UNRELEASED: _UNRELEASED}
+    missing = line.missing or 0.0
+    if missing >= _NEARLY_ALL and missing - _SIGNIFICANT * noise > _SURELY:
+        return {_MISSING: "nearly all cells are missing"}
+    shares = {kind: getattr(line, kind) or 0.0 for kind in _WHERE}
+    return {
+        kind: f"{100 * min(share, 1.0):.0f} % of the cells {_WHERE[kind]}"
+        for kind, share in shares.items()
+        if share >= least
+    }
 
 
 def _has_one_bin(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveTerm) -> bool:
@@ -358,45 +392,54 @@ def _has_one_bin(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveT
 # -------------------------------------------------------------------------------- findings
 
 
-def _column_findings(model: AdditiveModel, terms: dict[int, AdditiveTerm]) -> tuple[str, ...]:
-    kinds = []
-    for index, term in terms.items():
-        feature = model.features[index]
-        kind = _emptiness_of_term(model, feature, term)
-        if not kind and _has_one_bin(model, feature, term):
-            kind = _ONE_BIN
-        kinds.append((kind, feature.name, repr(feature.spec)))
-    return _sentences(kinds)
-
-
-def _sentences(columns: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
-    """Return one sentence a kind of finding, from the kind, name and declaration of each column."""
-    named: dict[str, list[str]] = {kind: [] for kind in _FINDINGS}
-    for kind, name, declared in columns:
-        if kind:
-            named[kind].append(repr(name) if kind == _UNRELEASED else f"{name!r} ({declared})")
+def _noted(
+    lines: Sequence[ColumnSummary], problems: Sequence[Mapping[str, str]]
+) -> tuple[ColumnSummary, ...]:
     return tuple(
-        text.format(_named(named[kind])) for kind, text in _FINDINGS.items() if named[kind]
+        dataclasses.replace(line, note="; ".join(own.values()) or line.note)
+        for line, own in zip(lines, problems, strict=True)
     )
 
 
-def _named(columns: Sequence[str]) -> str:
-    """Return the first columns, and how many more there are."""
-    more = len(columns) - _COLUMNS_NAMED
-    return ", ".join(columns[:_COLUMNS_NAMED]) + (f" and {more} more" if more > 0 else "")
+def _column_findings(
+    lines: Sequence[ColumnSummary], problems: Sequence[Mapping[str, str]]
+) -> tuple[str, ...]:
+    """Return a sentence or two of each column that does not look as declared."""
+    findings = [
+        f"{line.name!r} ({line.declared}): {'; '.join(own.values())}. {_MENDS[next(iter(own))]}"
+        for line, own in zip(lines, problems, strict=True)
+        if own
+    ]
+    more = len(findings) - _COLUMNS_NAMED
+    rest = (f"{more} more columns do not look as declared.",) if more > 0 else ()
+    return (*findings[:_COLUMNS_NAMED], *rest)
 
 
 def _target_findings(model: AdditiveModel) -> tuple[str, ...]:
     if model.classes is not None and len(model.classes) < 2:
         return (_one_class(model.classes),)
     if not has_hardly_any_row(model):
-        return ()
+        return _clipped_target(model)
     declared, unit = repr(model.schema.target), model.schema.people
     people = "" if unit is None else f" Does {unit.column!r} hold text, integers or UUIDs?"
     return (
         f"The released number of rows with a target that fits {declared} is {model.n_rows:,.0f}, "
         f"which is no more than noise. Do the cells have the declared type and spelling?{people} "
         "If so, the table is too small for this epsilon.",
+    )
+
+
+def _clipped_target(model: AdditiveModel) -> tuple[str, ...]:
+    """Say which share of a regression's targets lies beyond the bounds."""
+    noise = _count_noise(model, "target cells")
+    if noise is None:
+        return ()
+    _, below, above = next((e for e in model.clipped if e[0] is None), (None, None, None))
+    declared = repr(model.schema.target)
+    line, noise = ColumnSummary("", declared, below=below, above=above), noise / model.n_rows
+    return tuple(
+        f"The target ({declared}): {what}. {_MENDS[kind]} Predictions are wrong on average."
+        for kind, what in _problems(None, line, noise, _least_share(noise, 1)).items()
     )
 
 
@@ -413,10 +456,9 @@ def has_hardly_any_row(model: AdditiveModel) -> bool:
     The bill says what the noise of a class's count was: it is to that of a bin's count as the
     releases' mu are to each other. A class's count is never below its noise.
     """
-    each = {s.name: s.mu / math.sqrt(s.count) for s in model.guarantee.releases}
-    if not {"bins", "weights", "target"} <= set(each) or not each["target"]:
+    noise = _count_noise(model, "target")
+    if noise is None:
         return False
-    noise = model.noise_scale_binning * math.hypot(each["bins"], each["weights"]) / each["target"]
     n_counts = len(model.classes or (None,))
     if model.classes is None:
         # A regression's sums of the target and of its square are in the same release.
@@ -424,6 +466,14 @@ def has_hardly_any_row(model: AdditiveModel) -> bool:
     root = math.sqrt(n_counts)
     is_noise = model.n_rows <= (n_counts + root) * noise
     return is_noise and model.n_rows + 2.0 * root * noise < _SMALL_TABLE
+
+
+def _count_noise(model: AdditiveModel, release: str) -> float | None:
+    """Return the standard deviation of a released count of rows; None if it is not known."""
+    each = {s.name: s.mu / math.sqrt(s.count) for s in model.guarantee.releases}
+    if not {"bins", "weights", release} <= set(each) or not each[release]:
+        return None
+    return model.noise_scale_binning * math.hypot(each["bins"], each["weights"]) / each[release]
 
 
 def _delta_findings(delta: float, n_rows: float | None, most: float = 1.0) -> tuple[str, ...]:
@@ -458,29 +508,37 @@ def _rows_of_one_unit(model: AdditiveModel) -> float:
 
 
 def _summary_of_background(background: Background) -> ModelSummary:
-    n_rows, schema = background.n_rows, background.schema
-    columns = [_background_line(column, n_rows) for column in background.columns]
+    n_rows, schema, columns = background.n_rows, background.schema, background.columns
+    lines = [_background_line(column, n_rows) for column in columns]
+    # The count of one cell has half the variance of a first count.
+    noises = [math.sqrt(2.0) * float(column.noise[0]) / n_rows for column in columns]
+    least = _least_share(max(noises), len(columns))
+    problems = [
+        _problems(column.feature.spec, line, noise, least)
+        for column, line, noise in zip(columns, lines, noises, strict=True)
+    ]
     most = 1 if schema.people is None else schema.people.max_rows
     return ModelSummary(
         f"Background of about {n_rows:,.0f} rows, {background.guarantee.brief}",
-        tuple(columns),
-        _sentences((line.note, line.name, line.declared) for line in columns),
+        _noted(lines, problems),
+        _column_findings(lines, problems),
         _delta_findings(background.guarantee.delta, n_rows, most),
-        _SIGNIFICANT * max(float(c.noise.max()) for c in background.columns) / n_rows,
+        _SIGNIFICANT * max(float(c.noise.max()) for c in columns) / n_rows,
     )
 
 
 def _background_line(column: BackgroundColumn, n_rows: float) -> ColumnSummary:
     spec, counts = column.feature.spec, column.counts
-    noise = math.hypot(column.noise[0], column.noise[-1])
     is_nominal = isinstance(spec, Categorical)
+    below, above = column.clipped or _NONE
     return ColumnSummary(
         column.feature.name,
         repr(spec),
         bins=column.feature.n_codes - 2,
         missing=max(float(counts[0]), 0.0) / n_rows,
         undeclared=max(float(counts[-1]), 0.0) / n_rows if is_nominal else None,
-        note=_emptiness(spec, counts, n_rows, noise),
+        below=None if below is None else max(below, 0.0) / n_rows,
+        above=None if above is None else max(above, 0.0) / n_rows,
     )
 
 
@@ -492,25 +550,20 @@ def _summary_of_maps(model: LocallyLinearModel) -> ModelSummary:
     # Only differences between the classes' scores count.
     squares = ((means - means.mean(axis=0)) ** 2).mean(axis=0)
     specs, n_rows = model.schema.features, _released_rows(model)
-    columns = tuple(
-        ColumnSummary(
-            name,
-            repr(spec),
-            inputs=width,
-            weight=math.sqrt(size),
-            note=_emptiness(spec, np.zeros(2), 1.0, 0.0),
-        )
+    columns = [
+        ColumnSummary(name, repr(spec), inputs=width, weight=math.sqrt(size))
         for (name, spec), width, size in zip(
             specs.items(), model.widths, model.per_feature(squares), strict=True
         )
-    )
+    ]
+    problems = [_problems(specs[line.name], line, 0.0, 1.0) for line in columns]
     few = (_one_class(model.classes),) if len(model.classes) < 2 else ()
     kind = f"{len(model.classes)} classes of {model.n_maps} maps"
     rows = "" if n_rows is None else f", about {n_rows:,.0f} rows"
     return ModelSummary(
         f"{kind}{rows}, {model.guarantee.brief}",
-        columns,
-        (*few, *_sentences((line.note, line.name, line.declared) for line in columns)),
+        _noted(columns, problems),
+        (*few, *_column_findings(columns, problems)),
         _delta_findings(model.guarantee.delta, n_rows),
     )
 

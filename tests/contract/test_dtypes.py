@@ -192,7 +192,8 @@ ROLES = {"feature": (FEATURES, as_feature), "target": (TARGETS, as_target)}
 
 
 @pytest.mark.lengthy
-@pytest.mark.filterwarnings("ignore:Nearly all rows:interpret_dp.DeclarationWarning")
+@pytest.mark.filterwarnings("ignore:'.*% of the cells:interpret_dp.DeclarationWarning")
+@pytest.mark.filterwarnings("ignore:'.*nearly all cells:interpret_dp.DeclarationWarning")
 @pytest.mark.parametrize("role", ROLES)
 def test_each_dtype_is_read_or_refused_as_the_page_says(role):
     assert table(role) in PAGE.read_text(encoding="utf-8")

@@ -23,6 +23,7 @@ FEATURES = {
 }
 CLASSES = Schema(FEATURES, target=Categorical([0, 1]))
 AMOUNTS = Schema(FEATURES, target=Continuous(0, 1))
+P = 0.48, 0.48, 0.04
 SIZES = (1_000, 100_000, 300_000)
 """The first fit imports and compiles; its peak is not compared."""
 MARGIN = 0.5
@@ -38,7 +39,7 @@ def frame(n_rows):
             "number": number,
             "whole": rng.integers(0, 9, n_rows),
             "flag": rng.random(n_rows) < 0.5,
-            "word": pd.Series(rng.choice(["x", "y", "z"], n_rows).astype(object), dtype=object),
+            "word": pd.Series(rng.choice(["x", "y", "z"], n_rows, p=P).astype(object), dtype=object),
             "short": rng.random(n_rows).astype(np.float32),
             "level": rng.integers(0, 4, n_rows),
         }

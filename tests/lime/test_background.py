@@ -1,6 +1,7 @@
 """PrivateBackground: what is counted, what it costs, and where its cells are."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ def patients(n_rows=5000):
     gain = np.where(rng.random(n_rows) < 0.8, 0.0, rng.uniform(1, 1000, n_rows))
     change = np.where(rng.random(n_rows) < 0.5, 0.0, rng.uniform(-10, 10, n_rows))
     age = np.where(rng.random(n_rows) < 0.3, 40, rng.integers(0, 100, n_rows))
-    site = rng.choice(["a", "b", "undeclared"], n_rows, p=[0.6, 0.3, 0.1])
+    site = rng.choice(["a", "b", "undeclared"], n_rows, p=[0.6, 0.35, 0.05])
     table = pd.DataFrame({"age": age, "gain": gain, "change": change, "site": site})
     table.loc[:249, "gain"] = np.nan
     return table
@@ -120,10 +121,12 @@ def test_a_schema_of_more_columns_serves_and_its_target_is_left_out():
 
 
 def test_what_released_counts_say_against_the_declaration_is_said_after_the_fit():
-    X, wrong = patients(), dp.Schema({**SCHEMA.features, "site": dp.Categorical(["A", "B"])})
-    with pytest.warns(dp.DeclarationWarning, match=r"none of the declared levels in 'site'"):
+    wrong = {"site": dp.Categorical(["A", "B"]), "age": dp.Integer(0, 10)}
+    X, wrong = patients(), dp.Schema({**SCHEMA.features, **wrong})
+    with pytest.warns(dp.DeclarationWarning) as caught:
         own = dp.PrivateBackground(wrong).fit(X)
-    assert own.summary().columns[3].note == "nearly all rows undeclared"
+    assert re.search(r"'age' .* % of the cells are above the bounds.*\n'site' ", str(caught[0].message))
+    assert own.summary().columns[3].note.endswith(" % of the cells have none of the declared levels")
     assert own.summary().columns[1].missing == pytest.approx(0.05, abs=0.1)
     assert "background.summary()" not in str(own.summary())
 

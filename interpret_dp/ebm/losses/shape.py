@@ -20,6 +20,7 @@ _RATIO, _NARROWEST, _PARTS = 2.0**0.5, 2.0**-9, 2
 # standard deviations of the noise. What fewer rows say of the mean is less than the noise of a clip
 # that reaches them.
 _WINDOW, _SIGNIFICANT = 5, 3.0
+_ROUNDING = 1e-9
 # A tail may go on so many times as far as the cells that are significant. Where those have less of
 # the rows than such a share, noise hides how far the others reach.
 _REACH, _LEAST_SEEN = 4.0, 0.8
@@ -174,7 +175,10 @@ def cell_edges(mean: float, lower: float, upper: float) -> FloatArray:
     distances = (upper - lower) * _NARROWEST * _RATIO**steps
     ends = [lower + distances[0], upper - distances[0]]
     edges = np.unique(np.concatenate([mean - distances, mean + distances, ends]))
-    return edges[(edges > lower) & (edges < upper)]
+    # Two that rounding alone tells apart would have a cell of no width between them.
+    least = _ROUNDING * (upper - lower)
+    edges = edges[np.diff(edges, prepend=-np.inf) > least]
+    return edges[(edges > lower + least) & (edges < upper - least)]
 
 
 def best_clip(shape: Shape, clips: FloatArray, noise: float, gaps: Gaps) -> float:

@@ -46,11 +46,14 @@ class Bins:
         Released number of rows in each bin, never negative.
     cuts : ndarray of float64, shape (B - 1,), or None
         Cut points between the bins of a continuous feature; None for a categorical one.
+    clipped : tuple of (float, float), or None
+        Released shares of rows below and above a continuous feature's bounds, with noise.
     """
 
     code_map: NDArray[np.uint16]
     weights: FloatArray
     cuts: FloatArray | None
+    clipped: tuple[float, float] | None = None
 
     @property
     def n_codes(self) -> int:
@@ -121,7 +124,8 @@ def merge_bins(
     counts : ndarray of float64, shape (n_fine_bins + 2,)
         Released counts; the first is missing, the last unseen.
     edges : ndarray of float64, shape (n_fine_bins - 1,), or None
-        Cut points of the fine bins; None for a categorical feature, whose levels stay apart.
+        Cut points of the fine bins; None for a categorical feature, whose levels stay apart. Where
+        one is infinite, no bin ends.
     target_bins : int
         Number of bins to aim for, at least 1.
     total : float
@@ -154,11 +158,15 @@ def merge_bins(
 
 def _grouped(groups: NDArray[np.int64], edges: FloatArray | None) -> Bins:
     """Return fine bins in groups, whose weights are not known yet."""
+    cuts = None
+    if edges is not None:
+        is_cut = (np.diff(groups) > 0) & np.isfinite(edges)
+        cuts, groups = edges[is_cut].astype(np.float64), np.append(0, np.cumsum(is_cut))
     n_groups = int(groups[-1]) + 1
     return Bins(
         np.concatenate(([0], groups + 1, [n_groups + 1])).astype(np.uint16),
         np.zeros(n_groups + 2),
-        None if edges is None else edges[np.nonzero(np.diff(groups))[0]].astype(np.float64),
+        cuts,
     )
 
 

@@ -75,7 +75,7 @@ def release_bins(
     least = min(TUNING.least_supported_bins, config.max_bins)
     are_public = start.loss.is_classification and target_bins < least
     edges = [
-        cuts if cuts is None or one_by_one else cuts[1::2]
+        None if cuts is None else _inner(cuts, one_by_one)
         for cuts, one_by_one in zip(fine, is_fine, strict=True)
     ]
     if are_public:
@@ -94,7 +94,11 @@ def release_bins(
     rows.merge_bins(maps)
     second = _released("weights", rows.bin_counts([b.n_codes for b in bins]), specs, session)
     counted = [
-        replace(recounted(b, one, two, n_rows, shrink=are_public), code_map=codes)
+        replace(
+            recounted(b, one, two, n_rows, shrink=are_public),
+            code_map=codes,
+            clipped=None if b.cuts is None else (one.rows[1] / n_rows, one.rows[-2] / n_rows),
+        )
         for b, one, two, codes in zip(bins, first, second, maps, strict=True)
     ]
     return counted, noise, 0.0 if are_public else noise
@@ -138,10 +142,17 @@ def _cells(spec: FeatureSpec, size: int, is_fine: bool) -> NDArray[np.int64]:
     codes = np.arange(size)
     if is_fine or not isinstance(spec, Continuous):
         return codes
-    # Missing stays first, 1 and 2 are the first two fine bins; unseen, the last, stays alone.
-    cells = (codes + 1) // 2
-    cells[-1] = cells[-2] + 1
+    # Missing, the bins beyond the bounds, and unseen stay alone; 2 and 3 are the first two others.
+    cells = codes // 2 + 1
+    cells[:2] = 0, 1
+    cells[-2:] = cells[-3] + 1, cells[-3] + 2
     return cells
+
+
+def _inner(edges: NDArray[np.float64], is_fine: bool) -> NDArray[np.float64]:
+    """Return the cut points of the cells; no bin ends at the bounds."""
+    inner = edges[1:-1] if is_fine else edges[2:-1:2]
+    return np.concatenate(([-np.inf], inner, [np.inf]))
 
 
 def _summed(counts: NDArray[np.int64], cells: NDArray[np.int64]) -> NDArray[np.int64]:
