@@ -5,12 +5,15 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from scipy.sparse import csr_matrix
 
 import interpret_dp as dp
 from interpret_dp.audit import LessNoise, refit, replay
 from interpret_dp.lime import background_releases
-from interpret_dp.lime.public_rows import with_replaced_cells
+from interpret_dp.lime.public_rows import example_row, with_replaced_cells
 from interpret_dp.mechanisms import use_randomness
 
 SCHEMA = dp.Schema(
@@ -125,8 +128,12 @@ def test_what_released_counts_say_against_the_declaration_is_said_after_the_fit(
     X, wrong = patients(), dp.Schema({**SCHEMA.features, **wrong})
     with pytest.warns(dp.DeclarationWarning) as caught:
         own = dp.PrivateBackground(wrong).fit(X)
-    assert re.search(r"'age' .* % of the cells are above the bounds.*\n'site' ", str(caught[0].message))
-    assert own.summary().columns[3].note.endswith(" % of the cells have none of the declared levels")
+    assert re.search(
+        r"'age' .* % of the cells are above the bounds.*\n'site' ", str(caught[0].message)
+    )
+    assert (
+        own.summary().columns[3].note.endswith(" % of the cells have none of the declared levels")
+    )
     assert own.summary().columns[1].missing == pytest.approx(0.05, abs=0.1)
     assert "background.summary()" not in str(own.summary())
 
@@ -185,3 +192,47 @@ def test_a_replaced_cell_is_what_was_drawn(dtype, drawn):
     assert found.tolist() == [3, drawn]
     holds = drawn == 7.0 or (drawn != 2.5 and "64" in dtype)
     assert (found.dtype == dtype) == holds
+
+
+MIXED = pd.DataFrame({"age": [3, 3], "site": ["a", "b"], "other": 1.5})
+KINDS = {"age": dp.Continuous(0, 9), "site": dp.Categorical(["a", "b"])}
+COUNTS = {f"word {at}": dp.Continuous(0, 9) for at in range(4)}
+FORMS = [
+    (MIXED.astype({"age": "Int64", "site": "category"})[:0], KINDS),
+    (MIXED.astype({"site": object, "other": "float32"})[:0], KINDS),
+    (pl.DataFrame(MIXED)[:0], KINDS),
+    (pa.table(MIXED.to_dict("list")).slice(0, 0), KINDS),
+    (np.empty((0, 2), dtype=object), KINDS),
+    (csr_matrix((0, 4), dtype=np.float32), COUNTS),
+]
+
+
+@pytest.mark.parametrize(
+    ("X", "specs"), FORMS, ids=["nullable", "pandas", "polars", "arrow", "array", "sparse"]
+)
+def test_the_example_has_the_form_of_the_rows(X, specs):
+    """It is made without them: there may be none."""
+    found = example_row(X, specs)
+    assert type(found) is type(X)
+    assert found.shape == (1, *X.shape[1:])
+    for kind in ("dtype", "dtypes", "schema"):
+        assert str(getattr(found, kind, None)) == str(getattr(X, kind, None))
+    if specs is KINDS and hasattr(X, "columns"):
+        assert [str(found[name][0]) for name in ("age", "site")] == ["4", "a"]
+
+
+LISTING_TYPES = [
+    pd.DataFrame({"age": [4.5], "site": pd.Categorical(["rare"])}),
+    pl.DataFrame({"age": [4.5], "site": pl.Series(["rare"], dtype=pl.Enum(["rare"]))}),
+    np.array([["4", "r"]]),
+]
+
+
+@pytest.mark.parametrize("X", LISTING_TYPES, ids=["pandas", "polars", "texts"])
+def test_the_example_does_not_depend_on_what_a_type_lists(X):
+    """Categories, and the length of texts, may come from private rows."""
+    found = example_row(X, KINDS)
+    kinds = getattr(found, "dtypes", None), getattr(found, "schema", None)
+    assert "rare" not in f"{found} {kinds} {getattr(found, 'site', None)}"
+    cells = found[0] if isinstance(found, np.ndarray) else [found["age"][0], found["site"][0]]
+    assert [str(cell) for cell in cells] == ["4.5", "a"]
