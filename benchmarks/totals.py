@@ -345,9 +345,6 @@ class _Logistic:
         p = 1.0 / (1.0 + np.exp(-log_odds))
         return np.column_stack([1.0 - p, p])
 
-    def of_class(self, X: pd.DataFrame) -> Floats:
-        return self.predict_proba(X)[:, 1]
-
 
 def _costs(X: pd.DataFrame) -> Floats:
     """Return expected costs of a long tail."""

@@ -60,6 +60,8 @@ def shown(request, rows, tmp_path_factory):
                 model.fit(X, y).score(X, y)
             else:
                 make_pipeline(StandardScaler(), model).fit(X, y)
+        if state == "holds if":
+            ledger.commit(reserve(ledger, "ward"), conditions=("starting scores are public",))
         background = dp.PrivateBackground(**own).fit(X)
         lime = dp.DPLimeTabular(models[0], background=background, trained_on_same_people=True)
         measured = dp.private_metrics(
@@ -152,7 +154,7 @@ def test_every_text_says_the_state(shown):
 
 
 def test_the_ledger_says_the_state(shown, capsys):
-    """A score leaves no entry: the ledger knows of the steps, and of the explained model."""
+    """A score leaves no entry: the ledger knows of the steps, and of starting scores."""
     ledger = shown.ledger
     (account,) = ledger.to_dict()["datasets"]
     assert account["guarantee_state"] == shown.state
