@@ -17,9 +17,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.lime_report import public_tables
+from benchmarks.tables import load_benchmark
 from interpret_dp import PrivacyLedger, Schema
 from interpret_dp.accounting.gaussian import epsilon_of_mu, mu_of_budget
-from interpret_dp.datasets import load_benchmark
 from interpret_dp.lime.black_box import black_box
 from interpret_dp.lime.paper.coordinates import Coordinates
 from interpret_dp.lime.paper.explainer import PaperLimeTabular

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.tables import DATA_VARIABLE
 from interpret_dp import Categorical, Continuous, DPLocallyLinearClassifier, Schema
-from interpret_dp.datasets import DATA_VARIABLE
 
 DELTA = 1e-5
 TARGETS = {"inputs": {2.0: 0.949, 0.5: 0.925}, "scattering": {2.0: 0.981, 0.5: 0.970}}

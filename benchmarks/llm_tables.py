@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from benchmarks.lime_report import Report, public_tables
 from benchmarks.paired import corrected_standard_error
+from benchmarks.tables import load_benchmark
 from interpret_dp import (
     Categorical,
     Continuous,
@@ -45,7 +46,6 @@ from interpret_dp import (
     DPLocallyLinearClassifier,
     Schema,
 )
-from interpret_dp.datasets import load_benchmark
 from interpret_dp.llm.inputs import InputCoding, input_coding
 from interpret_dp.schema import open_table
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.tables import load_benchmark
 from interpret_dp import PrivacyWarning, Schema
-from interpret_dp.datasets import load_benchmark
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from benchmarks.engines import nonprivate, ours, reference
 from benchmarks.problems import Problem, load_problem
 from benchmarks.summary import markdown_table
+from benchmarks.tables import DATA_VARIABLE
 from interpret_dp import (
     Categorical,
     Continuous,
@@ -41,7 +42,6 @@ from interpret_dp import (
     PrivateBackground,
     Schema,
 )
-from interpret_dp.datasets import DATA_VARIABLE
 
 __all__ = ["TARGETS", "Target", "drawn", "explainers", "main", "measured", "totals"]
 

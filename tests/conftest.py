@@ -156,7 +156,7 @@ def cost_cohort():
 @pytest.fixture
 def benchmark_table():
     """Return a loader of benchmark tables that skips where their files are not at hand."""
-    from interpret_dp.datasets import DATA_VARIABLE, load_benchmark
+    from benchmarks.tables import DATA_VARIABLE, load_benchmark
 
     def load(name):
         folder = os.environ.get(DATA_VARIABLE, "")

@@ -117,6 +117,13 @@ decimal_option = click.option(
     help="what stands before the fraction of a number in a CSV file; the other one may stand "
     "between thousands",
 )
+encoding_option = click.option(
+    "--encoding",
+    type=click.Choice(["utf-8", "latin-1", "cp1252"]),
+    default="utf-8",
+    show_default=True,
+    help="how letters are written in a CSV file",
+)
 purpose_option = click.option("--purpose", default="", help="purpose, for the ledger's log")
 overwrite_option = click.option("--overwrite", is_flag=True, help="replace the file if it exists")
 
@@ -127,6 +134,11 @@ def _separator(sep: str) -> str:
     if len(character) != 1 or character in '"\r\n':
         raise click.BadParameter(f"{sep!r} is no separator; give one character, or tabs.")
     return character
+
+
+def csv_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of how a CSV file is written: the fields of ``CsvFormat``."""
+    return sep_option(decimal_option(encoding_option(function)))
 
 
 def dataset_option(text: str) -> Decorator:
@@ -341,7 +353,14 @@ def open_to_spend(url: str) -> PrivacyLedger:
     from interpret_dp.ledger import PrivacyLedger
 
     if url == default_ledger():
-        _folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            _folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise CommandError(
+                f"The folder {str(_folder())!r} of your ledger cannot be made ({error.strerror}). "
+                "Name another file: --ledger sqlite:///privacy.db; in Python, "
+                'ledger=PrivacyLedger("sqlite:///privacy.db").'
+            ) from None
     return PrivacyLedger(url)
 
 

@@ -95,8 +95,7 @@ def _objective(_context: click.Context, _option: click.Parameter, name: str | No
     help="delta of the budget (default: that of the fit)",
 )
 @console.exclude_option
-@console.sep_option
-@console.decimal_option
+@console.csv_options
 @click.option(
     "--objective",
     metavar="LOSS",
@@ -162,7 +161,7 @@ def fit(**given: Any) -> None:
             schema,
             options.target,
             options.exclude,
-            CsvFormat(options.sep, options.decimal),
+            CsvFormat(options.sep, options.decimal, options.encoding),
         )
         with warnings.catch_warnings():
             # It says what a note says.
@@ -202,10 +201,13 @@ def say_account(privacy: PrivacySpend) -> None:
     words = f"{privacy.guarantee.promised} by this model"
     if privacy.total_epsilon is not None:
         name = privacy.guarantee.dataset
-        words += f"; epsilon {ceil_text(privacy.total_epsilon)} in total on data set {name!r}"
+        words += (
+            f"; epsilon {ceil_text(privacy.total_epsilon)} at delta {privacy.account_delta:g} in "
+            f"total on data set {name!r}"
+        )
     console.say_item("Spent", words)
     if privacy.remaining_epsilon is not None:
-        left = console.left_text(privacy.remaining_epsilon, privacy.delta)
+        left = console.left_text(privacy.remaining_epsilon, privacy.account_delta)
         if privacy.budget is not None:
             known = privacy.budget
             left += left_for_selections(known.remaining_epsilon, known.delta_x, known.spent_delta)
@@ -244,7 +246,12 @@ def _declare_budget(options: SimpleNamespace, ledger: PrivacyLedger) -> None:
 
 
 def _warn_of_others(file: str, ledger: PrivacyLedger) -> None:
-    others = console.other_ledgers(file, ledger.display_url)
+    try:
+        others = console.other_ledgers(file, ledger.display_url)
+    except OSError:
+        note = "Your data folder cannot be used, so a later fit cannot warn of a second ledger."
+        console.say_item("Note", note)
+        return
     if others:
         console.say_item(
             "Warning",

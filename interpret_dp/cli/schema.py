@@ -68,8 +68,7 @@ def schema() -> None:
 @click.option(
     "--max-rows", type=console.COUNT, help="most rows of one person that a fit uses (default: 1)"
 )
-@console.sep_option
-@console.decimal_option
+@console.csv_options
 @console.overwrite_option
 def draft(
     file: str,
@@ -79,8 +78,6 @@ def draft(
     unit: str | None,
     max_rows: int | None,
     overwrite: bool,
-    sep: str,
-    decimal: str,
     **details: Any,
 ) -> None:
     """Draft a schema from a table that you declare to be public.
@@ -100,7 +97,8 @@ def draft(
     person = None if unit is None else PrivacyUnit(unit, max_rows or 1)
     console.say_item("Attention", _PUBLIC.format(file=file))
     with console.pending_file(out, overwrite=overwrite) as pending:
-        frame, roles = read_public(file, CsvFormat(sep, decimal)), (details["target"], unit)
+        csv_format = CsvFormat(*map(details.pop, ("sep", "decimal", "encoding")))
+        frame, roles = read_public(file, csv_format), (details["target"], unit)
         frame = frame[kept_columns(file, list(frame.columns), exclude, roles)]
         with warnings.catch_warnings():
             # It says what was just printed.
@@ -108,7 +106,7 @@ def draft(
             try:
                 drafted = Schema.draft(_with_codes(file, frame, levels), unit=person, **details)
             except SchemaError as error:
-                hint = " Here: --exclude COLUMN, or --max-levels N."
+                hint = " Here: --exclude COLUMN, --levels COLUMN of codes, or --max-levels N."
                 raise console.CommandError(
                     f"{error}{hint if 'max_levels' in str(error) else ''}"
                 ) from None
@@ -172,15 +170,9 @@ def skeleton(file: str, exclude: Sequence[str]) -> None:
 @console.schema_option
 @click.option("--target", metavar="COLUMN", help="check the target too")
 @console.exclude_option
-@console.sep_option
-@console.decimal_option
+@console.csv_options
 def check(
-    file: str,
-    schema_file: str,
-    target: str | None,
-    exclude: Sequence[str],
-    sep: str,
-    decimal: str,
+    file: str, schema_file: str, target: str | None, exclude: Sequence[str], **written: str
 ) -> None:
     """Print the curator's private report: what a schema changes in a table.
 
@@ -192,7 +184,7 @@ def check(
     from interpret_dp.schema import Schema
 
     declared = Schema.load(schema_file)
-    table = read_declared(file, declared, target, exclude, CsvFormat(sep, decimal))
+    table = read_declared(file, declared, target, exclude, CsvFormat(**written))
     report = declared.check(table.X, table.y)
     console.say(_PRIVATE)
     console.say(str(report))

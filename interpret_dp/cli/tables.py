@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
+MISSING_TEXTS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """Texts that mean a missing cell of a CSV file, unless the schema declares them as levels."""
 
 _SUFFIXES = (".parquet", ".csv")
@@ -38,10 +38,13 @@ class CsvFormat:
         One character between two fields.
     decimal : {".", ","}
         What stands before the fraction of a number; the other one may stand between thousands.
+    encoding : {"utf-8", "latin-1", "cp1252"}
+        Of letters. A byte that has no letter is replaced.
     """
 
     sep: str = ","
     decimal: str = "."
+    encoding: str = "utf-8"
 
     def number(self, text: str) -> str:
         """Return a number as Python writes it; any other text without the spaces around it.
@@ -114,7 +117,7 @@ def column_names(path: str, csv_format: CsvFormat = COMMAS) -> list[str]:
     Parameters
     ----------
     path : str
-        A Parquet file, or a CSV file in UTF-8 whose first line names the columns.
+        A Parquet file, or a CSV file whose first line names the columns.
     csv_format : CsvFormat
 
     Raises
@@ -125,7 +128,7 @@ def column_names(path: str, csv_format: CsvFormat = COMMAS) -> list[str]:
     """
     _check_path(path)
     if _is_csv(path):
-        names = [name.strip() for name in next(_records(path, csv_format.sep), [])]
+        names = [name.strip() for name in next(_records(path, csv_format), [])]
         if len(names) > 1 and not names[-1]:
             del names[-1]  # every line ends with a separator
         if "\ufffd" in "".join(names):
@@ -187,8 +190,12 @@ def read_public(path: str, csv_format: CsvFormat = COMMAS) -> pd.DataFrame:
         return public
     import pandas as pd
 
+    text = _whole_records(path, len(names), csv_format, csv_format.number)
+    if "\ufffd" in text.read():
+        raise _unreadable(path)  # levels with other letters would look alike
+    text.seek(0)
     return pd.read_csv(
-        _whole_records(path, len(names), csv_format, csv_format.number),
+        text,
         names=names,
         header=0,
         index_col=False,
@@ -362,14 +369,18 @@ def _read_text(
     )
 
 
-def _records(path: str, sep: str) -> Iterator[list[str]]:
+def _records(path: str, csv_format: CsvFormat) -> Iterator[list[str]]:
     """Yield the fields of each line that is not blank; none if the line is no record by itself."""
-    # A byte that is no UTF-8 never takes the end of its line with it.
-    with open(path, encoding="utf-8-sig", errors="replace") as file:
+    # A byte that is no letter never takes the end of its line with it.
+    encoding = "utf-8-sig" if csv_format.encoding == "utf-8" else csv_format.encoding
+    with open(path, encoding=encoding, errors="replace") as file:
         for line in file:
             if line.strip(" \r\n\f\v"):
                 record = csv.reader(
-                    [line.rstrip("\n")], delimiter=sep, skipinitialspace=True, strict=True
+                    [line.rstrip("\n")],
+                    delimiter=csv_format.sep,
+                    skipinitialspace=True,
+                    strict=True,
                 )
                 try:
                     yield next(record)
@@ -386,7 +397,7 @@ def _whole_records(
     """
     text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
     writer, empty = csv.writer(text), [""] * n_fields
-    for fields in _records(path, csv_format.sep):
+    for fields in _records(path, csv_format):
         if len(fields) == n_fields + 1 and not fields[-1].strip():
             del fields[-1]
         writer.writerow(map(cell, fields) if len(fields) == n_fields else empty)
@@ -454,5 +465,7 @@ def _check_path(path: str) -> None:
 
 def _unreadable(path: str) -> CommandError:
     # The reader's own message may quote the line that it stumbled over.
-    kind = "CSV file in UTF-8" if _is_csv(path) else "Parquet file"
-    return CommandError(f"The file {path!r} cannot be read as a {kind}. Repair or convert it.")
+    kind, mend = ("CSV file", ", or name its --encoding") if _is_csv(path) else ("Parquet file", "")
+    return CommandError(
+        f"The file {path!r} cannot be read as a {kind}. Repair or convert it{mend}."
+    )

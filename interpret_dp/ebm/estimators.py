@@ -121,6 +121,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     ledger : PrivacyLedger or str, default=None
         Where the fit is charged; a string is the ledger's URL. None: the in-memory ledger of the
         process, which records without a limit while it has no budget.
+        A cross-validation of scikit-learn charges each fold, and no fold knows of the next: compare
+        ``ledger.remaining(dataset, delta)`` with the cost of all folds before.
     dataset : str, default=None
         Name of the data set in the ledger; required with a ledger. Without one it is written into
         the guarantee, and nothing is kept.

@@ -15,6 +15,7 @@ from interpret_dp.ebm.losses import link_of
 from interpret_dp.ebm.noise.uncertainty import Expected
 from interpret_dp.ebm.request import FitRequest
 from interpret_dp.ebm.training import TrainedTerms
+from interpret_dp.fitting.init_score import INIT_SCORE_CONDITION
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.schema import Categorical, Continuous, Schema
 
@@ -99,22 +100,21 @@ def fitted_model(
         guarantee=guarantee,
         parameters=_json_parameters(estimator),
         total_error=trained.total_error,
-        clipped=tuple(
-            (name, *shares)
-            for name, shares in (
-                *(
-                    (features[k].name, b.clipped)
-                    for k, b in zip(columns, trained.bins, strict=True)
-                ),
-                (None, trained.clipped),
-            )
-            if shares is not None
-        ),
+        clipped=_clipped(trained, [features[column].name for column in columns]),
+        needs_init_score=INIT_SCORE_CONDITION in request.conditions,
         correlations=tuple(
             (features[columns[i]].name, features[columns[j]].name, value)
             for i, j, value in trained.correlations
         ),
     )
+
+
+def _clipped(
+    trained: TrainedTerms, names: Sequence[str]
+) -> tuple[tuple[str | None, float, float], ...]:
+    """Return the shares of rows beyond the bounds of each term's feature and of the target."""
+    shares = [*((name, b.clipped) for name, b in zip(names, trained.bins, strict=True))]
+    return tuple((name, *both) for name, both in [*shares, (None, trained.clipped)] if both)
 
 
 def _denoised_fields(expected: Expected | None) -> dict[str, Any]:

@@ -173,8 +173,7 @@ def train(
     significant = _significance(boosting, session)
     result = boost(rows, boosting, session, significant=significant, verbose=verbose)
     boosting = replace(boosting, start=result.start)
-    start, loss = result.start, result.start.loss
-    in_units = loss.score_unit
+    start, loss, in_units = result.start, result.start.loss, result.start.loss.score_unit
     correlations = _correlations(rows, result, boosting, session)
     boosted = Boosted(result, boosting, session.public_choices)
     scores, noise, expected = boosted.denoised(correlations)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from interpret_dp.explanation.plots.parts import COLORS, add_heading, literal, p
 from interpret_dp.explanation.plots.shape import FADED, shape_figure
 from interpret_dp.explanation.plots.term import scale_menu
 from interpret_dp.explanation.spend import PrivacySpend
-from interpret_dp.released import AdditiveModel, AdditiveTerm
-from interpret_dp.released.background import Background
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.released.background import Background, BackgroundColumn
+from interpret_dp.schema import Categorical, Continuous
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -76,6 +78,7 @@ def dependence_explanation(
     interpret's FeatureValueExplanation
         With ``privacy``, and with ``figure(key)``; a key is a column.
     """
+    curves, variances = (_accepted(background, own) for own in (curves, variances))
     model = _as_additive(background, intercept, curves, variances, classes)
     importances = [term_importance(term)[0] for term in model.terms]
     names, kinds = list(background.names), [feature.kind for feature in model.features]
@@ -101,7 +104,7 @@ def dependence_explanation(
             "Importance": rounded(importances),
         },
         curves=model,
-        lines=[[_shaped(line, classes) for line in own] for own in lines],
+        lines=[[_shaped(line, classes) for line in _accepted(background, own)] for own in lines],
         output=output,
         fidelity=fidelity,
     )
@@ -118,7 +121,7 @@ def _as_additive(
     return AdditiveModel(
         task="regression" if classes is None else "classification",
         schema=background.schema,
-        features=tuple(column.feature for column in background.columns),
+        features=tuple(map(_accepted_feature, background.columns)),
         terms=tuple(
             AdditiveTerm(
                 feature=place,
@@ -129,7 +132,7 @@ def _as_additive(
                 variances=_shaped(variance, classes),
             )
             for place, (curve, variance, share) in enumerate(
-                zip(curves, variances, background.shares(), strict=True)
+                zip(curves, variances, _accepted(background, background.shares()), strict=True)
             )
         ),
         intercept=intercept,
@@ -140,6 +143,22 @@ def _as_additive(
         rounds=0,
         guarantee=background.guarantee,
     )
+
+
+def _accepted(background: Background, values: Sequence[FloatArray]) -> list[FloatArray]:
+    """Return values of the cells of each column without levels that the model refuses."""
+    return [
+        np.delete(own, [code for code in column.refused if code], axis=0)
+        for own, column in zip(values, background.columns, strict=True)
+    ]
+
+
+def _accepted_feature(column: BackgroundColumn) -> AdditiveFeature:
+    spec = column.feature.spec
+    if isinstance(spec, Continuous):
+        return column.feature
+    levels = [level for code, level in enumerate(spec.levels, 1) if code not in column.refused]
+    return replace(column.feature, spec=Categorical(levels, spec.ordered))
 
 
 def _shaped(values: FloatArray, classes: Sequence[Any] | None) -> FloatArray:

@@ -64,10 +64,11 @@ class PrivacySpend:
     average : str
         How right a regression's predictions are on average, by what was released; empty otherwise.
     total_epsilon : float or None
-        Spent on the data set so far, at the model's delta, this model included; None if no ledger
+        Spent on the data set so far, at the budget's delta, this model included; None if no ledger
         is at hand or no limit was declared.
     remaining_epsilon : float or None
-        Largest epsilon, at the model's delta, of one more Gaussian release; None likewise.
+        Largest epsilon, at the budget's delta, of one more Gaussian release; None likewise. At a
+        smaller delta it could be more than the budget's epsilon.
     budget : BudgetState or None
         The data set's account in full; None likewise.
     ledger : str
@@ -140,6 +141,11 @@ class PrivacySpend:
         return self.guarantee.delta
 
     @property
+    def account_delta(self) -> float:
+        """Delta of the figures of the data set: the budget's, so that they compare with it."""
+        return self.delta if self.budget is None else self.budget.delta
+
+    @property
     def unit(self) -> str:
         """Unit that is added or removed between neighbouring tables."""
         return self.guarantee.unit
@@ -174,12 +180,15 @@ class PrivacySpend:
             parts.append(f"spent on explanations so far: {ceil_text(self.spent_on_queries)}")
         if self.left_for_queries is not None:
             parts.append(f"left for further queries: {floor_text(self.left_for_queries)}")
+        if self.account_delta != self.delta:
+            parts[-1] += f" (at delta {ceil_text(self.delta)})"
         if self.total_epsilon is not None:
             parts.append(f"of all on this data set: {ceil_text(self.total_epsilon)}")
         if self.remaining_epsilon is not None:
             left = "left of it" if is_explainer else "left"
             parts.append(f"{left}: {floor_text(self.remaining_epsilon)}")
-        text = " · ".join(parts) + f" (all at delta {ceil_text(self.delta)})"
+        which = "all at" if self.account_delta == self.delta else "at the budget's"
+        text = " · ".join(parts) + f" ({which} delta {ceil_text(self.account_delta)})"
         if self.guarantee.conditions:
             text = f"Holds only on conditions · {text}"
         return f"{text} · {edits_text(self.edits)}" if self.edits else text
@@ -339,15 +348,14 @@ class PrivacySpend:
             if budget is None:
                 return dataclasses.replace(blank, ledger=f"{ledger!r}: no limit declared")
             spent = ledger.spent(dataset)
-            remaining = ledger.remaining(dataset, self.delta)
             state = BudgetState.of(budget, spent, ledger.remaining(dataset))
         except LedgerError as error:
             return dataclasses.replace(blank, ledger=f"not readable now: {error}")
         return dataclasses.replace(
             blank,
             # All that was ever released: a renewal for new people forgets it for the budget alone.
-            total_epsilon=spent.ever.epsilon_at(self.delta),
-            remaining_epsilon=remaining,
+            total_epsilon=spent.ever.epsilon_at(state.delta),
+            remaining_epsilon=state.remaining_epsilon,
             budget=state,
             as_of=datetime.now(UTC).date().isoformat(),
         )

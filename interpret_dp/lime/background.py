@@ -20,6 +20,7 @@ from interpret_dp.lime.background_releases import release_dependence, release_hi
 from interpret_dp.lime.background_request import background_promise, open_background_request
 from interpret_dp.lime.black_box import PublicModel
 from interpret_dp.lime.local_effects import Perturbations
+from interpret_dp.lime.public_rows import example_row
 from interpret_dp.released.background import Background
 from interpret_dp.released.summary import warn_after_fit
 from interpret_dp.schema import Schema
@@ -169,12 +170,15 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
                 dependence = release_dependence(rows, columns, session)
         promise = dataclasses.replace(promise, ledger_head=session.head)
         self._publish(Background(schema, columns, n_rows, promise, dependence))
+        self._example, self._said = example_row(request.example, schema.features), request.said
         warn_after_fit(self.background_)
         return self
 
     def _publish(self, background: Background) -> None:
         self.background_ = background
         self._perturbations: Perturbations | None = None
+        # A public row in the form of the data, and what was said of values that models refuse.
+        self._example, self._said = None, set[str]()
         self.guarantee_ = background.guarantee
         self.schema_ = background.schema
         self.feature_names_in_ = list(background.names)
@@ -245,21 +249,28 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         ------
         TypeError, ValueError, SchemaError
             If an argument is of another form, or the model cannot read X.
+
+        Warns
+        -----
+        DeclarationWarning
+            If the model refuses a level, or a missing cell, in place of that of the first row. It
+            is said once, and no row is drawn with it.
         """
         return explain_rows(
-            self.to_released(),
-            self._row_method(),
+            self,
+            self._row_method,
             model,
             X,
             y,
             explained_class,
-            privacy=self.privacy_spend_,
             name=name or type(self).__name__,
             verbose=verbose,
         )
 
-    def _row_method(self) -> Perturbations:
+    def _row_method(self, background: Background) -> Perturbations:
         """Return how rows are explained; computed once, since it takes longer than a row."""
+        if background is not self.background_:
+            return Perturbations(background)
         if self._perturbations is None:
             self._perturbations = Perturbations(self.background_)
         return self._perturbations
@@ -282,7 +293,8 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
             background in which its value is replaced (more if it has more than 128 cells).
         rows : DataFrame, pyarrow.Table, ndarray, sparse matrix or list of rows, default=None
             Your own rows, which nothing protects: the model gets rows in their form, and figures
-            have up to ten lines of them (ICE). None: a DataFrame, or an array if fitted with one.
+            have up to ten lines of them (ICE). None: an array if the model was fitted with one,
+            else the form and types of the data; of a background that was loaded, a DataFrame.
         explained_class : object, default=None
             The class whose probability is explained. None: the second of two, and all of more.
 
@@ -293,13 +305,23 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
             EBM: 0 if it acts through interactions alone. The overview shows the share of the
             outputs' variance that all curves explain. Bands hold 95 % of noise and sampling
             together.
+
+        Warns
+        -----
+        DeclarationWarning
+            As :meth:`explain_local` warns.
+
+        Notes
+        -----
+        Categories of a categorical type may come from rows, so the model gets the declared levels
+        instead: in the order of an ordered type of pandas, else as declared. A model that reads
+        codes needs all levels declared, in the order of the categories that it was trained with.
         """
         return explain_model(
-            self.to_released(),
+            self,
             model,
             explained_class,
             rows,
-            privacy=self.privacy_spend_,
             name=name or type(self).__name__,
             verbose=verbose,
         )

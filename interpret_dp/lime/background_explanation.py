@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,30 +12,29 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import shortened
 from interpret_dp.explanation.budget import BACKGROUND, RowSpend
-from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.progress import progress
 from interpret_dp.lime.black_box import PublicModel, tried_model
 from interpret_dp.lime.local_effects import Perturbations, ShapValues
 from interpret_dp.lime.opening import open_query_rows
 from interpret_dp.lime.outputs import ExplainedRows, Outputs
 from interpret_dp.lime.partial_dependence import ice_lines, partial_dependence
-from interpret_dp.lime.public_rows import with_replaced_cells
-from interpret_dp.released.background import Background
-from interpret_dp.schema.containers import read_source
+from interpret_dp.lime.public_rows import example_row, places_of, with_replaced_cells
+from interpret_dp.lime.trial import Trial
+from interpret_dp.released.background import Background, BackgroundColumn
+from interpret_dp.schema import Categorical
 
 _FREE = "post-processed"
 _MOST_LINES = 10  # of single rows, of all classes together
 
 
 def explain_rows(
-    background: Background,
-    method: Perturbations | ShapValues,
+    private: Any,
+    method_of: Callable[[Background], Perturbations | ShapValues],
     model: Any,
     X: Any,
     y: Any = None,
     explained_class: Any = None,
     *,
-    privacy: PrivacySpend,
     name: str,
     verbose: bool = False,
 ) -> Any:
@@ -43,17 +42,16 @@ def explain_rows(
 
     Parameters
     ----------
-    background : Background
-    method : Perturbations or ShapValues
-        Of the background.
+    private : PrivateBackground
+    method_of : callable
+        From the background, without what the model refuses, to Perturbations or ShapValues of it.
     model, X, y, explained_class
         As :meth:`~interpret_dp.lime.background.PrivateBackground.explain_local` takes them.
-    privacy : PrivacySpend
-        Of the background; that rows cost nothing more is added.
     name : str
     verbose : bool
         Show a progress bar over the rows.
     """
+    background = private.to_released()
     opened = open_query_rows(X, background.names, background.schema)
     n_rows = opened.table.n_rows
     box = PublicModel.of(model)
@@ -61,7 +59,9 @@ def explain_rows(
     outputs = Outputs.of_predictions(box, model, predictions)
     explained = outputs.explained(explained_class, predictions)
     rows = ExplainedRows.of(opened, outputs, explained, predictions, y)
-    places = _places(opened.X, background.names)
+    places = places_of(opened.X, background.names)
+    background = _without_refused(background, box, opened.X, private._said)
+    method = method_of(background)
     documents = []
     for row in progress(range(n_rows), verbose=verbose, desc="Rows"):
         fit = method.explain(partial(_output, box, opened.X, places, row, explained[row]))
@@ -82,7 +82,7 @@ def explain_rows(
     free = (RowSpend(0.0, _FREE, BACKGROUND),) * n_rows
     return local_explanation(
         documents,
-        privacy=replace(privacy, rows=free),
+        privacy=replace(private.privacy_spend_, rows=free),
         name=name,
         feature_names=background.names,
         feature_types=[column.feature.kind for column in background.columns],
@@ -90,12 +90,11 @@ def explain_rows(
 
 
 def explain_model(
-    background: Background,
+    private: Any,
     model: Any,
     explained_class: Any = None,
     rows: Any = None,
     *,
-    privacy: PrivacySpend,
     name: str,
     verbose: bool = False,
 ) -> Any:
@@ -103,26 +102,22 @@ def explain_model(
 
     Parameters
     ----------
-    background : Background
+    private : PrivateBackground
     model, explained_class, rows
         As :meth:`~interpret_dp.lime.background.PrivateBackground.explain_global` takes them.
-    privacy : PrivacySpend
-        Of the background.
     name : str
     verbose : bool
         Show a progress bar over the columns.
     """
-    box = PublicModel.of(model)
+    box, background = PublicModel.of(model), private.to_released()
     if rows is None:
-        n_rows, X = 0, _example(background, model)
-        mend = f"It has {shortened(background.names)}. Pass rows= if the model reads other columns."
-        with tried_model("a row of the background", mend):
-            predictions = box.outputs(X, 1)
+        n_rows, (X, predictions) = 0, _accepted_row(background, box, model, private._example)
     else:
         opened = open_query_rows(rows, background.names, background.schema)
         n_rows, X = opened.table.n_rows, opened.X
         predictions = box.outputs(X, n_rows)
-    places = _places(X, background.names)
+    places = places_of(X, background.names)
+    background = _without_refused(background, box, X, private._said)
     outputs = Outputs.of_predictions(box, model, predictions)
     if explained_class is None and predictions.shape[1] > 2:
         explained = list(range(predictions.shape[1]))
@@ -142,16 +137,72 @@ def explain_model(
         lines=[ice_lines(background, outputs_at[row]) for row in range(n_lines)],
         output=outputs.text(explained[0] if len(explained) == 1 else None),
         classes=None if len(explained) == 1 else outputs.classes,
-        privacy=privacy,
+        privacy=private.privacy_spend_,
         name=name,
     )
 
 
-def _example(background: Background, model: Any) -> Any:
-    """Return a row in a form that the model takes: an array if it was fitted without names."""
+def _accepted_row(
+    background: Background, box: PublicModel, model: Any, example: Any
+) -> tuple[Any, NDArray[np.float64]]:
+    """Return a row that the model accepts, in the first form that it takes, and its outputs.
+
+    The forms are an array if it was fitted without names, that of the released data, a DataFrame of
+    numbers and texts, and one with categories.
+    """
     row, fitted = background.sample(1, 0), getattr(model, "__self__", model)
     has_names = hasattr(fitted, "feature_names_in_") or not hasattr(fitted, "n_features_in_")
-    return row if has_names else row.to_numpy()
+    coded = {c.feature.name: "category" for c in background.columns if c.feature.cuts is None}
+    forms: list[Any] = [row, example_row(row.astype(coded), background.schema.features)]
+    if example is not None:
+        forms.insert(0, example)
+    if not has_names:
+        forms.insert(0, row.to_numpy())
+    trial = _trial(background, box)
+    errors = []
+    for form in forms:
+        try:
+            return trial.accepted_row(form)
+        except Exception as error:
+            errors.append(error)
+    mend = f"It has {shortened(background.names)}. Pass rows= if the model reads other columns."
+    with tried_model("a row of the background", mend):
+        raise errors[0]
+
+
+def _trial(background: Background, box: PublicModel) -> Trial:
+    """Return the trial of a model on the levels and missing cells that rows are drawn from."""
+    values = [c.values(_tried(c), np.zeros(len(_tried(c)))) for c in background.columns]
+    return Trial(box.outputs, background.names, values)
+
+
+def _tried(column: BackgroundColumn) -> NDArray[np.int64]:
+    codes = np.flatnonzero(column.is_drawn)
+    return codes if isinstance(column.feature.spec, Categorical) else codes[codes == 0]
+
+
+def _without_refused(
+    background: Background, box: PublicModel, X: Any, said: set[str]
+) -> Background:
+    """Return the background without levels and missing cells that the model refuses.
+
+    Raises
+    ------
+    ValueError
+        If it refuses all levels of a column.
+    """
+    is_accepted = _trial(background, box).accepted_values(X, said)
+    if all(accepted.all() for accepted in is_accepted):
+        return background
+    columns = []
+    for column, accepted in zip(background.columns, is_accepted, strict=True):
+        columns.append(replace(column, refused=tuple(_tried(column)[~accepted].tolist())))
+        if not columns[-1].is_drawn[1:].any():
+            raise ValueError(
+                f"The model refuses all declared levels of column {column.feature.name!r}. Pass a "
+                "model that accepts one."
+            )
+    return replace(background, columns=tuple(columns))
 
 
 def _output(
@@ -164,16 +215,6 @@ def _output(
     values: Sequence[NDArray[Any]],
 ) -> Any:
     """Return the model's output for copies of one row in which some cells are replaced."""
-    return model.outputs(
-        with_replaced_cells(X, row, places, is_original, values), len(is_original)
-    )[:, output]
-
-
-def _places(X: Any, names: Sequence[str]) -> list[int]:
-    """Return where the columns stand in a container that may have others beside them."""
-    column_names = read_source(X).names if not hasattr(X, "tocsr") else None
-    return (
-        list(range(len(names)))
-        if column_names is None
-        else [column_names.index(name) for name in names]
-    )
+    rows = with_replaced_cells(X, row, places, is_original, values)
+    with tried_model("a row with values of the background", "Declare values that it accepts."):
+        return model.outputs(rows, len(is_original))[:, output]

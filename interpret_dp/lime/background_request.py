@@ -34,6 +34,7 @@ from interpret_dp.lime.background_releases import DEPENDENCE_SHARE, dependence_p
 from interpret_dp.lime.black_box import PublicModel, tried_model
 from interpret_dp.lime.opening import open_model_rows
 from interpret_dp.lime.public_rows import example_row
+from interpret_dp.lime.trial import Trial, declared_values
 from interpret_dp.release import ReleasePlan, ReleaseRequest
 from interpret_dp.schema.kinds import kinds_of
 from interpret_dp.schema.lists import whole_rows
@@ -58,11 +59,24 @@ _MEND = (
 
 @dataclass(frozen=True, kw_only=True)
 class BackgroundRequest(ReleaseRequest):
-    """A checked request; nothing in it but ``rows`` is private."""
+    """A checked request; nothing in it but ``rows`` is private.
+
+    Attributes
+    ----------
+    rows : PrivateRows
+    declaring : DeclaringTask
+    has_dependence : bool
+    example : object
+        One row in the container of the data, made from the schema.
+    said : set of str
+        What was said of the model, as :class:`~interpret_dp.lime.trial.Trial` takes it.
+    """
 
     rows: PrivateRows
     declaring: DeclaringTask
     has_dependence: bool
+    example: Any
+    said: set[str]
 
 
 def open_background_request(
@@ -103,8 +117,12 @@ def open_background_request(
     neighbourhood = neighbourhood_of(estimator.neighboring, privacy_unit)
     ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
     refuse_unnamed_unit(estimator.ledger, unit, declaring.without_rows())
-    if model is not None:
-        _try_model(model, X, estimator.feature_names, declaring)
+    schema = declaring.without_rows()
+    opened, _ = open_model_rows(
+        X, feature_names=estimator.feature_names, schema=schema, needs_unit=False
+    )
+    example = example_row(opened.X, schema.features)
+    said = set() if model is None else _try_model(model, example, declaring)
     request = BackgroundRequest(
         rows=rows,
         epsilon=epsilon,
@@ -113,6 +131,8 @@ def open_background_request(
         declaring=declaring,
         plan=ReleasePlan((*declaring.plan(mu, delta), *releases)),
         has_dependence=has_dependence,
+        example=example,
+        said=said,
         randomness=randomness_of(estimator.random_state),
         ledger=ledger,
         dataset=dataset,
@@ -121,20 +141,23 @@ def open_background_request(
     return request
 
 
-def _try_model(model: PublicModel, X: Any, feature_names: Any, declaring: DeclaringTask) -> None:
-    """Ask a model about a row that is made from the schema.
+def _try_model(model: PublicModel, example: Any, declaring: DeclaringTask) -> set[str]:
+    """Ask a model about rows that are made from the schema, and return what was said of it.
 
-    No value of an undeclared column is known, so that a good model may fail on the row: then only a
-    model that is not fitted is refused.
+    No value of an undeclared column is known, so that a good model may fail on all rows: then only
+    a model that is not fitted is refused.
     """
-    schema = declaring.without_rows()
-    opened, _ = open_model_rows(X, feature_names=feature_names, schema=schema, needs_unit=False)
+    features, said = declaring.without_rows().features, set[str]()
+    trial = Trial(model.outputs, list(features), [*map(declared_values, features.values())])
     try:
         with tried_model("a row that was made from the schema", _MEND):
-            model.outputs(example_row(opened.X, schema.features), 1)
+            row, _ = trial.accepted_row(example)
     except ValueError as error:
         if not declaring.is_needed or isinstance(error.__cause__, NotFittedError):
             raise
+    else:
+        trial.accepted_values(row, said)
+    return said
 
 
 def background_promise(request: BackgroundRequest) -> Guarantee:

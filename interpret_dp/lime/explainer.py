@@ -152,21 +152,20 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
         """
         return self._conditional(
             explain_rows(
-                self.background.to_released(),
-                self._row_method(),
+                self.background,
+                self._row_method,
                 self.model,
                 X,
                 y,
                 explained_class,
-                privacy=self.background.privacy_spend_,
                 name=name or type(self).__name__,
                 verbose=self.verbose,
             )
         )
 
-    def _row_method(self) -> Perturbations | ShapValues:
+    def _row_method(self, background: Background) -> Perturbations | ShapValues:
         """Return the method of explaining a row."""
-        return self.background._row_method()
+        return self.background._row_method(background)
 
     def explain_global(
         self, name: str | None = None, *, rows: Any = None, explained_class: Any = None
@@ -273,10 +272,16 @@ class DPLimeTabular(BackgroundExplainer):
     Raises
     ------
     TypeError, ValueError, SchemaError, LedgerError
-        If an argument is of another form, or the model fails on a row that is made from the schema
-        (where columns are undeclared: if it is not fitted). Nothing was read or spent.
+        If an argument is of another form, or the model fails on all rows that are made from the
+        schema (where columns are undeclared: if it is not fitted). Nothing was read or spent.
     BudgetExceededError
         If the data set's budget does not cover the background. Nothing was spent.
+
+    Warns
+    -----
+    DeclarationWarning
+        If the model refuses a declared level, which is then not drawn, or the smallest or largest
+        declared integer.
 
     Notes
     -----
@@ -348,8 +353,8 @@ class DPShapTabular(BackgroundExplainer):
     def _load_libraries(self) -> None:
         load_shap()
 
-    def _row_method(self) -> ShapValues:
-        return ShapValues(self.background.to_released())
+    def _row_method(self, background: Background) -> ShapValues:
+        return ShapValues(background)
 
 
 def _refuse_both(parameters: dict[str, Any]) -> None:

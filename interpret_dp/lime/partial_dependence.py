@@ -90,7 +90,7 @@ def _curve(
     the curve moves.
     """
     column = background.columns[place]
-    codes = _drawn_codes(background, place)
+    codes = np.flatnonzero(column.is_drawn)
     n_rows = int(np.clip(_PER_COLUMN // len(codes), _FEWEST_ROWS, _MOST_ROWS))
     cells = np.repeat(codes, n_rows)
     values = [np.tile(column_values[:n_rows], len(codes)) for column_values in rows.values]
@@ -130,7 +130,7 @@ def ice_lines(background: Background, ask: Ask) -> list[FloatArray]:
     list of ndarray of float64, shape (n_codes, n_outputs) each
         One for each column, with mean 0 under the shares of its cells.
     """
-    drawn = [_drawn_codes(background, place) for place in range(len(background.columns))]
+    drawn = [np.flatnonzero(column.is_drawn) for column in background.columns]
     replaced = np.repeat(np.arange(len(drawn)), [len(codes) for codes in drawn])
     is_original = replaced[:, np.newaxis] != np.arange(len(drawn))
     values = []
@@ -146,9 +146,3 @@ def ice_lines(background: Background, ask: Ask) -> list[FloatArray]:
         line[drawn[place]] = column_outputs - shares[drawn[place]] @ column_outputs
         lines.append(line)
     return lines
-
-
-def _drawn_codes(background: Background, place: int) -> NDArray[np.int64]:
-    """Return the cells of a column that have a value to draw; missing ones where rows have them."""
-    column = background.columns[place]
-    return np.arange(0 if column.has_missing else 1, len(column.counts) - 1)

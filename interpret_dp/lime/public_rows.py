@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.schema import Continuous, FeatureSpec
-from interpret_dp.schema.cells import numbers_of
+from interpret_dp.schema import Categorical, FeatureSpec, Integer
+from interpret_dp.schema.cells import level_key, numbers_of
 from interpret_dp.schema.containers import read_source
 
 # Place of each column, which copies keep their cell, and the cells of the others.
@@ -62,9 +62,11 @@ def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
         lists, or how wide its texts and numbers are, since these may come from the rows.
     specs : mapping of str to Continuous or Categorical
         Of columns of X, in its order where it has no names. A number is in the middle of its
-        bounds, a category has its first level; cells of other columns are missing.
+        bounds, a category has its first level; cells of other columns are missing. A categorical
+        type lists the declared levels: in the order of an ordered one of pandas, else as declared.
     """
     cells = {name: _usual_cell(spec) for name, spec in specs.items()}
+    levels = {name: s.levels for name, s in specs.items() if isinstance(s, Categorical)}
     if isinstance(X, list | tuple):
         return [list(cells.values())]
     if isinstance(X, np.ndarray):
@@ -78,12 +80,14 @@ def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
 
     if isinstance(X, pd.DataFrame):
         types = zip(read_source(X).names or (), X.dtypes, strict=True)
-        return pd.DataFrame({name: _typed(cells.get(name), dtype) for name, dtype in types})
+        return pd.DataFrame(
+            {name: _typed(cells.get(name), dtype, levels.get(name, ())) for name, dtype in types}
+        )
     frame = nw.from_native(X, eager_only=True)
     columns = {}
     for name, dtype in frame.collect_schema().items():
         cell = _of_kind(cells.get(name), is_integer=dtype.is_integer())
-        kind = nw.Categorical() if dtype == nw.Enum else dtype
+        kind = nw.Enum(map(str, levels.get(name, ()))) if dtype == nw.Enum else dtype
         columns[name] = nw.new_series(name, [cell], backend=frame.implementation)
         # Whether a type is too narrow for the cell may come from the rows.
         with suppress(Exception):
@@ -91,18 +95,30 @@ def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
     return nw.from_dict(columns).to_native()
 
 
+def places_of(X: Any, names: Sequence[str]) -> list[int]:
+    """Return where the columns stand in a container that may have others beside them."""
+    is_array = isinstance(X, np.ndarray) or hasattr(X, "tocsr")
+    own = (None if is_array else read_source(X).names) or tuple(names)
+    return [own.index(name) for name in names]
+
+
 def _usual_cell(spec: FeatureSpec) -> Any:
-    return spec.lower / 2 + spec.upper / 2 if isinstance(spec, Continuous) else spec.levels[0]
+    if isinstance(spec, Categorical):
+        return spec.levels[0]
+    middle = spec.lower / 2 + spec.upper / 2
+    return float(round(middle)) if isinstance(spec, Integer) else middle
 
 
-def _typed(cell: Any, dtype: Any) -> Any:
+def _typed(cell: Any, dtype: Any, levels: Sequence[Any]) -> Any:
     """Return one cell as a Series of a dtype, where that can hold it."""
     import pandas as pd
 
     cell = _of_kind(cell, is_integer=dtype.kind in "iu")
     if isinstance(dtype, pd.CategoricalDtype):
-        # Its own categories may come from private rows.
-        dtype = pd.CategoricalDtype([] if cell is None else [cell], dtype.ordered)
+        # Its own categories may come from private rows; the order of ordered ones is public.
+        order = [level_key(known) for known in dtype.categories] if dtype.ordered else []
+        own = sorted(levels, key=lambda level: [*order, level_key(level)].index(level_key(level)))
+        dtype = pd.CategoricalDtype(own, dtype.ordered)
     try:
         with np.errstate(over="raise"):
             return pd.Series([cell], dtype=dtype)
@@ -153,6 +169,10 @@ def _frame(X: Any, row: int, n_rows: int, changes: _Changes) -> Any:
         if pd.api.types.infer_dtype(copies[name]).startswith("mixed"):
             copies[name] = copies[name].map(str, na_action="ignore")
     table = nw.from_arrow(nw.from_native(copies).to_arrow(), backend=frame.implementation)
+    for name, dtype in frame.schema.items():
+        if dtype == nw.Enum:
+            with suppress(Exception):  # a level may be none of its own
+                table = table.with_columns(nw.col(plain[name]).cast(dtype))
     return table.rename({short: name for name, short in plain.items()}).to_native()
 
 
@@ -176,11 +196,12 @@ def _series(column: Any, stay: NDArray[np.bool_], new: NDArray[Any]) -> Any:
     elif is_category and pd.api.types.infer_dtype(known) == "string":
         new = np.array([cell if cell is None else str(cell) for cell in new], dtype=object)
     if is_category:
-        added = dict.fromkeys(cell for cell in new[~stay] if cell is not None and cell == cell)
-        categories = [*known, *(cell for cell in added if cell not in known)]
-        cells = np.where(stay, column.to_numpy(object), new)
-        return pd.Series(cells, name=column.name, dtype=object).astype(
-            pd.CategoricalDtype(categories, column.cat.ordered)
+        present = [cell for cell in new[~stay] if cell is not None and cell == cell]
+        # False and 0.0 are one level, which is written as the column has it.
+        levels = {level: level for level in dict.fromkeys([*known, *present])}
+        written = [levels.get(cell) for cell in np.where(stay, column.to_numpy(object), new)]
+        return pd.Series(written, name=column.name, dtype=object).astype(
+            pd.CategoricalDtype(list(levels), column.cat.ordered)
         )
     # A missing cell of a nullable dtype has no place among floats in older versions of pandas.
     is_number = column.dtype.kind in "iufb"
@@ -192,9 +213,8 @@ def _series(column: Any, stay: NDArray[np.bool_], new: NDArray[Any]) -> Any:
     except (OverflowError, TypeError, ValueError):
         # Such as a missing cell among integers.
         return series.infer_objects()
-    # NumPy cuts fractions and wraps what is too large.
-    is_integer = column.dtype.kind in "iu"
-    is_same = not is_integer or np.array_equal(
+    # NumPy cuts fractions, wraps what is too large, and takes a missing cell for True.
+    is_same = column.dtype.kind not in "iub" or np.array_equal(
         typed.to_numpy(np.float64, na_value=np.nan), cells, equal_nan=True
     )
     return typed if is_same else series

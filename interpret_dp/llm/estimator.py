@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,7 +22,6 @@ from interpret_dp.accounting.guarantee import (
 )
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.sampled import MOST_STEPS
-from interpret_dp.exceptions import DeclarationWarning
 from interpret_dp.explanation.guarantee_card import ShowsGuarantee
 from interpret_dp.fitting.declaring import declare
 from interpret_dp.fitting.pipelines import ScoredByHand, warn_of_learning_steps
@@ -64,8 +63,9 @@ _NARROW = (
     "Values fill little of their declared bounds: their released spread is below a quarter of "
     "that of even values, and may be noise alone. Maps learn little from such inputs. Declare the "
     "bounds that values fill, such as Continuous(0, 1) or Continuous(0, 255), or pass "
-    "standardize=(mean, deviation). (From released numbers alone.)"
+    "standardize=(mean, deviation)."
 )
+_LARGE_SHARE, _SURELY = 0.15, 4.0
 # What is in the schema or the guarantee, or belongs to a session.
 _NOT_SAVED = {"dataset", "feature_names", "ledger", "random_state", "schema", "verbose"}
 
@@ -307,10 +307,26 @@ class DPLocallyLinearClassifier(
                 "steps begun were charged. keep_on_interrupt=True keeps the weights so far."
             )
         self._hold(self._released(request, steps, trained, session.head))
-        warn_after_fit(self.model_)
-        if trained is not None and trained.is_narrow:
-            warnings.warn(_NARROW, DeclarationWarning, stacklevel=3)
+        warn_after_fit(self.model_, *self._findings(request, trained))
         return self
+
+    def _findings(self, request: FitRequest, trained: TrainedMaps | None) -> Iterator[str]:
+        """Yield what released means and spreads say against the declarations."""
+        if trained is None:
+            return
+        if trained.is_narrow:
+            yield _NARROW
+        coding = coding_of(self, request.schema, request.image_shape)
+        if trained.means is None or coding.scattering is not None:
+            return
+        for name, (spec, share) in coding.shares_without_level(trained.means).items():
+            noise = trained.noise * math.sqrt(len(spec.levels))
+            # A mean is of rows that may have been shortened by an eighth.
+            if share >= _LARGE_SHARE + _SURELY * noise:
+                yield (
+                    f"{name!r} ({spec!r}): about {100 * share:.0f} % of the cells are missing or "
+                    "have none of the declared levels. Declare the levels as the cells have them."
+                )
 
     def _train(
         self, request: FitRequest, steps: SampledSteps, session: ReleaseSession

@@ -47,11 +47,14 @@ class Frame:
         Training sees (features - centre) * scale.
     is_narrow : bool
         Whether values may fill next to none, and surely little, of their declared bounds.
+    noise : float
+        Standard deviation of the noise of each entry of ``centre``.
     """
 
     centre: NDArray[np.float64]
     scale: float
     is_narrow: bool
+    noise: float
 
     def undone(
         self, weights: NDArray[np.float64], biases: NDArray[np.float64]
@@ -120,7 +123,8 @@ def released_frame(
     margin = _DEVIATIONS * deviation / n_rows * math.sqrt(1.0 + 4.0 * square)
     low, high = (_LONGEST * math.sqrt(max(0.0, spread + side)) for side in (-margin, margin))
     is_narrow = low < _NARROW and high < _SURELY_NARROW
-    return Frame(bound * mean, length / (bound * math.sqrt(spread)), is_narrow)
+    scale = length / (bound * math.sqrt(spread))
+    return Frame(bound * mean, scale, is_narrow, bound * deviation / n_rows)
 
 
 def _lattice_sums(features: NDArray[np.float32], bound: float) -> NDArray[np.int64]:

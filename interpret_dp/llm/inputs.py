@@ -76,6 +76,21 @@ class InputCoding:
             isinstance(spec, Categorical) or spec.lower < spec.upper for _, spec in self.features
         )
 
+    def shares_without_level(self, means: Floats) -> dict[str, tuple[Categorical, float]]:
+        """Return each categorical feature's declaration and share of other cells.
+
+        Parameters
+        ----------
+        means : ndarray of float64, shape (n_inputs,)
+            Of the inputs.
+        """
+        parts = np.split(means, np.cumsum(self.widths)[:-1])
+        return {
+            name: (spec, 1.0 - float(part.sum()))
+            for (name, spec), part in zip(self.features, parts, strict=True)
+            if isinstance(spec, Categorical)
+        }
+
     def encode(self, table: Table) -> NDArray[np.float32]:
         """Return the inputs, shape (n_rows, n_inputs). Private if the table is; never raises."""
         inputs = np.zeros((table.n_rows, sum(self.widths)), dtype=np.float32)

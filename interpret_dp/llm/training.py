@@ -53,6 +53,8 @@ class TrainedMaps:
         Whether the released spread says that values fill little of their declared bounds.
     means : ndarray of float64, shape (n_inputs,), or None
         Means of the inputs, where they are what was centred.
+    noise : float
+        Standard deviation of the noise of each mean.
     """
 
     weights: NDArray[np.float64]
@@ -62,6 +64,7 @@ class TrainedMaps:
     interrupted: bool
     is_narrow: bool
     means: NDArray[np.float64] | None
+    noise: float
 
 
 class Training:
@@ -144,12 +147,12 @@ class Training:
             scale = temperature(weights, biases, settings, self._session.public_choices)
         weights, biases = start.maps(weights / scale, biases / scale, self._frame)
         shares_at = settings.inverse_temperature * scale
-        means = None
-        if self._frame is not None and start.projections is None:
-            means = self._frame.centre
-        is_narrow = self._frame is not None and self._frame.is_narrow
+        means, noise, is_narrow = None, 0.0, False
+        if self._frame is not None:
+            is_narrow, noise = self._frame.is_narrow, self._frame.noise
+            means = self._frame.centre if start.projections is None else None
         begun = self._steps_begun
-        return TrainedMaps(weights, biases, shares_at, begun, interrupted, is_narrow, means)
+        return TrainedMaps(weights, biases, shares_at, begun, interrupted, is_narrow, means, noise)
 
     def step(self) -> None:
         """Release the sum of one sample and follow it."""

@@ -53,6 +53,7 @@ _MORE_KEYS = {
     **dict.fromkeys(("link", "target"), "text"),
     **dict.fromkeys(("edits", "correlations", "clipped"), "list"),
     "total_error": "number",
+    "needs_init_score": "boolean",
 }
 _FEATURE_KEYS = {"name": "text", "cuts": "list or null"}
 _TERM_KEYS = {
@@ -116,6 +117,9 @@ class AdditiveModel:
     total_error : float or None
         Standard deviation of the mean prediction about the mean of the fitted rows, in units of the
         target or of a probability; None where the fit released no total.
+    needs_init_score : bool
+        Whether the rows of the fit started from scores of their own. The model is then what is
+        added to them: a prediction needs the ``init_score`` of its row too.
 
     Examples
     --------
@@ -146,6 +150,7 @@ class AdditiveModel:
     correlations: tuple[tuple[str, str, float], ...] = ()
     clipped: tuple[tuple[str | None, float, float], ...] = ()
     total_error: float | None = None
+    needs_init_score: bool = False
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -302,6 +307,7 @@ class AdditiveModel:
             # Left out if there are none, so that the digests of older files stay.
             **({"edits": [edit.to_dict() for edit in self.edits]} if self.edits else {}),
             **({} if self.total_error is None else {"total_error": self.total_error}),
+            **({"needs_init_score": True} if self.needs_init_score else {}),
             **({"correlations": list(map(list, self.correlations))} if self.correlations else {}),
             **({"clipped": list(map(list, self.clipped))} if self.clipped else {}),
         }
@@ -385,6 +391,7 @@ class AdditiveModel:
                 correlations=tuple(content.get("correlations", ())),
                 clipped=tuple(content.get("clipped", ())),
                 total_error=content.get("total_error"),
+                needs_init_score=content.get("needs_init_score", False),
             )
             highest = float(model.intercept[0]) + sum(float(t.scores.max()) for t in model.terms)
             if model.has_log_link and highest > _LARGEST_LOG:

@@ -75,12 +75,15 @@ class BackgroundColumn:
     clipped : tuple of (float, float), or None
         Released numbers of rows below and above a number's bounds, with the noise of a first
         count. None of levels, and in files of older versions.
+    refused : tuple of int, default=()
+        Cells that no row is drawn from, since the model to be explained refuses them; not released.
     """
 
     feature: AdditiveFeature
     counts: FloatArray
     noise: FloatArray
     clipped: tuple[float, float] | None = None
+    refused: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Freeze the counts and check their shape."""
@@ -109,6 +112,14 @@ class BackgroundColumn:
         return bool(self.counts[0] > _MISSING_STANDS_OUT * self.noise[0])
 
     @property
+    def is_drawn(self) -> NDArray[np.bool_]:
+        """Whether rows are drawn from each cell but the undeclared one, shape (n_codes - 1,)."""
+        is_drawn = np.ones(len(self.counts) - 1, dtype=bool)
+        is_drawn[0] = self.has_missing
+        is_drawn[list(self.refused)] = False
+        return is_drawn
+
+    @property
     def signs(self) -> NDArray[np.int8]:
         """The half of the rows that each cell is in: -1, 1, or 0 for neither."""
         return half_signs(self.counts, is_ordered=self.is_ordered)
@@ -134,14 +145,12 @@ class BackgroundColumn:
         Returns
         -------
         ndarray of float64, shape (..., n_codes - 1)
-            Without undeclared cells, which have no value to draw, and without missing ones unless
-            :attr:`has_missing`. They add up to 1.
+            Zero in cells that are not drawn (:attr:`is_drawn`). They add up to 1.
         """
-        drawn = shares[..., : len(self.counts) - 1].copy()
-        drawn[..., 0] *= self.has_missing
+        drawn = shares[..., : len(self.counts) - 1] * self.is_drawn
         # A column of which all is left out has no more to say than its declaration.
         empty = drawn.sum(axis=-1, keepdims=True) <= 0
-        drawn[..., 1:] = np.where(empty, 1.0, drawn[..., 1:])
+        drawn[..., 1:] = np.where(empty, self.is_drawn[1:], drawn[..., 1:])
         return np.asarray(drawn / drawn.sum(axis=-1, keepdims=True))
 
     def values(self, cells: NDArray[np.int64], places: FloatArray) -> NDArray[Any]:

@@ -24,6 +24,10 @@ from interpret_dp.schema.declarations import Categorical, Level, level_label
 
 # EXP overflows just beyond this; in PostgreSQL underflow is an error as well.
 _EXP_LIMIT = 700.0
+_INIT_SCORE_NOTE = """\
+/* Not the whole prediction: the model was fitted with init_score. Add that of each row to its score
+   (of a regression: to its prediction), and compute probabilities and labels from the sum. */
+"""
 
 if TYPE_CHECKING:
     Branch = tuple[exp.Expr, exp.Expr]
@@ -62,7 +66,8 @@ def scoring_sql(
         classes ``score`` (logits of the second class), ``probability`` (of the second class)
         and ``prediction`` (a label); for more ``score_0``, ``score_1`` ..., ``probability_0``,
         ``probability_1`` ... in the order of the classes, and ``prediction``. No semicolon at the
-        end, so that it can be a subquery or a view.
+        end, so that it can be a subquery or a view. Of a model that needs ``init_score`` it begins
+        with a comment that says so: it holds the part of the score that the model adds.
 
     Raises
     ------
@@ -109,7 +114,7 @@ def scoring_sql(
         ]
         query = exp.select(*chosen, copy=False).from_(source, copy=False)
         source = query.subquery(exp.to_identifier(_SOURCE, quoted=True), copy=False)
-    return writer.text(source.this)
+    return (_INIT_SCORE_NOTE if model.needs_init_score else "") + writer.text(source.this)
 
 
 def _sequence(what: str, names: Sequence[str]) -> tuple[str, ...]:

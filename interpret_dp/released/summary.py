@@ -241,6 +241,8 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
     kind = f"{model.task.capitalize()} of about {model.n_rows:,.0f} {noun}"
     if model.speaks_of:
         kind += f" ({model.speaks_of})"
+    if model.needs_init_score:
+        kind += ", to be added to each row's init_score"
     return ModelSummary(
         f"{kind}, {model.guarantee.brief}",
         _noted(lines, problems),
@@ -251,21 +253,25 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
     )
 
 
-def warn_after_fit(model: AdditiveModel | LocallyLinearModel | Background) -> None:
+def warn_after_fit(
+    model: AdditiveModel | LocallyLinearModel | Background, *more_findings: str
+) -> None:
     """Warn once of what released numbers say against the declarations, and once of delta.
 
     Parameters
     ----------
     model : AdditiveModel, LocallyLinearModel or Background
         As fitted.
+    *more_findings : str
+        What released numbers say that are not in the model.
 
     Warns
     -----
     DeclarationWarning, PrivacyWarning
     """
     summary = summarise(model)
-    if summary.findings:
-        text = "\n".join(summary.findings)
+    if findings := (*summary.findings, *more_findings):
+        text = "\n".join(findings)
         name = "background" if isinstance(model, Background) else "model"
         text += f"\n(From released numbers alone; {name}.summary() has one line a column.)"
         warnings.warn(text, DeclarationWarning, stacklevel=4)
@@ -286,6 +292,8 @@ def average_sentence(model: AdditiveModel) -> str:
     text = f"Predictions are right on average{over} to within {_number(model.total_error)}"
     if model.classes is not None:
         return f"{text}: one standard deviation of a probability."
+    if model.needs_init_score:
+        return f"{text}, one standard deviation."  # the scores of rows are part of their mean
     mean = model.mean_prediction
     if model.total_error <= _RIGHT_TOTAL * abs(mean):
         share = model.total_error / max(abs(mean), 1e-300)

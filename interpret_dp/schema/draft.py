@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import textwrap
 import warnings
@@ -12,7 +13,7 @@ import numpy as np
 
 from interpret_dp._validate import check_choice, check_int, did_you_mean
 from interpret_dp.exceptions import PrivacyWarning, SchemaError
-from interpret_dp.schema.cells import FloatArray, in_chunks, level_key, numbers_of
+from interpret_dp.schema.cells import FloatArray, in_chunks, level_key, number_of, numbers_of
 from interpret_dp.schema.columns import Values, category_values, is_category_coded, refuse_dtype
 from interpret_dp.schema.containers import open_table, read_column
 from interpret_dp.schema.declarations import (
@@ -158,6 +159,8 @@ def _levels(values: Values, max_levels: int) -> Categorical:
         by_key = {0.0: False, 1.0: True}
     if not by_key:
         raise _UndraftableError("has no value")
+    if not is_category_coded(values):
+        _refuse_numbers_as_text(by_key)
     if len(by_key) > max_levels:
         raise _UndraftableError(f"has {len(by_key)} levels, more than max_levels={max_levels}")
     # Text and numbers do not compare: numbers first.
@@ -167,6 +170,19 @@ def _levels(values: Values, max_levels: int) -> Categorical:
         return Categorical([by_key[key] for key in keys], ordered=ordered)
     except (SchemaError, TypeError) as error:
         raise _UndraftableError(f"has levels that cannot be declared: {error}") from error
+
+
+def _refuse_numbers_as_text(by_key: Mapping[Any, Any]) -> None:
+    """Refuse numbers among blanks or marks such as "?", which say that a number is missing."""
+    marks = [key for key in by_key if isinstance(key, str) and not any(map(str.isalnum, key))]
+    cells = [cell for key, cell in by_key.items() if key not in marks]
+    numbers = [math.nan if isinstance(cell, bool | np.bool_) else number_of(cell) for cell in cells]
+    if marks and numbers and np.isfinite(numbers).all():
+        some = "blank" if not marks[0].strip() else repr(marks[0])
+        raise _UndraftableError(
+            f"holds numbers as text, some {some}: declare Continuous({min(numbers):.12g}, "
+            f"{max(numbers):.12g}) by hand, or turn it into numbers; codes, into a category"
+        )
 
 
 def _distinct(values: Values) -> Iterable[Any]:

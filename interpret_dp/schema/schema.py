@@ -328,8 +328,8 @@ class Schema:
         Raises
         ------
         SchemaError
-            If a column has no value, more than ``max_levels`` levels, or cells that are neither
-            text nor numbers; all such columns are named.
+            If a column has no value, more than ``max_levels`` levels, numbers as text among blanks,
+            or cells that are neither text nor numbers; all such columns are named.
         """
         from interpret_dp.schema.draft import draft_declarations
 

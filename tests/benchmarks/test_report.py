@@ -12,8 +12,8 @@ from benchmarks.bounds import widened
 from benchmarks.lime_report import Report, spread
 from benchmarks.problems import load_problem
 from benchmarks.stages import REST, timed_stages
+from benchmarks.tables import DATA_VARIABLE
 from interpret_dp import Integer
-from interpret_dp.datasets import DATA_VARIABLE
 
 
 def test_the_page_and_its_figures(tmp_path, monkeypatch):

@@ -98,6 +98,16 @@ def test_the_default_ledger_is_the_users(capsys, tmp_path, monkeypatch):
     assert f"sqlite:///{file}" in "".join(capsys.readouterr().out.split())
 
 
+def test_a_home_that_cannot_be_written_stops_no_fit(fit, patients, folder, monkeypatch):
+    (folder / "home").touch()
+    monkeypatch.setattr("platformdirs.user_data_path", lambda *_, **__: folder / "home" / "data")
+    refused = fit(budget=4, code=2).err
+    assert "cannot be made (Not a directory). Name another file: --ledger sqlite:///" in refused
+    assert "ledger=PrivacyLedger(" in refused
+    done = fit(budget=4, ledger="sqlite:///privacy.db")
+    assert "Your data folder cannot be used" in " ".join(done.out.split())
+
+
 def test_budget_delta_alone_is_wrong_usage(fit, patients):
     outcome = fit(patients, budget_delta=1e-5, code=2)
     assert "--budget-delta was given without --budget" in outcome.err
@@ -216,19 +226,6 @@ def test_a_schema_with_a_unit_protects_people(fit, patients, folder):
     fit("patients.csv", "--overwrite", "--population", "people", epsilon=50)
     people = load_model(folder / "model.json").bag_weights_[0]
     assert people == pytest.approx(alone + table["patient_id"].nunique(), abs=60)
-
-
-def test_a_file_that_is_written_another_way(fit, patients, folder):
-    """Semicolons, decimal commas, spaces and an empty last field: the same model as before."""
-    import pandas as pd
-
-    table = pd.read_parquet(patients).drop(columns="bed")
-    text = table.to_csv(index=False, sep=";", decimal=",").replace(";", " ; ").replace("\n", ";\n")
-    (folder / "patients.csv").write_text(text)
-    refused = fit("patients.csv", budget=90, code=2)
-    assert "--sep ';'" in " ".join(refused.err.split())
-    fit("patients.csv", "--sep", ";", "--decimal", ",", epsilon=40, budget=90)
-    assert load_model(folder / "model.json").released_.n_rows == pytest.approx(len(table), rel=0.05)
 
 
 def test_a_model_that_learned_nothing_is_no_success(fit, patients, folder):

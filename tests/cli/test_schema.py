@@ -33,7 +33,7 @@ def test_numbers_that_may_be_codes_are_named_and_listed_when_asked(command, fold
 WRONG_DRAFTS = [
     ({"--out": "draft.yaml"}, "must be .toml or .json"),
     ({"--target": "absent"}, "no column 'absent'"),
-    ({"--max-levels": 2}, "Here: --exclude COLUMN, or --max-levels N."),
+    ({"--max-levels": 2}, "Here: --exclude COLUMN, --levels COLUMN of codes, or --max"),
     ({"--exclude": "absent"}, "--exclude names 'absent', and"),
     ({"--levels": "absent"}, "--levels names 'absent', and"),
     ({"--exclude": "readmitted"}, "which is the target or the privacy unit"),

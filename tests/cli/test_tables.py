@@ -31,7 +31,7 @@ def _codes(path):
 
 
 def test_csv_cells_mean_what_the_schema_says(tmp_path):
-    path = _write(tmp_path, HEADER + "50,1,007,True\n,2.0,x,false\nhigh,4,7,\n1e9,NA,NaN,maybe\n")
+    path = _write(tmp_path, HEADER + "50,1,007,True\n?,2.0,x,false\nhigh,4,7,\n1e9,?,NaN,maybe\n")
     assert _codes(path).tolist() == [[3, 1, 1], [0, 2, 2], [0, 4, 3], [4, 0, 0]]
     assert read_declared(path, SCHEMA, "y").y.tolist() == [1.0, 0.0, None, "maybe"]
 
@@ -47,7 +47,11 @@ def test_a_line_that_is_no_record_is_a_row_of_empty_cells(tmp_path):
     assert table.X["ward"].tolist() == [1, *[None] * 8, "\ufffd"]
     assert table.X["code"].tolist() == ["x", *[None] * 8, '5" x']
     assert table.y.tolist() == ["no", *[None] * 8, "yes"]
-    assert read_public(str(path))["age"].fillna(5).tolist() == [1, *[5] * 8, 99]
+    with pytest.raises(CommandError, match="name its --encoding"):
+        read_public(str(path))
+    public = read_public(str(path), CsvFormat(encoding="latin-1"))
+    assert public["age"].fillna(5).tolist() == [1, *[5] * 8, 99]
+    assert public["ward"].tolist()[-1] == "ÿ"
 
 
 AMOUNTS = [
@@ -111,7 +115,7 @@ def test_a_row_of_a_csv_file_decides_its_own_codes_alone(rows, data, tmp_path_fa
 
 def test_control_types_found_by_looking_break_that_property(tmp_path):
     """The reader of public files lets one row turn all levels into text, so fit never uses it."""
-    with_text = read_public(_write(tmp_path, HEADER + "1,1,x,True\n1,?,x,True\n", "a.csv"))
+    with_text = read_public(_write(tmp_path, HEADER + "1,1,x,True\n1,*,x,True\n", "a.csv"))
     without = read_public(_write(tmp_path, HEADER + "1,1,x,True\n", "b.csv"))
     assert with_text["ward"][0] == "1"
     assert without["ward"][0] == 1

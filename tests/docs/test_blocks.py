@@ -10,11 +10,13 @@ from functools import cache
 from pathlib import Path
 
 import interpret
+import joblib
 import pytest
 
 from interpret_dp import Categorical, DPExplainableBoostingClassifier, PrivacyLedger, Schema, audit
 from interpret_dp.datasets import make_cohort
 from tests.docs.pages import python_blocks
+from tests.processes import output_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -128,7 +130,12 @@ RUN_PAGES = [pytest.param(page, marks=[pytest.mark.slow] * (page.name in SLOW)) 
 @pytest.mark.parametrize("page", RUN_PAGES, ids=lambda page: page.name)
 def test_blocks_run_as_they_are_printed(page, shown):
     blocks = blocks_of(page)
-    run(page, blocks, GIVEN.get(page.name, dict)())
+    given = GIVEN.get(page.name, dict)()
+    run(page, blocks, given)
+    if page.name == "start.md":
+        joblib.dump(given["pipeline"], "pipeline.joblib")
+        load = "import joblib; print(joblib.load('pipeline.joblib')[-1].guarantee_.sentence)"
+        assert given["pipeline"][-1].guarantee_.sentence in output_of("-c", load, cwd=".")
     assert len(shown) == sum(f"\n{source}".count("\nshow(") for _, source in blocks)
 
 

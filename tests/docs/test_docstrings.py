@@ -16,7 +16,7 @@ WITHOUT = {
     accounting: set(),
     audit: {"MapsAudit", "MembershipReport", "Watching", "audit_maps", "membership_attack"}
     | {"metric_statistics"},
-    datasets: {"load_benchmark"},
+    datasets: set(),
     editor: set(),
     explanation: {"PlannedCurve"},
     ledger: {"Account", "Request", "Reservation"}

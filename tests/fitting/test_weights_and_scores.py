@@ -18,6 +18,8 @@ from interpret_dp import (
     UndeclaredWarning,
 )
 from interpret_dp.fitting import declaring
+from interpret_dp.released import AdditiveModel, summarise
+from interpret_dp.released.sql import scoring_sql
 from tests.ebm.tasks import TARGETS, model_of, table
 
 
@@ -93,6 +95,12 @@ def test_scores_to_start_from_are_learned_around(task):
     assert together < loss(task, alone, X, y) - 0.05
     assert together < loss(task, both, X, y) + 0.1
     assert any("init_score" in clause for clause in second.guarantee_.conditions)
+    for model, needs in ((first, False), (second, True)):
+        read = AdditiveModel.from_dict(model.released_.to_dict())
+        assert read.needs_init_score is ("needs_init_score" in read.to_dict()) is needs
+        assert ("to be added to each row's init_score" in summarise(read).title) is needs
+        assert scoring_sql(read).startswith("/* Not the whole prediction") is needs
+        assert (" of their mean" in str(summarise(read))) is (task == "regression" and not needs)
 
 
 def loss(task, model, X, y, **keywords):

@@ -4,6 +4,7 @@ import re
 from contextlib import nullcontext
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
@@ -102,6 +103,10 @@ def test_values_that_fill_little_of_their_bounds_are_said_from_released_numbers(
     # No warning: values fill their bounds, or there are too few rows to say that they do not.
     classifier(schema=schema, epochs=0.1).fit(60 * X, y)
     classifier(schema=schema, epochs=0.1).fit(X[:100], y[:100])
+    words = Schema({"word": Categorical(["a", "b"])}, target=Categorical([0, 1]))
+    X = pd.DataFrame({"word": np.where(X[:, 0, 0] < 0.4, "a ", "b")})
+    with pytest.warns(DeclarationWarning, match=r"'word' .*: about (39|40|41) % of the cells"):
+        classifier(schema=words, epochs=0.1).fit(X, y)
 
 
 # Charges

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from interpret_dp.datasets import DATA_VARIABLE
+from benchmarks.tables import DATA_VARIABLE
 from scripts.run_examples import LARGEST_BYTES, digest_of
 from tests.processes import ROOT, python
 

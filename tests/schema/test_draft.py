@@ -69,6 +69,11 @@ def test_columns_without_a_draft_are_named_together():
             "code": [str(k) for k in range(70)],
             "empty": [None] * 70,
             "nothing": [np.nan] * 70,
+            "charges": ["29.85", " ", "1889.5"] + [""] * 67,
+            "power": ["?", "46", None] + ["230"] * 67,
+            "mixed": np.array(["", 2.5, "1"] * 23 + [None], dtype=object),
+            "flags": np.array(["", True] * 35, dtype=object),
+            "codes": pd.Categorical(["1", ""] * 35),
             "date": np.array([datetime.date(2020, 1, 1)] * 70, dtype=object),
             "fine": range(70),
         }
@@ -79,8 +84,15 @@ def test_columns_without_a_draft_are_named_together():
     assert "Column 'code' has 70 levels, more than max_levels=64" in message
     assert "Column 'empty' has no value" in message
     assert "Column 'nothing' has no finite number" in message
+    for name, some, bounds in (
+        ("charges", "blank", "29.85, 1889.5"),
+        ("power", "'?'", "46, 230"),
+        ("mixed", "blank", "1, 2.5"),
+    ):
+        said = f"{name!r} holds numbers as text, some {some}: declare Continuous({bounds}) by hand"
+        assert said in message
     assert "Column 'date' holds cells of type date" in message
-    assert "fine" not in message
+    assert not any(name in message for name in ("fine", "flags", "'codes'"))
     assert len(draft(frame[["code"]], max_levels=70).features) == 1
 
 

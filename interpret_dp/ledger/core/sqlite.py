@@ -171,7 +171,8 @@ _BY_CODE = {
     sqlite3.SQLITE_READONLY: (
         "cannot be written. Give this user the right to write the file and its folder"
     ),
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened. Check the path and this user's rights",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened. Check the path and this user's rights, or name "
+    "another file: --ledger on the command line, ledger= in Python",
     sqlite3.SQLITE_FULL: "cannot grow: the disk is full. Free some space",
     sqlite3.SQLITE_IOERR: "cannot be read or written. Check the disk",
     sqlite3.SQLITE_CONSTRAINT: "refuses the change. It is append-only: entries are never changed",

@@ -1,0 +1,99 @@
+"""The public tables of the benchmarks, from a folder or from OpenML."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp._validate import check_choice
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["BENCHMARKS", "DATA_VARIABLE", "load_benchmark"]
+
+DATA_VARIABLE = "INTERPRET_DP_DATA"
+"""Environment variable that names the folder of the benchmark tables."""
+
+
+@dataclass(frozen=True)
+class _Benchmark:
+    """OpenML's identifier of a table, and its positive class (None: a number is predicted)."""
+
+    openml_name: str
+    openml_version: int
+    positive: str | None
+
+
+_BENCHMARKS = {
+    "adult": _Benchmark("adult", 2, ">50K"),
+    "credit_fraud": _Benchmark("creditcard", 1, "1"),
+    "wine_quality": _Benchmark("wine_quality", 1, None),
+    "elevators": _Benchmark("elevators", 1, None),
+    "pol": _Benchmark("pol", 1, None),
+    "abalone": _Benchmark("abalone", 1, None),
+}
+BENCHMARKS = tuple(_BENCHMARKS)
+"""Names that `load_benchmark` knows: abalone, and the tables of Nori et al. (2021, Table 1)."""
+
+
+def load_benchmark(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """Load one of the public benchmark tables.
+
+    The file ``<name>.parquet`` in the folder that the environment variable INTERPRET_DP_DATA
+    names is used if it exists (its target is the column ``target``). Otherwise scikit-learn
+    downloads the table from OpenML, whose ``adult`` also holds the test part.
+
+    Parameters
+    ----------
+    name : {"adult", "credit_fraud", "wine_quality", "elevators", "pol", "abalone"}
+        Name of the table.
+
+    Returns
+    -------
+    X : DataFrame of shape (n, n_features)
+        The features; missing values are null.
+    y : Series of shape (n,)
+        The target: 0 or 1 for adult (income above 50K) and credit_fraud (fraud), else a number.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+    FileNotFoundError
+        If there is no such file and OpenML cannot be reached.
+    """
+    check_choice("name", name, BENCHMARKS)
+    folder = os.environ.get(DATA_VARIABLE)
+    path = Path(folder) / f"{name}.parquet" if folder else None
+    if path is not None and path.is_file():
+        import pandas as pd
+
+        table = pd.read_parquet(path)
+        return table.drop(columns="target"), table["target"]
+    return _from_openml(name, _BENCHMARKS[name])
+
+
+def _from_openml(name: str, benchmark: _Benchmark) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    from sklearn.datasets import fetch_openml
+
+    try:
+        bunch = fetch_openml(
+            name=benchmark.openml_name,
+            version=benchmark.openml_version,
+            as_frame=True,
+            parser="auto",
+        )
+    except (OSError, ValueError) as error:  # scikit-learn's own OpenMLError is a ValueError
+        raise FileNotFoundError(
+            f"The benchmark table {name!r} is neither a file {name}.parquet in the folder that the "
+            f"environment variable {DATA_VARIABLE} names ({os.environ.get(DATA_VARIABLE)!r}), nor "
+            f"can it be fetched from OpenML ({type(error).__name__}). Set {DATA_VARIABLE} to a "
+            "folder that holds it, or connect to the internet."
+        ) from error
+    y = bunch.target.rename("target")
+    if benchmark.positive is None:
+        return bunch.data, y.astype("float64")
+    return bunch.data, (y.astype(str) == benchmark.positive).astype("int8")
