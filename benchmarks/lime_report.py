@@ -26,7 +26,6 @@ COLOURS = {
     "interactive": "#2b8a3e",
     "adaptive": "#d9480f",
     "enhanced": "#9c36b5",
-    "surrogate": "#868e96",
     "non_interactive": "#e8a200",
 }
 

@@ -8,8 +8,8 @@ fifth with the highest predictions; the slope of the true mean by the prediction
 the predictions; the distance from the true mean over its standard deviation; the deviance, and how
 often the 95 % bands of the prediction hold the true mean.
 
-``--explainers`` asks the same of explanations: a surrogate's predictions, fits of LIME, class
-shares by DP-LLM, and columns of a background, each over the truth.
+``--explainers`` asks the same of explanations: fits of LIME, class shares by DP-LLM, and columns
+of a background, each over the truth.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ from interpret_dp import (
     Integer,
     PrivacyWarning,
     PrivateBackground,
-    PrivateSurrogate,
     Schema,
 )
 
@@ -331,18 +330,6 @@ _LEVELS = {"c": 0.95, "level of 4 %": 0.04, "level of 1 %": 0.01}
 _EXPLAINED = 200
 
 
-class _Answers:
-    """Black box that knows a number for each row, by a column of distinct values."""
-
-    def __init__(self, X: pd.DataFrame, y: Floats) -> None:
-        order = np.argsort(X["x3"].to_numpy())
-        self._keys, self._answers = X["x3"].to_numpy()[order], y[order]
-
-    def __call__(self, X: pd.DataFrame) -> Floats:
-        places = np.searchsorted(self._keys, X["x3"].to_numpy(dtype=np.float64))
-        return self._answers[np.minimum(places, len(self._answers) - 1)]
-
-
 class _Logistic:
     """Classifier of known log-odds."""
 
@@ -357,9 +344,6 @@ class _Logistic:
         log_odds = log_odds + self._interaction * np.sign(np.sin(40 * x3) * np.sin(40 * x4))
         p = 1.0 / (1.0 + np.exp(-log_odds))
         return np.column_stack([1.0 - p, p])
-
-    def of_class(self, X: pd.DataFrame) -> Floats:
-        return self.predict_proba(X)[:, 1]
 
 
 def _costs(X: pd.DataFrame) -> Floats:
@@ -376,26 +360,12 @@ def explainers(epsilon: float, n_rows: int, seed: int) -> Iterator[dict[str, Any
     for name, target in TARGETS.items():
         y = target.clipped(rng, risk)
         bounds = Continuous(target.lower, target.upper)
-        surrogate = PrivateSurrogate(_Answers(X, y), SCHEMA, output_bounds=bounds, **box).fit(X)
-        released = surrogate.to_released()
-        mean = released.explain(X, [0] * n_rows).predictions.mean()
-        yield {
-            "explainer": "PrivateSurrogate",
-            "of": name,
-            "excess": mean / y.mean() - 1.0,
-            "stated": released.models[0].total_error_ / y.mean(),
-        }
         schema = SCHEMA.replace(features={**FEATURES, "column": bounds})
         column = PrivateBackground(schema, **privacy).fit(X.assign(column=y)).sample(200_000, seed)
         excess = column["column"].mean() / y.mean() - 1.0
         yield {"explainer": "background", "of": name, "excess": excess}
     for name, parameters in LOGISTIC.items():
-        model = _Logistic(*parameters)
-        p = model.of_class(X)
-        released = PrivateSurrogate(model, SCHEMA, **box).fit(X).to_released()
-        excess = released.explain(X, [1] * n_rows).predictions.mean() / p.mean() - 1.0
-        yield {"explainer": "PrivateSurrogate", "of": name, "excess": excess}
-        yield _lime(name, model, X, box)
+        yield _lime(name, _Logistic(*parameters), X, box)
     yield _lime("costs", _costs, X, box)
     for share in CLASS_SHARES:
         y = rng.random(n_rows) < share * risk / risk.mean()
@@ -422,13 +392,12 @@ def _lime(name: str, model: Any, X: pd.DataFrame, box: dict[str, Any]) -> dict[s
 
 
 def _excesses(found: pd.DataFrame) -> str:
-    """Return means over the seeds in percent, with the spread over seeds and the stated error."""
+    """Return means over the seeds in percent, with the spread over seeds."""
     lines = []
     for key, group in found.groupby(["explainer", "of", "epsilon"], sort=False):
         shown = f"{100 * group['excess'].mean():+.1f} ± {100 * group['excess'].std():.1f}"
-        stated = 100 * group["stated"].mean()
-        lines.append([*map(str, key), shown, "" if np.isnan(stated) else f"{stated:.1f}"])
-    return markdown_table(["explainer", "of", "epsilon", "excess, %", "stated error, %"], lines)
+        lines.append([*map(str, key), shown])
+    return markdown_table(["explainer", "of", "epsilon", "excess, %"], lines)
 
 
 def _table(fits: pd.DataFrame) -> str:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.lime.background import PrivateBackground
     from interpret_dp.lime.explainer import DPLimeTabular, DPShapTabular
-    from interpret_dp.lime.private_surrogate import PrivateSurrogate
     from interpret_dp.llm.estimator import DPLocallyLinearClassifier
     from interpret_dp.llm.files import load_model
     from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
@@ -61,7 +60,6 @@ __all__ = [
     "PrivacyWarning",
     "PrivateBackground",
     "PrivateMetrics",
-    "PrivateSurrogate",
     "ReleaseError",
     "Schema",
     "SchemaError",
@@ -94,7 +92,6 @@ _HOMES = {
     "PrivacyWarning": "exceptions",
     "PrivateBackground": "lime.background",
     "PrivateMetrics": "evaluation.metrics",
-    "PrivateSurrogate": "lime.private_surrogate",
     "ReleaseError": "exceptions",
     "Schema": "schema",
     "SchemaError": "exceptions",
@@ -106,6 +103,11 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "PrivateSurrogate":
+        raise ImportError(
+            "PrivateSurrogate was removed. Fit an additive model to the black box's predictions "
+            "of rows that a PrivateBackground draws: docs/surrogate.md shows how."
+        )
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

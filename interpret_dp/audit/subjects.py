@@ -46,7 +46,6 @@ from interpret_dp.evaluation.metrics import private_metrics
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.lime.background import PrivateBackground
 from interpret_dp.lime.paper.explainer import PaperLimeTabular
-from interpret_dp.lime.private_surrogate import PrivateSurrogate
 from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 from interpret_dp.schema import Categorical, Continuous, Schema
 
@@ -301,25 +300,11 @@ class _Risk:
         return np.column_stack([1.0 - high, high])
 
 
-def _explained_cohort() -> tuple[Cohort, Schema]:
-    cohort = _cohort()
-    return cohort, Schema({name: cohort.schema.features[name] for name in _EXPLAINED})
-
-
-def _explained_pairs(cohort: Cohort) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    for X, _ in _last_rows(cohort):
-        own = X[list(_EXPLAINED)]
-        yield own, own.iloc[:-1]
-
-
-def _surrogate() -> Iterator[ReplayReport]:
-    cohort, schema = _explained_cohort()
-    fit = refit(PrivateSurrogate(_Risk(), schema, epsilon=2.0, trained_on_same_people=False))
-    return _both_ways(lambda X: fit((X,)), _explained_pairs(cohort))
-
-
 def _explained(method: str) -> Iterator[ReplayReport]:
-    cohort, schema = _explained_cohort()
+    cohort = _cohort()
+    schema = Schema({name: cohort.schema.features[name] for name in _EXPLAINED})
+    rows = [X[list(_EXPLAINED)] for X, _ in _last_rows(cohort)]
+    pairs = ((own, own.iloc[:-1]) for own in rows)
 
     def make(data: Any, ledger: Any) -> PaperLimeTabular:
         return PaperLimeTabular(
@@ -336,7 +321,7 @@ def _explained(method: str) -> Iterator[ReplayReport]:
         )
 
     queries = cohort.X[list(_EXPLAINED)].iloc[:_QUERIES]
-    return _both_ways(answering(make, queries), _explained_pairs(cohort), published_answers)
+    return _both_ways(answering(make, queries), pairs, published_answers)
 
 
 def _maps() -> Iterator[ReplayReport]:
@@ -361,7 +346,6 @@ REPLAYS: dict[str, Callable[[], Iterator[ReplayReport]]] = {
     ),
     "private_metrics": _metrics,
     "PrivateBackground": _background,
-    "PrivateSurrogate": _surrogate,
     **{f"PaperLimeTabular ({method})": partial(_explained, method) for method in _LIME_METHODS},
     "DPLocallyLinearClassifier": _maps,
 }

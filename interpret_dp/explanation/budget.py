@@ -20,9 +20,6 @@ ORIGINS = ("post-processed", "reused", "released")
 """Origins of an explanation: computed from what was released before, taken over from an earlier
 explanation as it is, or released anew."""
 
-SURROGATE = "surrogate"
-"""The method whose answers are read off one released model."""
-
 BACKGROUND = "background"
 """The method whose answers are computed from one released background."""
 
@@ -31,7 +28,6 @@ _SOURCES = {
     "reused": "reused from a near query",
     "post-processed": "from the released history",
 }
-_FROM_ONE_RELEASE = {SURROGATE: "from the surrogate", BACKGROUND: "from the background"}
 
 
 def spent_shares(
@@ -189,10 +185,10 @@ class RowSpend:
         At the delta of the explainer's guarantee; 0 unless released. Those of several rows do not
         add up: together they cost less than their sum.
     origin : {"post-processed", "reused", "released"}
-        Computed from released history or from a released surrogate; taken over from the released
+        Computed from released history or from a released background; taken over from the released
         explanation of a near query; or computed on the private rows and paid for.
     method : str
-        How it was made, such as ``"statistics"`` or ``"surrogate"``.
+        How it was made, such as ``"statistics"`` or ``"background"``.
     remaining_epsilon : float or None
         Largest epsilon of one more answer of the explainer after this row; None if not known.
 
@@ -225,7 +221,7 @@ class RowSpend:
 
     @property
     def source(self) -> str:
-        """The origin in words, one of five; figures distinguish no others."""
+        """The origin in words, one of four; figures distinguish no others."""
         return source_of(self.origin, self.method)
 
     @property
@@ -234,15 +230,15 @@ class RowSpend:
         source = self.source[0].upper() + self.source[1:]
         if self.origin == "released":
             return f"{source} for epsilon {ceil_text(self.epsilon)}, method {self.method}"
-        if self.origin == "reused" or self.method in _FROM_ONE_RELEASE:
+        if self.origin == "reused" or self.method == BACKGROUND:
             return f"{source}: free"
         return f"{source}: free, less exact"
 
 
 def source_of(origin: str, method: str) -> str:
-    """Return the origin of an explanation in words: one of five sources."""
-    if origin == "post-processed" and method in _FROM_ONE_RELEASE:
-        return _FROM_ONE_RELEASE[method]
+    """Return the origin of an explanation in words: one of four sources."""
+    if origin == "post-processed" and method == BACKGROUND:
+        return "from the background"
     return _SOURCES[origin]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.budget import BACKGROUND, ORIGINS, SURROGATE, RowSpend, source_of
+from interpret_dp.explanation.budget import BACKGROUND, ORIGINS, RowSpend, source_of
 from interpret_dp.explanation.plots.parts import literal, number_text
 
 FloatArray = NDArray[np.float64]
@@ -34,7 +34,6 @@ _NEEDED = (*_PARTS, "output", "predicted", "method")
 _PROBABILITY = "probability of "
 _OF_NUMBER = "over a number's whole range"
 _OF_LEVEL = "of the row's level against the mean of the others"
-_OF_TERM = "against the mean over the explanation data"
 _SAMPLED = "noise and sampling"
 _LONGEST_OUTPUT = 60
 _WIDE = 30
@@ -113,15 +112,11 @@ class RowInfluence:
         What it cost and where it comes from.
     source : str
         Where it comes from, in words.
-    image_shape : (height, width) or None
     fit : mapping or None
-        What a local fit, or a surrogate, predicts for the row (``prediction``), and the share of
-        the variance that it explains (``fidelity``): around the row, or over all rows.
+        What a local fit predicts for the row (``prediction``), and the share of the variance around
+        the row that it explains (``fidelity``).
     errors_of : str
         What the error bars hold, in words.
-    is_of_surrogate : bool
-    scale : str or None
-        Of the effects, if it is not that of the output.
     """
 
     features: Influence
@@ -132,17 +127,13 @@ class RowInfluence:
     meaning: str
     spend: RowSpend | None
     source: str
-    image_shape: tuple[int, int] | None
     fit: Mapping[str, float] | None = None
     errors_of: str = "the added noise"
-    is_of_surrogate: bool = False
-    scale: str | None = None
 
     @classmethod
     def of(cls, record: Mapping[str, Any], spend: RowSpend | None = None) -> RowInfluence:
         """Return the reading of a checked record."""
         source = source_of(record["origin"], record["method"])
-        shape = record.get("image_shape")
         return cls(
             features=Influence(
                 tuple(str(name) for name in record["names"]),
@@ -157,11 +148,8 @@ class RowInfluence:
             meaning=record.get("meaning", _usual_meaning(record)),
             spend=spend,
             source=source if spend is None else spend.words,
-            image_shape=None if shape is None else (int(shape[0]), int(shape[1])),
             fit=record.get("fit"),
             errors_of=_SAMPLED if record["method"] == BACKGROUND else cls.errors_of,
-            is_of_surrogate=record["method"] == SURROGATE,
-            scale=record.get("scale"),
         )
 
     @property
@@ -183,16 +171,14 @@ class RowInfluence:
             value, share = self.fit["prediction"], self.fit["fidelity"]
             is_share = self.output.startswith(_PROBABILITY)
             text = f"{100 * value:.0f} %" if is_share else number_text(value)
-            of = "surrogate" if self.is_of_surrogate else "local fit"
             part = "?" if math.isnan(share) else math.floor(100 * max(share, 0.0))
-            words += f" · {of}: {text}, explains {part} % of the variance"
+            words += f" · local fit: {text}, explains {part} % of the variance"
         return f"{_capital(self.source)}\n{words}"
 
     @property
     def change(self) -> str:
         """Quantity that an effect changes."""
-        scale = "" if self.scale is None else f", in {self.scale}"
-        return f"change of the {self.output}{scale}"
+        return f"change of the {self.output}"
 
     @property
     def axis(self) -> str:
@@ -237,18 +223,10 @@ def checked_record(record: Mapping[str, Any]) -> dict[str, Any]:
     plain |= parts
     plain.setdefault("perf", None)
     plain.setdefault("extra", {"names": [], "scores": [], "values": []})
-    shape = record.get("image_shape")
-    if shape is not None and math.prod(shape) != len(plain["scores"]):
-        raise ValueError(
-            f"image_shape is {tuple(shape)} and the record has {len(plain['scores'])} effects; "
-            "there must be one effect for each pixel, row by row."
-        )
     return plain
 
 
 def _usual_meaning(record: Mapping[str, Any]) -> str:
-    if record["method"] == SURROGATE:
-        return _OF_TERM
     numbers = [
         isinstance(value, int | float) and not isinstance(value, bool) for value in record["values"]
     ]

@@ -22,7 +22,6 @@ from interpret_dp.explanation.objects import (
 )
 from interpret_dp.explanation.plots.bars import row_figure
 from interpret_dp.explanation.plots.heat import influences_figure
-from interpret_dp.explanation.plots.images import image_figure, images_figure
 from interpret_dp.explanation.spend import PrivacySpend
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ _SHORT_SOURCES = {
     "released now": "released now",
     "reused from a near query": "reused",
     "from the released history": "from history",
-    "from the surrogate": "from surrogate",
     "from the background": "from background",
 }
 
@@ -55,10 +53,9 @@ def local_explanation(
     records : sequence of mapping, shape (n_rows,)
         At least one. Each in the form of interpret's own local explanations (``type``, ``names``,
         ``scores``, ``values``, ``perf``, ``extra``), and with ``standard_errors`` of the scores,
-        what is explained (``output``) and its value (``predicted``), ``method``, ``origin`` and
-        ``image_shape`` (None, or height and width). ``meaning`` says what an effect is the result
-        of, if it is not the usual, ``scale`` on which scale effects are, if it is not that of the
-        output, and ``fit`` what a local fit or a surrogate predicts and how faithful it is.
+        what is explained (``output``) and its value (``predicted``), ``method`` and ``origin``.
+        ``meaning`` says what an effect is the result of, if it is not the usual, and ``fit`` what a
+        local fit predicts and how faithful it is.
         The values are the caller's own: nothing protects them.
     privacy : PrivacySpend
         With one entry of ``rows`` for each record, or none.
@@ -127,10 +124,8 @@ class PrivateInfluenceExplanation(PrivateExplanation):
         records = self.data(-1)["specific"]
         if key is None and len(records) > 1:
             rows = [self._row(index) for index in range(len(records))]
-            are_images = rows[0].image_shape is not None
-            return images_figure(rows, line) if are_images else influences_figure(rows, line)
-        row = self._row(key or 0)
-        return row_figure(row, line) if row.image_shape is None else image_figure(row, line)
+            return influences_figure(rows, line)
+        return row_figure(self._row(key or 0), line)
 
     def _row(self, index: int) -> RowInfluence:
         costs = self.privacy.rows

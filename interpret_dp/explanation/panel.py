@@ -67,8 +67,6 @@ _ROW_WORDS = {
     "from the released history": "Free: computed from earlier released explanations. It is less "
     "exact.",
     "from the background": "Free: computed from the released background, for any number of rows.",
-    "from the surrogate": "Free: read off the released surrogate, an additive model of the "
-    "explained one.",
 }
 
 _NEIGHBORING_WORDS = {

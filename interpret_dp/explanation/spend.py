@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ORIGINS", "SUBJECTS", "Account", "PrivacySpend", "QueryBudget", "RowSpend"]
 
-SUBJECTS = ("model", "background", "surrogate", "explainer")
+SUBJECTS = ("model", "background", "explainer")
 """Subjects of a guarantee: a model or a background, paid for when it was fitted, or an explainer,
 whose budget its answers use up."""
 
@@ -54,7 +54,7 @@ class PrivacySpend:
     rows : tuple of RowSpend
         What each explained row cost and where its explanation comes from; empty where the
         explanation as a whole was paid for or is free.
-    subject : {"model", "background", "surrogate", "explainer"}
+    subject : {"model", "background", "explainer"}
         Whose promise ``guarantee`` is.
     queries : QueryBudget or None
         What an explainer had spent, and what was left, when this explanation was made.

@@ -19,7 +19,7 @@ from interpret_dp.lime.opening import open_query_rows
 from interpret_dp.lime.outputs import ExplainedRows, Outputs
 from interpret_dp.lime.partial_dependence import ice_lines, partial_dependence
 from interpret_dp.lime.public_rows import example_row, places_of, with_replaced_cells
-from interpret_dp.lime.trial import NOT_DRAWN, Trial
+from interpret_dp.lime.trial import Trial
 from interpret_dp.released.background import Background, BackgroundColumn
 from interpret_dp.schema import Categorical
 
@@ -191,7 +191,7 @@ def _without_refused(
     ValueError
         If it refuses all levels of a column.
     """
-    is_accepted = _trial(background, box).accepted_values(X, NOT_DRAWN, said)
+    is_accepted = _trial(background, box).accepted_values(X, said)
     if all(accepted.all() for accepted in is_accepted):
         return background
     columns = []

@@ -34,7 +34,7 @@ from interpret_dp.lime.background_releases import DEPENDENCE_SHARE, dependence_p
 from interpret_dp.lime.black_box import PublicModel, tried_model
 from interpret_dp.lime.opening import open_model_rows
 from interpret_dp.lime.public_rows import example_row
-from interpret_dp.lime.trial import NOT_DRAWN, Trial, declared_values
+from interpret_dp.lime.trial import Trial, declared_values
 from interpret_dp.release import ReleasePlan, ReleaseRequest
 from interpret_dp.schema.kinds import kinds_of
 from interpret_dp.schema.lists import whole_rows
@@ -156,7 +156,7 @@ def _try_model(model: PublicModel, example: Any, declaring: DeclaringTask) -> se
         if not declaring.is_needed or isinstance(error.__cause__, NotFittedError):
             raise
     else:
-        trial.accepted_values(row, NOT_DRAWN, said)
+        trial.accepted_values(row, said)
     return said
 
 

@@ -28,18 +28,18 @@ _PAID_ONCE = (
 _PAPER = "interpret_dp.lime.paper.PaperLimeTabular has it, with the algorithms that pay for a row"
 _ELSEWHERE = {
     "predict_fn": "older versions of interpret called model so",
-    "method": f"{_PAPER}, and interpret_dp.PrivateSurrogate fits a model of the model",
     "per_query": _PAID_ONCE,
     "cost": _PAID_ONCE,
     "remaining_queries": _PAID_ONCE,
     "history_": "the background is all that was released: explainer.background",
-    "surrogate_": "interpret_dp.PrivateSurrogate fits a model of the model",
+    "surrogate_": "docs/surrogate.md shows how to fit a model of the model",
     "output_bounds": "outputs need no bounds, since no private row is put to the model",
-    "image_shape": "interpret_dp.PrivateSurrogate takes images",
     "representation": "each value is compared with typical ones",
     "dependence": "pass background=PrivateBackground(..., dependence=False).fit(data), and no data",
     "n_bins": "the cells of a column follow its released counts",
-} | dict.fromkeys(("centered", "weight", "c", "steps", "reuse_distance", "n_rows"), _PAPER)
+} | dict.fromkeys(
+    ("method", "centered", "weight", "c", "steps", "reuse_distance", "n_rows"), _PAPER
+)
 """Hints for parameters and attributes of an earlier form of the explainer, or of a background."""
 
 

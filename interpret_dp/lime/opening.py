@@ -1,8 +1,8 @@
 """Rows in the user's container, opened twice: as a table to explain, and as input of the model.
 
-A model that is in production takes its own container: a DataFrame, a sparse bag of words, a stack
-of images. It gets that container back, row for row; the explanation sees named columns. Types,
-names and shapes alone are looked at, never a cell.
+A model that is in production takes its own container, such as a DataFrame or a sparse bag of words.
+It gets that container back, row for row; the explanation sees named columns. Types, names and
+shapes alone are looked at, never a cell.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from interpret_dp._validate import check_int
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import PrivacyUnit, Schema, Table, open_table
 from interpret_dp.schema.containers import Source, Values, read_source
@@ -51,31 +50,24 @@ def open_model_rows(
     feature_names: Sequence[str | None] | None,
     schema: Schema | None,
     unit: Any = None,
-    image_shape: tuple[int, int] | None = None,
     needs_unit: bool = True,
-    call: str = "PaperLimeTabular(model, data, unit=ids)",
 ) -> tuple[OpenedRows, PrivacyUnit | None]:
     """Open rows for the explanation and for the model.
 
     Parameters
     ----------
     X : DataFrame, pyarrow.Table, ndarray, sparse matrix or array of scipy, or list of rows
-        Shape (n_rows, n_columns); images are an ndarray of shape (n_rows, height, width), or any
-        of the others with ``height * width`` columns.
+        Shape (n_rows, n_columns).
     feature_names : sequence of str, default=None
         The features to explain. A container with names of its own may have other columns, which
         the model gets all the same; of others these are the names of all columns, and the default
-        is interpret's, ``feature_0000`` onwards, or ``pixel 0,0`` of images.
+        is interpret's, ``feature_0000`` onwards.
     schema : Schema or None
         Only its ``unit`` is used here.
     unit : Series, pyarrow.Array, ndarray, list or "rows", default=None
         Identifier of each row's unit, where X does not have it as a column.
-    image_shape : (int, int), default=None
-        Height and width of images.
     needs_unit : bool, default=True
         False for queries, which belong to no unit: the unit's columns are dropped if there.
-    call : str
-        How a user gives ``unit``, for messages.
 
     Returns
     -------
@@ -87,32 +79,25 @@ def open_model_rows(
     Raises
     ------
     TypeError
-        If X is not such a container, or ``image_shape`` is not two integers.
+        If X is not such a container.
     SchemaError
         If X has another number of dimensions or columns, lacks a column, or holds a dtype that
         cannot be read; or if it is not clear which rows are one unit's. No value of a cell makes
         it raise.
     """
-    shape = _checked_image_shape(image_shape)
     if needs_unit:
         X = whole_rows(X, feature_names)
-    X, source = _readable(X, shape)
-    if feature_names is None and source.names is None and shape is not None:
-        feature_names = [f"pixel {row},{at}" for row in range(shape[0]) for at in range(shape[1])]
+    X, source = _readable_sparse(X) if hasattr(X, "tocsc") else (X, read_source(X))
     known = schema if isinstance(schema, Schema) else None
     declared = None if known is None else known.people
     columns = () if declared is None else declared.columns
     if needs_unit:
+        call = "PaperLimeTabular(model, data, unit=ids)"
         table, identifiers, declared = open_people(source, feature_names, known, unit, call=call)
     else:
         feature_names = _without_unit(source, feature_names, columns)
         table, identifiers = open_table(source, feature_names, identifier=columns), None
         table = table.without(*columns)
-    if shape is not None and len(table.names) != shape[0] * shape[1]:
-        raise SchemaError(
-            f"X has {len(table.names)} features, and image_shape is {shape}; there must be "
-            f"{shape[0] * shape[1]}, one a pixel. Pass the height and width of these images."
-        )
     own_names = feature_names if source.names is None else source.names
     places = [at for at, name in enumerate(own_names or ()) if name not in columns]
     if own_names is not None and len(places) < len(own_names):
@@ -121,10 +106,7 @@ def open_model_rows(
 
 
 def open_query_rows(
-    X: Any,
-    feature_names: Sequence[str | None] | None,
-    schema: Schema,
-    image_shape: tuple[int, int] | None = None,
+    X: Any, feature_names: Sequence[str | None] | None, schema: Schema
 ) -> OpenedRows:
     """Open the rows to explain, which are public to everyone who sees the explanation.
 
@@ -138,9 +120,7 @@ def open_query_rows(
     DeclarationWarning
         If the dtype of a column contradicts its declaration.
     """
-    opened, _ = open_model_rows(
-        X, feature_names=feature_names, schema=schema, image_shape=image_shape, needs_unit=False
-    )
+    opened, _ = open_model_rows(X, feature_names=feature_names, schema=schema, needs_unit=False)
     if opened.table.n_rows == 0:
         raise ValueError("X has 0 rows; there must be at least one row to explain.")
     warn_of_mismatches(opened.table, schema.resolve(opened.table.names))
@@ -156,36 +136,6 @@ def kind_of_container(X: Any) -> str:
     if hasattr(X, "tocsc"):
         return "scipy sparse matrix"
     return f"{type(X).__module__.partition('.')[0]} {type(X).__name__}"
-
-
-def _checked_image_shape(image_shape: Any) -> tuple[int, int] | None:
-    if image_shape is None:
-        return None
-    if not isinstance(image_shape, tuple | list) or len(image_shape) != 2:
-        raise TypeError(
-            f"image_shape is {image_shape!r} ({type(image_shape).__name__}); it must be the height "
-            "and the width of the images. Write image_shape=(48, 48)."
-        )
-    height, width = (check_int("Each side of image_shape", side, low=1) for side in image_shape)
-    return height, width
-
-
-def _readable(X: Any, shape: tuple[int, int] | None) -> tuple[Any, Source]:
-    """Return the rows in a form that can be sliced, and their columns."""
-    if hasattr(X, "tocsc"):
-        return _readable_sparse(X)
-    if not isinstance(X, np.ndarray) or X.ndim < 3:
-        return X, read_source(X)
-    if shape is None or X.shape[1:] != shape:
-        if X.ndim > 3:
-            mend = "Pass one number a pixel, such as the mean of its colours: X.mean(axis=-1)."
-        else:
-            mend = f"Pass image_shape={X.shape[1:]} if they are images."
-        raise SchemaError(
-            f"X is an array whose rows have shape {X.shape[1:]}, and image_shape is {shape}; both "
-            f"must be the same, or rows must have one dimension. {mend}"
-        )
-    return X, read_source(X.reshape(len(X), shape[0] * shape[1]))
 
 
 def _readable_sparse(X: Any) -> tuple[Any, Source]:

@@ -36,7 +36,8 @@ class Outputs:
         """Return the names of a model's outputs, from its predictions of public rows."""
         n_outputs = predictions.shape[1]
         is_share = bool(((predictions >= 0.0) & (predictions <= 1.0)).all())
-        is_share = is_share and (n_outputs == 1 or sum_to_one(predictions))
+        sums_to_one = np.allclose(predictions.sum(axis=1), 1.0, atol=1e-3)
+        is_share = is_share and (n_outputs == 1 or sums_to_one)
         # What predict returns is a number, whatever the classes are: it may be their codes.
         is_named = hasattr(model, "classes_") and not hasattr(model, "predict")
         has_classes = box.gives_probabilities or n_outputs > 1 or is_named
@@ -109,11 +110,6 @@ class Outputs:
         if n_outputs <= 2:
             return (n_outputs - 1,) * n_rows
         return tuple(int(output) for output in labels.argmax(axis=1))
-
-
-def sum_to_one(predictions: Floats) -> bool:
-    """Whether the outputs of each row add up to 1, as probabilities of classes do."""
-    return np.allclose(predictions.sum(axis=1), 1.0, atol=1e-3)
 
 
 def _actual_values(y: Any, outputs: Outputs, explained: Sequence[int]) -> Any:
@@ -215,7 +211,7 @@ class ExplainedRows:
         **shown
             Further entries: ``method`` and ``origin`` as in
             :class:`~interpret_dp.explanation.spend.RowSpend`, ``meaning`` of an effect, the
-            ``fit``, ``scale``, ``image_shape``.
+            ``fit``.
         """
         table = self.opened.table
         actual, predicted = float(self.actual[row]), float(self.predicted[row])
@@ -238,6 +234,5 @@ class ExplainedRows:
             "extra": {"names": name, "scores": score, "values": [1] * len(name)},
             "output": self.outputs.text(self.explained[row]),
             "predicted": predicted,
-            "image_shape": None,
             **shown,
         }

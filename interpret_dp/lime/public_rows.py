@@ -46,8 +46,7 @@ def with_replaced_cells(
     if isinstance(X, list | tuple):
         return _array(np.array([list(X[row])], dtype=object), n_rows, changes).tolist()
     if isinstance(X, np.ndarray):
-        flat = _array(X[row : row + 1].reshape(1, -1), n_rows, changes)
-        return flat.reshape(n_rows, *X.shape[1:])
+        return _array(X[row : row + 1], n_rows, changes)
     if hasattr(X, "tocsr"):
         return type(X)(_array(X.tocsr()[[row]].toarray(), n_rows, changes))
     return _frame(X, row, n_rows, changes)
@@ -72,7 +71,7 @@ def example_row(X: Any, specs: Mapping[str, FeatureSpec]) -> Any:
         return [list(cells.values())]
     if isinstance(X, np.ndarray):
         # The type without its length: that of texts is the longest one's.
-        row = np.array([*cells.values()], dtype=object).reshape(1, *X.shape[1:])
+        row = np.array([[*cells.values()]], dtype=object)
         return _held(row, np.dtype(X.dtype.type))
     if hasattr(X, "tocsr"):
         return type(X)(_held(np.array([list(cells.values())], dtype=object), X.dtype))

@@ -21,10 +21,9 @@ from interpret_dp.schema import Categorical, FeatureSpec, Integer
 
 _Outputs = NDArray[np.float64]
 
-NOT_DRAWN = (
+_NOT_DRAWN = (
     "Refused levels and missing cells are not drawn; an explanation fails if a refused number is."
 )
-IN_THE_MIDDLE = "Rows with a refused value count as the middle of the output's bounds."
 
 _MOST_RANDOM = 256  # rows, until the model accepts one
 _MOST_SHOWN = 5
@@ -84,15 +83,13 @@ class Trial:
                     return row, outputs
             raise
 
-    def accepted_values(self, X: Any, effect: str, said: set[str]) -> list[NDArray[np.bool_]]:
+    def accepted_values(self, X: Any, said: set[str]) -> list[NDArray[np.bool_]]:
         """Return which values the model accepts in the first row of X, and warn of others.
 
         Parameters
         ----------
         X : as :meth:`accepted_row` takes it
             The model accepts its first row.
-        effect : str
-            What follows from a refusal.
         said : set of str
             Lines of earlier warnings, which are not said again. Those of this one are added.
 
@@ -118,8 +115,8 @@ class Trial:
                 pending += [(start, middle), (middle, stop)]
         parts = np.split(is_accepted, np.cumsum([len(own) for own in self.values])[:-1])
         lines = [
-            f"Column {name!r}: the model refuses {_shown(own[~accepted].tolist())}. {effect} Pass "
-            "a model that accepts all declared values, or declare fewer."
+            f"Column {name!r}: the model refuses {_shown(own[~accepted].tolist())}. {_NOT_DRAWN} "
+            "Pass a model that accepts all declared values, or declare fewer."
             for name, own, accepted in zip(self.names, self.values, parts, strict=True)
             if not accepted.all()
         ]

@@ -24,7 +24,6 @@ from interpret_dp import (
     PrivacyLedger,
     PrivacyUnit,
     PrivateBackground,
-    PrivateSurrogate,
     Schema,
 )
 from interpret_dp.audit.explainers import published_answers
@@ -111,14 +110,9 @@ def background(X, y):
     return PrivateBackground(SCHEMA, epsilon=0.5, **ledger()).fit(X)
 
 
-def surrogate(X, y):
-    one = PrivateSurrogate(Risk(), Schema(FEATURES), trained_on_same_people=False, **ledger())
-    return one.fit(X)
-
-
 EXPLAINERS = [
     *(additive, of_an_array, three_classes, undeclared, undeclared_regression, of_people),
-    *(with_weights_and_scores, maps, maps_of_opacus, metrics, background, surrogate),
+    *(with_weights_and_scores, maps, maps_of_opacus, metrics, background),
 ]
 
 

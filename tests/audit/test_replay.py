@@ -284,12 +284,6 @@ def _explainer(case, rows):
     return [explainer.background, explainer.guarantee_]
 
 
-def _surrogate(case, rows):
-    common = {"trained_on_same_people": False, "n_jobs": 1, **_common(case)}
-    surrogate = interpret_dp.PrivateSurrogate(Answers(**case.settings), **common)
-    return surrogate.fit(rows["cells"], unit=rows.get("unit"))
-
-
 def _paper(case, rows):
     common = {"unit": rows.get("unit"), "trained_on_same_people": False, **_common(case)}
     explainer = PaperLimeTabular(Answers(2), rows["cells"], steps=8, **case.settings, **common)
@@ -337,11 +331,10 @@ SUBJECTS = {
     "images": (_llm, _LABELS, _PICTURED),
     "background": (_background, [None], [{}, {"dependence": False}]),
     "explainers": (_explainer, [None], _KINDS),
-    "surrogate": (_surrogate, [None], [{"n_classes": 2}, {"n_classes": 3}]),
     "paper": (_paper, [None], _METHODS),
     "metrics": (_metrics, [*_CLASSES[:2], *_LABELS, *_NUMBERS[:3]], [{}]),
 }
-_DECLARED = ("surrogate", "paper", "metrics", "images")
+_DECLARED = ("paper", "metrics", "images")
 _UNITS = {
     "int64": ([1, 2, 3], [7, -(2**63)]),
     "Int64": ([1, 2, None], [7, None]),
@@ -399,7 +392,7 @@ def _case(rng, subject):
     _, targets, settings = SUBJECTS[subject]
     rare = ["dict", "sparse", "dask"]
     usual = [name for name in CONTAINERS if name not in rare]
-    if subject in ("surrogate", "paper"):
+    if subject == "paper":
         usual.append("sparse")
     container = _pick(rng, rare if rng.integers(9) == 0 else usual)
     container = "array" if subject == "images" else container

@@ -8,7 +8,6 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingRegressor, Schema
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
@@ -18,7 +17,6 @@ from interpret_dp.ebm.training import _on_lattice
 from interpret_dp.evaluation import calibration, cells
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.fitting.rows import open_rows
-from interpret_dp.lime import fidelity
 from interpret_dp.lime.black_box import LABEL_UNITS, black_box
 from interpret_dp.lime.paper.interactive import ExplanationData, Queries, exact_moments
 from interpret_dp.lime.paper.weighting import stable_weight, weight_table
@@ -112,13 +110,6 @@ def test_sums_of_metrics_keep_their_norm(objective):
     assert every > 0.6 * sums.row_norm**2
     numbers = np.abs(y[np.isfinite(y) & (y != 0)])
     assert calibration._logarithms(numbers) == pytest.approx(np.log(numbers), abs=1e-11)
-
-
-@given(st.lists(st.sampled_from([0, 1, LATTICE // 2, LATTICE]), min_size=3, max_size=3))
-def test_fidelity_of_a_row_is_within_its_norm(values):
-    label, predicted, middle = values
-    sums = fidelity._sums(np.array([label]), np.array([predicted]), middle)
-    assert sum(int(entry) ** 2 for entry in sums) <= fidelity._ROW_NORM**2
 
 
 def test_what_belongs_to_a_row_is_cut_before_it_is_cast():

@@ -124,6 +124,8 @@ def shown(monkeypatch, tmp_path):
 RUN_PAGES = [pytest.param(page, marks=[pytest.mark.slow] * (page.name in SLOW)) for page in RUN]
 
 
+# interpret's EBM says so of rows with missing cells.
+@pytest.mark.filterwarnings("ignore:Missing values detected")
 @pytest.mark.thorough
 @pytest.mark.parametrize("page", RUN_PAGES, ids=lambda page: page.name)
 def test_blocks_run_as_they_are_printed(page, shown):

@@ -72,7 +72,7 @@ def _write_additive(path):
 
 
 def _write_regression(path):
-    """Write what the surrogate of a black box is made of as well: a regression a class."""
+    """Write a regression."""
     dp.DPExplainableBoostingRegressor.from_released(build_model(0)).save(path)
 
 

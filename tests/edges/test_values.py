@@ -52,8 +52,8 @@ def _repeated(cells, n_rows):
     return pd.Series((cells * n_rows)[:n_rows], dtype=object)
 
 
-NEED_A_SCHEMA = "interactive", "surrogate", "metrics"
-WITHOUT_TARGET = "interactive", "surrogate", "background"
+NEED_A_SCHEMA = "interactive", "metrics"
+WITHOUT_TARGET = "interactive", "background"
 
 
 @pytest.mark.thorough

@@ -1,4 +1,4 @@
-"""Made-up accounts and released explanations: of a table like adult, of texts, and of images."""
+"""Made-up accounts and released explanations: of a table like adult, and of texts."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ SOURCES = (
     ("released", "statistics"),
     ("reused", "statistics"),
     ("post-processed", "non_interactive"),
-    ("post-processed", "surrogate"),
+    ("post-processed", "background"),
 )
 
 
@@ -85,7 +85,6 @@ def adult_record(seed=0, origin="released", method="statistics", **changes):
         "extra": {"names": [], "scores": [], "values": []},
         "output": "probability of >50K",
         "predicted": 0.73 - 0.1 * seed,
-        "image_shape": None,
     }
     how = {"method": method, "origin": origin}
     return _record(names, values, scores, [error] * 13 + [0.0], **fields, **how) | changes
@@ -105,23 +104,6 @@ def text_record(seed=0, n_words=500):
     perf = {"actual": 1.0, "actual_score": 1.0, "predicted": 0.88, "predicted_score": 0.88}
     output = {"output": "probability of positive", "predicted": 0.88}
     return _record(words, counts, scores, errors, perf=perf, **output)
-
-
-def image_record(seed=0, side=48, signal=1.0):
-    """Return the explanation of one square image: two blobs speak for, one against."""
-    rng = np.random.default_rng(seed)
-    y, x = np.mgrid[:side, :side] / side
-
-    def blob(row, column, width):
-        return np.exp(-((y - row) ** 2 + (x - column) ** 2) / (2 * width**2))
-
-    image = blob(0.35, 0.3, 0.07) + blob(0.35, 0.7, 0.07) + 0.6 * blob(0.75, 0.5, 0.15)
-    effect = blob(0.35, 0.3, 0.08) + blob(0.35, 0.7, 0.08) - blob(0.75, 0.5, 0.1)
-    scores = signal * 0.01 * effect + 0.001 * rng.normal(size=(side, side))
-    names = [f"pixel {i} {j}" for i in range(side) for j in range(side)]
-    values = np.round(255 * image / image.max()).ravel()
-    output = {"output": "probability of smiling", "predicted": 0.91, "image_shape": [side, side]}
-    return _record(names, values, scores.ravel(), np.full(side * side, 0.001), **output)
 
 
 def explanation_of(records, **changes):

@@ -121,9 +121,6 @@ def test_rows_may_explain_different_classes():
     assert "from the released history, free" in named(figure)
 
 
-# -------------------------------------------------------------------------------------- images
-
-
 # ------------------------------------------------------------------------ interpret's protocol
 
 
@@ -154,7 +151,7 @@ def test_a_row_is_listed_with_origin_and_cost_and_what_came_true():
     unknown = influences.adult_explanation()
     assert unknown.data(-1)["mli"][1]["value"]["dataset_y"] is None
     assert not {"Actual", "Resid"} & set(unknown.selector)
-    origins = ["released now", "released now", "reused", "from history", "from surrogate"]
+    origins = ["released now", "released now", "reused", "from history", "from background"]
     assert list(unknown.selector["Origin"]) == origins
     assert list(unknown.selector["Epsilon"]) == [0.1, 0.1, 0.0, 0.0, 0.0]
     # A list of rows can be given.
@@ -163,12 +160,11 @@ def test_a_row_is_listed_with_origin_and_cost_and_what_came_true():
     assert list(given.columns) == ["Name", "Epsilon", "Origin"]
 
 
-@pytest.mark.parametrize("kind", ["table", "images"])
-def test_every_view_can_be_shown_inline(kind, monkeypatch):
+def test_every_view_can_be_shown_inline(monkeypatch):
     shown = []
     monkeypatch.setattr("IPython.display.display", lambda *page, **_: shown.extend(page))
     monkeypatch.setattr("interpret.visual._inline._build_error_frame", pytest.fail)
-    InlineProvider(js_url="https://example.org/none.js").render(MADE_UP[kind]())
+    InlineProvider(js_url="https://example.org/none.js").render(MADE_UP["table"]())
     page = "".join(str(getattr(part, "data", part)) for part in shown)
     assert "Privacy cost of this explanation" in page
 
@@ -193,7 +189,6 @@ def test_each_figure_carries_the_cost_of_its_part():
 WRONG_RECORDS = [
     ([influences.adult_record(scores=[0.1])], "lengths"),
     ([influences.adult_record(origin="guessed")], "origin is 'guessed'"),
-    ([influences.adult_record(image_shape=[3, 3])], "one effect for each pixel"),
     ([influences.adult_record(names=list("abcdefghijklmn"))], "in order"),
     ([influences.adult_record(method="interactive")], "must agree row by row"),
     ([{"names": []}], "lacks"),

@@ -96,7 +96,6 @@ def test_every_guarantee_names_the_steps(rows):
     for explainer, arguments in (
         (dp.PrivateBackground(schema), (X,)),
         (dp.DPLocallyLinearClassifier(schema=SCHEMA, epochs=1), (X, y)),
-        (dp.PrivateSurrogate(first_column, schema, trained_on_same_people=False), (X,)),
     ):
         pipe = make_pipeline(StandardScaler(), explainer)
         assert len(warnings_of(pipe.fit, *arguments)) == 1

@@ -43,12 +43,6 @@ def explain(**given):
     PaperLimeTabular(BlackBox(), X, **given).explain_local(X)
 
 
-def release_surrogate(**given):
-    interpret_dp.PrivateSurrogate(
-        BlackBox(), Schema(FEATURES), trained_on_same_people=False, **given
-    ).fit(X)
-
-
 RELATION = {"neighboring": ["replace_one"]}
 OPTIONS = RELATION | {
     "unit": [PrivacyUnit("id"), PrivacyUnit("id", 1000), PrivacyUnit("id", 1, total_rows=1000)],
@@ -77,7 +71,6 @@ REQUESTS = {
         {"declared": [False], "epochs": [1.0, 1e5], "centring": [0.0, 0.5]},
     ),
     "metrics": (measure, {}, RELATION),
-    "surrogate": (release_surrogate, {}, RELATION),
     "explanations": (explain, {}, QUERIES),
 }
 

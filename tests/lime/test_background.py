@@ -5,12 +5,15 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from scipy.sparse import csr_matrix
 
 import interpret_dp as dp
 from interpret_dp.audit import LessNoise, refit, replay
 from interpret_dp.lime import background_releases
-from interpret_dp.lime.public_rows import with_replaced_cells
+from interpret_dp.lime.public_rows import example_row, with_replaced_cells
 from interpret_dp.mechanisms import use_randomness
 
 SCHEMA = dp.Schema(
@@ -187,3 +190,47 @@ def test_a_replaced_cell_is_what_was_drawn(dtype, drawn):
     assert (found.dtype == dtype) == holds
     flag = with_replaced_cells(X.astype(bool), 0, [0], stay[1:], [np.array([np.nan])])["a"]
     assert flag.isna().all()
+
+
+MIXED = pd.DataFrame({"age": [3, 3], "site": ["a", "b"], "other": 1.5})
+KINDS = {"age": dp.Continuous(0, 9), "site": dp.Categorical(["a", "b"])}
+COUNTS = {f"word {at}": dp.Continuous(0, 9) for at in range(4)}
+FORMS = [
+    (MIXED.astype({"age": "Int64", "site": "category"})[:0], KINDS),
+    (MIXED.astype({"site": object, "other": "float32"})[:0], KINDS),
+    (pl.DataFrame(MIXED)[:0], KINDS),
+    (pa.table(MIXED.to_dict("list")).slice(0, 0), KINDS),
+    (np.empty((0, 2), dtype=object), KINDS),
+    (csr_matrix((0, 4), dtype=np.float32), COUNTS),
+]
+
+
+@pytest.mark.parametrize(
+    ("X", "specs"), FORMS, ids=["nullable", "pandas", "polars", "arrow", "array", "sparse"]
+)
+def test_the_example_has_the_form_of_the_rows(X, specs):
+    """It is made without them: there may be none."""
+    found = example_row(X, specs)
+    assert type(found) is type(X)
+    assert found.shape == (1, *X.shape[1:])
+    for kind in ("dtype", "dtypes", "schema"):
+        assert str(getattr(found, kind, None)) == str(getattr(X, kind, None))
+    if specs is KINDS and hasattr(X, "columns"):
+        assert [str(found[name][0]) for name in ("age", "site")] == ["4", "a"]
+
+
+LISTING_TYPES = [
+    pd.DataFrame({"age": [4.5], "site": pd.Categorical(["ward 7"])}),
+    pl.DataFrame({"age": [4.5], "site": pl.Series(["ward 7"], dtype=pl.Enum(["ward 7"]))}),
+    np.array([["4", "r"]]),
+]
+
+
+@pytest.mark.parametrize("X", LISTING_TYPES, ids=["pandas", "polars", "texts"])
+def test_the_example_does_not_depend_on_what_a_type_lists(X):
+    """Categories, and the length of texts, may come from private rows."""
+    found = example_row(X, KINDS)
+    kinds = getattr(found, "dtypes", None), getattr(found, "schema", None)
+    assert "ward 7" not in f"{found} {kinds} {getattr(found, 'site', None)}"
+    cells = found[0] if isinstance(found, np.ndarray) else [found["age"][0], found["site"][0]]
+    assert [str(cell) for cell in cells] == ["4.5", "a"]

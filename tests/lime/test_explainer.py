@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -200,3 +201,8 @@ def test_what_a_background_has_of_its_own_cannot_be_given_beside_it():
     assert own.background.privacy_spend_.subject == "background"
     with pytest.raises(TypeError, match="model is the class Risk"):
         explainer(Risk)
+
+
+def test_the_removed_surrogate_says_what_replaces_it():
+    with pytest.raises(ImportError, match=r"removed\. Fit an additive model .*docs/surrogate\.md"):
+        import_module("interpret_dp").PrivateSurrogate  # noqa: B018

@@ -52,8 +52,6 @@ def test_what_is_refused_is_said_before_it_is_paid_for():
         own = dp.DPLimeTabular(lambda rows: np.where(rows["age"] > 99, np.nan, 0.5), X, **GIVEN)
     with pytest.raises(ValueError, match=r"values of the background\. ValueError: .* not finite"):
         own.explain_global()
-    with pytest.warns(dp.DeclarationWarning, match="'never'. Rows with .* middle of the output"):
-        dp.PrivateSurrogate(STRICT, **GIVEN).fit(X)
     with pytest.raises(ValueError, match=r"failed on a row that .*: Found unknown .* was spent"):
         dp.DPLimeTabular(STRICT, X, **GIVEN | {"schema": ONLY_NEVER})
     # Where it was paid for before the model came.

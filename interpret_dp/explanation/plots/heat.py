@@ -64,7 +64,6 @@ _SYMBOLS = {
     "released now": "circle",
     "reused from a near query": "circle-open",
     "from the released history": "diamond-open",
-    "from the surrogate": "square-open",
     "from the background": "circle",
 }
 

@@ -1,15 +1,14 @@
-"""Figures of images: the influence of each pixel, and the maps of a model of images."""
+"""Figures of the maps of a model of images."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.influence import VEIL, RowInfluence
 from interpret_dp.explanation.maps import (
     CLASS_WORDS,
     NOISE_WORDS,
@@ -20,7 +19,7 @@ from interpret_dp.explanation.maps import (
     row_words,
     use_words,
 )
-from interpret_dp.explanation.plots.cells import reach_of, signed_cells, veil
+from interpret_dp.explanation.plots.cells import reach_of, signed_cells
 from interpret_dp.explanation.plots.maps import add_class_menu, ranked_maps
 from interpret_dp.explanation.plots.parts import (
     COLORS,
@@ -30,7 +29,6 @@ from interpret_dp.explanation.plots.parts import (
     dress,
     fit_height,
     literal,
-    number_text,
 )
 from interpret_dp.released.locally_linear import LocallyLinearModel
 
@@ -40,8 +38,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 _GREY_LEVELS = [[0.0, "#000000"], [1.0, "#ffffff"]]
-# Pixels of a figure, of a row of large pictures, and of the lines of a grid of small ones.
-_LEAST_HEIGHT, _PANEL, _READING_PANEL, _SMALL_PANEL = 360, 260, 225, 170
+# Pixels of a row of large pictures, and of a line of small ones.
+_READING_PANEL, _SMALL_PANEL = 225, 170
 _TITLE_ROOM = 26
 _IN_ROW = 5
 _MOST_PICTURES, _MOST_ROWS = 40, 12
@@ -49,139 +47,6 @@ _LETTERS = 90
 
 HOVER = "row %{y}, column %{x}: %{z:+.3g}<extra></extra>"
 """Text over a pixel."""
-
-
-# --------------------------------------------------------------------- local linear explanations
-
-
-def image_figure(row: RowInfluence, line: str) -> Figure:
-    """Return an image in grey beside the influence of its pixels, where noise is faded.
-
-    Parameters
-    ----------
-    row : RowInfluence
-        With an ``image_shape``.
-    line : str
-        The privacy cost; left out if empty.
-    """
-    from plotly.subplots import make_subplots
-
-    image = _grey(row)
-    titles = ["the image"] if image is not None else []
-    titles += ["influence: orange for, blue against", "signal to noise"]
-    figure = make_subplots(rows=1, cols=len(titles), horizontal_spacing=0.05, subplot_titles=titles)
-    column = 1
-    if image is not None:
-        add_image(figure, image)
-        column += 1
-    scale = _scale(figure, (1, column), "effect", reach_of(row.features.effects))
-    _add_influence(figure, (1, column), row, colorbar=scale)
-    _add_ratio(figure, (1, column + 1), row)
-    dress(figure, height=_LEAST_HEIGHT, margin={"l": 10, "r": 10, "b": 70})
-    as_pictures(figure)
-    figure.update_annotations(font_size=12.5)
-    words = (
-        f"{row.heading.replace(' effects ', ' pixels ')} · faded: could be noise\n"
-        f"Effect of a pixel: {row.change} "
-        f"{row.meaning.replace('a number', 'the pixel')}"
-    )
-    add_heading(figure, row.outcome, f"{words}\n{line}", over_panels=True)
-    fit_height(figure, _PANEL)
-    return figure
-
-
-def images_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
-    """Return the maps of influence of several images, up to twelve, on one scale.
-
-    Parameters
-    ----------
-    rows : sequence of RowInfluence, shape (n_rows,)
-        Each with an ``image_shape``.
-    line : str
-        The privacy cost; left out if empty.
-    """
-    shown = rows[:_MOST_ROWS]
-    titles = [
-        f"row {i}: {literal(row.outcome.removeprefix('Probability of '))}"
-        for i, row in enumerate(shown)
-    ]
-    cut = cut_words(" (first {} of {:,})", len(shown), len(rows))
-    words = "Influence of each pixel: orange for, blue against; faded where it could be noise"
-    return _grid(
-        lambda figure, place, n: _add_influence(figure, place, shown[n], coloraxis="coloraxis"),
-        titles,
-        signed_axis([row.features.effects for row in shown], "effect"),
-        f"Evidence for and against{cut}",
-        f"{words}\n{line}",
-    )
-
-
-def _add_influence(
-    figure: Figure, place: tuple[int, int], row: RowInfluence, **options: Any
-) -> None:
-    """Add the map of one image's effects, under a veil where noise may be all."""
-    shape, features = _shape(row), row.features
-    cells = signed_cells(
-        features.effects.reshape(shape).astype(np.float32),
-        customdata=features.errors.reshape(shape),
-        hovertemplate="row %{y}, column %{x}: %{z:+.3g}, standard error "
-        "%{customdata:.2g}<extra></extra>",
-        **options,
-    )
-    figure.add_trace(cells, *place)
-    noise = ~features.significant
-    if noise.any():
-        figure.add_trace(veil(noise.reshape(shape), VEIL), *place)
-
-
-def _add_ratio(figure: Figure, place: tuple[int, int], row: RowInfluence) -> None:
-    features = row.features
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = features.effects / features.errors
-    ratio[~np.isfinite(ratio)] = np.nan
-    cells = signed_cells(
-        ratio.reshape(_shape(row)),
-        colorbar=_scale(figure, place, "in standard errors", reach_of(ratio)),
-        hovertemplate="row %{y}, column %{x}: %{z:+.2f} standard errors<extra></extra>",
-    )
-    figure.add_trace(cells, *place)
-
-
-def _scale(figure: Figure, place: tuple[int, int], title: str, reach: float) -> dict[str, Any]:
-    """Return a scale of colours that lies under a panel, with few and round ticks up to reach."""
-    left, right = figure.get_subplot(*place).xaxis.domain
-    digit = 10.0 ** math.floor(math.log10(reach)) if reach > 0 else 1.0
-    tick = math.floor(reach / digit) * digit if reach > 0 else 1.0
-    return {
-        "orientation": "h",
-        "thickness": 10,
-        "len": 0.9 * (right - left),
-        "x": (left + right) / 2,
-        "xanchor": "center",
-        "y": -0.02,
-        "yanchor": "top",
-        "title": {"text": title, "side": "bottom", "font": {"size": 11}},
-        "tickfont": {"size": 10},
-        "tickangle": 0,
-        "tickvals": [-tick, 0.0, tick],
-        "ticktext": [number_text(-tick), "0", number_text(tick)],
-    }
-
-
-def _grey(row: RowInfluence) -> FloatArray | None:
-    """Return the image with missing pixels as NaN, or None if a pixel is no number."""
-    if not all(value is None or isinstance(value, int | float) for value in row.values):
-        return None
-    return np.array(row.values, dtype=np.float64).reshape(_shape(row))
-
-
-def _shape(row: RowInfluence) -> tuple[int, int]:
-    if row.image_shape is None:
-        raise ValueError("image_shape is None; only an image can be drawn as one.")
-    return row.image_shape
-
-
-# ------------------------------------------------------------------ maps of a model of images
 
 
 def mean_filters(model: LocallyLinearModel, line: str) -> Figure:
@@ -374,22 +239,6 @@ def picture_grid(
     pictures: Sequence[FloatArray], titles: Sequence[str], title: str, words: str, scale: str
 ) -> Figure:
     """Return pictures in lines of five on one scale about zero."""
-
-    def add(figure: Figure, place: tuple[int, int], number: int) -> None:
-        cells = signed_cells(pictures[number], coloraxis="coloraxis", hovertemplate=HOVER)
-        figure.add_trace(cells, *place)
-
-    return _grid(add, titles, signed_axis(pictures, scale), title, words)
-
-
-def _grid(
-    add: Callable[[Figure, tuple[int, int], int], None],
-    titles: Sequence[str],
-    axis: dict[str, Any],
-    title: str,
-    words: str,
-) -> Figure:
-    """Return a figure of panels in lines of five, to which ``add`` adds one after the other."""
     from plotly.subplots import make_subplots
 
     n_columns = min(_IN_ROW, len(titles))
@@ -402,8 +251,10 @@ def _grid(
         horizontal_spacing=0.02,
         vertical_spacing=_TITLE_ROOM / height if n_lines > 1 else 0.0,
     )
-    for number in range(len(titles)):
-        add(figure, (number // n_columns + 1, number % n_columns + 1), number)
+    for number, picture in enumerate(pictures):
+        cells = signed_cells(picture, coloraxis="coloraxis", hovertemplate=HOVER)
+        figure.add_trace(cells, number // n_columns + 1, number % n_columns + 1)
+    axis = signed_axis(pictures, scale)
     axis["colorbar"]["len"] = min(1.0, 320 / height)
     figure.update_layout(coloraxis=axis)
     dress(figure, height=400, margin={"l": 8, "r": 80, "b": 12})

@@ -211,26 +211,6 @@ def _first(X, n_rows):
 
 
 @dataclass(frozen=True)
-class SurrogateModel(Explainer):
-    """An additive model of a black box, which holds the black box itself."""
-
-    def use(self, result, X, y):
-        result.explain_global().visualize(0)
-        if _has_rows(X):
-            result.explain_local(X).visualize(0)
-        assert pickle.loads(pickle.dumps(result)).guarantee_ == result.guarantee_
-        assert repr(result)
-        assert result.summary()
-
-    def published(self, result):
-        models = [super(SurrogateModel, self).published(one) for one in result.surrogate_.models]
-        return models, result.fidelity_.table.to_numpy().tobytes()
-
-    def predicted(self, result, X):
-        return _scores(result.explain_local(X))
-
-
-@dataclass(frozen=True)
 class Metrics(Explainer):
     """Metrics of a model of public rows."""
 
@@ -294,9 +274,6 @@ EXPLAINERS = {
     "lime": FreeLime(dp.DPLimeTabular, LABELS, UNRELATED),
     # SHAP values of more rows would take long.
     "shap": FreeLime(dp.DPShapTabular, LABELS, UNRELATED, most_asked=2),
-    "surrogate": SurrogateModel(
-        dp.PrivateSurrogate, LABELS, UNRELATED | {"model": ByPlace(), "n_jobs": 1}
-    ),
     "background": BackgroundData(dp.PrivateBackground, LABELS, ASKED),
     "metrics": Metrics(dp.private_metrics, LABELS, ASKED),
 }
@@ -312,7 +289,7 @@ def names(*left_out, only=tuple(EXPLAINERS)):
     ]
 
 
-ONE_EACH = ("binary", "regression", "interactive", "background", "surrogate", "maps", "metrics")
+ONE_EACH = ("binary", "regression", "interactive", "background", "maps", "metrics")
 """One explainer of each sort, for tests of forms that they all read alike."""
 
 

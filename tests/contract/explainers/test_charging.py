@@ -136,8 +136,8 @@ def test_using_a_result_charges_nothing(name, tmp_path):
 
 # ------------------------------------------------------------------------------------ refusals
 
-ADDITIVE, LIME, SURROGATE = ("binary", "counts"), ("interactive",), ("surrogate",)
-BLACK_BOXES = ("interactive", "lime", "surrogate")
+ADDITIVE, LIME = ("binary", "counts"), ("interactive",)
+BLACK_BOXES = ("interactive", "lime")
 ESTIMATORS = (*ADDITIVE, "maps")
 MANY_STEPS = {"batch_size": 10, "sampling_rate": None}
 NUMBERS = (
@@ -152,8 +152,6 @@ WEIGHTED = {"sample_weight": np.ones(N_ROWS)}
 UNLIKE = LogisticRegression().fit([[0.0, 0], [1, 1]], ["a", "b"])
 UNLABELLED = dp.Schema(FEATURES)
 INTERVALS = {"X": frame().assign(b=pd.interval_range(0, N_ROWS)), "schema": None}
-ACROSS = dp.Schema(default=dp.Continuous(0, 1))
-WIDE = {"X": np.zeros((N_ROWS, 1025)), "schema": ACROSS, "feature_names": None}
 LESS = dp.Schema({"a": dp.Continuous(0, 1)})
 ONE_LABEL = dp.Schema(FEATURES, target=dp.Categorical([1]))
 MANY_LABELS = dp.Schema(FEATURES, target=dp.Categorical(range(2**15)))
@@ -327,19 +325,13 @@ BAD = [
     (LIME, {"reuse_distance": -0.5}, ValueError, "reuse_distance is -0.5"),
     (LIME, {"n_rows": 0}, ValueError, "n_rows is 0"),
     (LIME, {"schema": None}, dp.SchemaError, "it must be a Schema"),
-    ((*LIME, *SURROGATE), {"schema": LESS}, dp.SchemaError, "does not declare"),
-    ((*LIME, *SURROGATE), {"output_bounds": 3}, TypeError, "output_bounds is 3"),
-    ((*LIME, *SURROGATE), {"output_bounds": (1, 1)}, dp.SchemaError, "they must differ"),
-    ((*LIME, *SURROGATE), {"model": 3}, TypeError, "has no predict_proba"),
-    ((*LIME, *SURROGATE), {"model": _above_1}, ValueError, "not a probability.*output_bounds"),
-    (SURROGATE, {"schema": "schema.toml"}, TypeError, "must be a Schema"),
-    (SURROGATE, {"schema": None}, dp.SchemaError, "does not declare"),
-    (SURROGATE, {"epsilon": 1e-9}, ValueError, "means epsilon 0|larger epsilon"),
-    (SURROGATE, {"image_shape": (2, 3)}, ValueError, "must be 6, one a pixel"),
-    (SURROGATE, {"image_shape": (1, 2)}, dp.SchemaError, "pixels must be Continuous"),
-    (SURROGATE, WIDE, ValueError, "takes at most 1024"),
+    (LIME, {"schema": LESS}, dp.SchemaError, "does not declare"),
+    (LIME, {"output_bounds": 3}, TypeError, "output_bounds is 3"),
+    (LIME, {"output_bounds": (1, 1)}, dp.SchemaError, "they must differ"),
+    (LIME, {"model": 3}, TypeError, "has no predict_proba"),
+    (LIME, {"model": _above_1}, ValueError, "not a probability.*output_bounds"),
     (("lime",), {"verbose": 1}, TypeError, "verbose is 1"),
-    (("lime", "surrogate"), {"model_guarantee": 1.0}, TypeError, "model_guarantee is 1.0"),
+    (("lime",), {"model_guarantee": 1.0}, TypeError, "model_guarantee is 1.0"),
     (("lime",), {"model_guarantee": (-1.0, 0.0)}, ValueError, "epsilon of model_guarantee"),
     (("lime",), {"feature_types": ["continuous"] * 2}, dp.SchemaError, "'b' the schema says"),
     (("lime",), {"feature_types": ["continuous"]}, ValueError, "feature_types is "),

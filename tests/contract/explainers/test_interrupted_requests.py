@@ -99,7 +99,7 @@ LIKE_OTHERS = {"multiclass", "regression", "lime", "adaptive", "enhanced"}
 
 @pytest.fixture(autouse=True)
 def _few_rounds(monkeypatch):
-    """Boost a surrogate for two rounds in place of forty, whose releases are all alike."""
+    """Boost for two rounds in place of forty, whose releases are all alike."""
     monkeypatch.setattr(config, "TUNING", replace(config.TUNING, rounds=2))
 
 

@@ -18,7 +18,6 @@ from tests.contract.explainers.registry import (
     ONE_EACH,
     Lime,
     Metrics,
-    SurrogateModel,
     names,
     new_ledger,
 )
@@ -74,7 +73,6 @@ def test_a_unit_column_is_no_feature(name, container):
         np.testing.assert_array_equal(explainer.predicted(result, make(WITH_IDS)), predicted)
     if not isinstance(explainer, Lime):
         assert b"person-" not in pickle.dumps(result)
-    if not isinstance(explainer, Lime | SurrogateModel):
         released = (getattr(result, "background", None) or result).to_released()
         assert "person-" not in str(released.to_dict())
 
@@ -191,7 +189,7 @@ def test_a_unit_of_many_rows_counts_as_declared(name):
     """Persons of five equal rows each are as those of ``max_rows``, and not as those of fewer."""
     max_rows = EXPLAINERS[name].max_rows
     given = {"schema": declared(name)}
-    if isinstance(EXPLAINERS[name], Lime | SurrogateModel):
+    if isinstance(EXPLAINERS[name], Lime):
         given["model"] = lambda X: X["a"].to_numpy()
 
     def released(n_rows):
