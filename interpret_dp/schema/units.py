@@ -285,10 +285,9 @@ def _joined(columns: Sequence[Values]) -> CodedColumn:
 
     numbered = [_numbered(column) for column in columns]
     codes = first = np.zeros(len(columns[0]), dtype=np.int64)
-    for units, keys in numbered:
-        # Numbered anew for each column, from 0: the products stay below n_rows**2.
-        both = codes * (len(keys) + 2) + units
-        _, first, codes = np.unique(both, return_index=True, return_inverse=True)
+    for units, _ in numbered:
+        both = np.column_stack([codes.reshape(-1), units])
+        _, first, codes = np.unique(both, axis=0, return_index=True, return_inverse=True)
     rows = zip(*(units[first].tolist() for units, _ in numbered), strict=True)
     cells: list[Any] = [
         () if min(row) < 0 else tuple(keys[at] for at, (_, keys) in zip(row, numbered, strict=True))

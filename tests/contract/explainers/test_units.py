@@ -86,7 +86,7 @@ def test_several_columns_and_rows_without_an_identifier(name):
     several = fitted(name, X, schema=both)
     assert explainer.published(several) == published(name, frame(), unit=pairs, schema=both)
     assert "same 'bed + ward', or none, in" in " ".join(explainer.promise(several).assumptions)
-    has_model = isinstance(explainer, Lime | SurrogateModel)
+    has_model = isinstance(explainer, Lime)
     given = {"model": lambda X: X["a"].to_numpy()} if has_model else {}
     ids, known = np.array(IDS, dtype=object), np.arange(N_ROWS) % 6 != 5
     ids[~known] = None
