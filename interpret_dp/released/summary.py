@@ -50,7 +50,7 @@ _SMALL_TABLE = 500
 _RIGHT_TOTAL = 0.03
 _COLUMNS_NAMED = 10
 _MISSING, _UNRELEASED, _ONE_BIN = "nearly all missing", "no level was released", "one bin"
-_NONE = None, None
+_NONE, _EDITED = (None, None), "edited"
 _WHERE = {
     "undeclared": "have none of the declared levels",
     "below": "are below the bounds",
@@ -337,7 +337,7 @@ def _column(
 
 def _note(feature: AdditiveFeature, term: AdditiveTerm) -> str:
     if term.is_edited:
-        return "edited"
+        return _EDITED
     n_bins, lacking = feature.n_codes - 2, int(term.too_few_rows[1:-1].sum())
     if n_bins == 1:
         return _ONE_BIN
@@ -403,9 +403,13 @@ def _has_one_bin(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveT
 def _noted(
     lines: Sequence[ColumnSummary], problems: Sequence[Mapping[str, str]]
 ) -> tuple[ColumnSummary, ...]:
-    return tuple(
-        dataclasses.replace(line, note="; ".join(own.values()) or line.note)
+    notes = [
+        [line.note] * (not own or line.note == _EDITED) + list(own.values())
         for line, own in zip(lines, problems, strict=True)
+    ]
+    return tuple(
+        dataclasses.replace(line, note="; ".join(own))
+        for line, own in zip(lines, notes, strict=True)
     )
 
 

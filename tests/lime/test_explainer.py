@@ -129,7 +129,7 @@ def needs_more(X):
 
 
 def test_a_model_of_more_columns_is_explained_by_rows_that_have_them():
-    background = PrivateBackground(SCHEMA).fit(table())
+    background = PrivateBackground(SCHEMA, epsilon=10).fit(table())
     own = DPLimeTabular(needs_more, background=background, trained_on_same_people=False)
     with pytest.raises(ValueError, match=r"KeyError: 'other'\. It has columns 'age', .* rows="):
         own.explain_global()
