@@ -186,6 +186,12 @@ def fit(**given: Any) -> None:
             f"{model.guarantee_.ledger_head}",
         )
         say_account(model.privacy_spend_)
+        beyond = any("the bounds" in finding for finding in model.summary().findings)
+        if beyond and options.file.lower().endswith(".csv"):
+            console.say_item(
+                "Check",
+                "--decimal: 1,234 is 1234, unless --decimal , says that it is 1.234",
+            )
         console.say_item("Next", f"interpret-dp show {options.out} --ledger {options.ledger}")
     console.refuse_silence(model.guarantee_)
     if has_hardly_any_row(model.released_):

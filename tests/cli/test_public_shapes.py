@@ -6,7 +6,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from interpret_dp import load_model
 from interpret_dp.cli.tables import CsvFormat, read_declared
-from interpret_dp.schema import PrivacyUnit, Schema
+from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema
 
 N_ROWS = 2_000
 # Header, a row, its labels where x is below 50 and from there on, and options.
@@ -63,3 +63,16 @@ def test_a_public_file_goes_from_a_draft_to_a_right_model(name, command, folder)
     predicted = model.predict(table.X)
     measure = r2_score if predicted.dtype.kind == "f" else accuracy_score
     assert measure(np.array(table.y, dtype=predicted.dtype), predicted) > 0.95
+
+
+def test_decimal_commas_before_three_digits_are_named_after_the_fit(command, folder):
+    """A cell such as 1,234 does not say which it is; bounds and released counts do."""
+    lines = [f"{i % 9},{i % 1000:03};{'yes' if i % 2 else 'no'}" for i in range(N_ROWS)]
+    (folder / "doses.csv").write_text("\n".join(["dose;cured", *lines]), encoding="utf-8")
+    target = Categorical(["no", "yes"])
+    Schema({"dose": Continuous(0, 10)}, target=target).save("schema.json")
+    words = "fit doses.csv --schema schema.json --target cured --sep ; --epsilon 5 --delta 1e-6"
+    words += " --budget 10 --dataset doses --out"
+    assert "Check" not in command(*words.split(), "right.json", "--decimal", ",").out
+    said = command(*words.split(), "wrong.json")
+    assert "--decimal: 1,234 is 1234" in " ".join(said.out.split())
