@@ -1,8 +1,9 @@
 """How often a fit warns of a declaration that is right: `python -m benchmarks.declarations`.
 
 Tables are declared by their own minima, maxima and levels, so that each finding of bounds or
-levels is a false alarm. That all rows are in one bin is always true, and is not counted. Whole tables and samples of 500 rows are fitted, with a round of
-boosting each: what is looked at is released before.
+levels is a false alarm. That all rows are in one bin is always true, and is not counted. Whole
+tables and samples of 500 rows are fitted, with a round of boosting each: what is looked at is
+released before.
 """
 
 from __future__ import annotations
