@@ -70,7 +70,7 @@ def notebook_table(
         Names of the columns.
     rows : sequence of sequence of str, each as long as ``head``
     note : str
-        One line below the table.
+        Lines below the table.
 
     Returns
     -------
@@ -85,5 +85,5 @@ def notebook_table(
     body = "".join(line("td", _LEFT, row) for row in rows)
     first = line("th", _HEAD, head)
     table = f"<table><thead>{first}</thead><tbody>{body}</tbody></table>" if rows else ""
-    below = f"<div>{html.escape(note)}</div>" if note else ""
+    below = "".join(f"<div>{html.escape(text)}</div>" for text in note.splitlines())
     return f'<div style="{_BOX}"><div><b>{html.escape(title)}</b></div>{table}{below}</div>'

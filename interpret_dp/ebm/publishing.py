@@ -113,8 +113,8 @@ def _clipped(
     trained: TrainedTerms, names: Sequence[str]
 ) -> tuple[tuple[str | None, float, float], ...]:
     """Return the shares of rows beyond the bounds of each term's feature and of the target."""
-    shares = [*((name, b.clipped) for name, b in zip(names, trained.bins, strict=True))]
-    return tuple((name, *both) for name, both in [*shares, (None, trained.clipped)] if both)
+    shares = [(name, b.clipped) for name, b in zip(names, trained.bins, strict=True)]
+    return tuple((name, *own) for name, own in [*shares, (None, trained.clipped)] if own)
 
 
 def _denoised_fields(expected: Expected | None) -> dict[str, Any]:

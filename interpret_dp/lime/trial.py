@@ -152,4 +152,4 @@ def _shown(values: Sequence[Any]) -> str:
     """Return the first values in words."""
     texts = ["missing cells" if v is None or v != v else repr(v) for v in values[:_MOST_SHOWN]]
     hidden = len(values) - len(texts)
-    return ", ".join(texts) + f" and {hidden} more" * (hidden > 0)
+    return ", ".join(texts) + (f" and {hidden} more" if hidden else "")

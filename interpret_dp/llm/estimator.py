@@ -325,7 +325,8 @@ class DPLocallyLinearClassifier(
             if share >= _LARGE_SHARE + _SURELY * noise:
                 yield (
                     f"{name!r} ({spec!r}): about {100 * share:.0f} % of the cells are missing or "
-                    "have none of the declared levels. Declare the levels as the cells have them."
+                    "have none of the declared levels. If they are not missing, declare the "
+                    "levels as the cells have them."
                 )
 
     def _train(

@@ -167,7 +167,7 @@ class ModelSummary:
 
     def _repr_html_(self) -> str:
         head, rows = self._texts()
-        return notebook_table(self.title, head, rows, note=" ".join(self._notes()))
+        return notebook_table(self.title, head, rows, note="\n".join(self._notes()))
 
     def _notes(self) -> list[str]:
         notes = self.average, *self.findings, *self.privacy_findings
@@ -403,20 +403,19 @@ def _has_one_bin(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveT
 def _noted(
     lines: Sequence[ColumnSummary], problems: Sequence[Mapping[str, str]]
 ) -> tuple[ColumnSummary, ...]:
-    notes = [
-        [line.note] * (not own or line.note == _EDITED) + list(own.values())
-        for line, own in zip(lines, problems, strict=True)
-    ]
-    return tuple(
-        dataclasses.replace(line, note="; ".join(own))
-        for line, own in zip(lines, notes, strict=True)
-    )
+    noted = []
+    for line, own in zip(lines, problems, strict=True):
+        texts = list(own.values())
+        if not texts or line.note == _EDITED:
+            texts.insert(0, line.note)
+        noted.append(dataclasses.replace(line, note="; ".join(texts)))
+    return tuple(noted)
 
 
 def _column_findings(
     lines: Sequence[ColumnSummary], problems: Sequence[Mapping[str, str]]
 ) -> tuple[str, ...]:
-    """Return a sentence or two of each column that does not look as declared."""
+    """Return what is wrong with each column that does not look as declared, and how to mend it."""
     findings = [
         f"{line.name!r} ({line.declared}): {'; '.join(own.values())}. {_MENDS[next(iter(own))]}"
         for line, own in zip(lines, problems, strict=True)
@@ -448,7 +447,8 @@ def _clipped_target(model: AdditiveModel) -> tuple[str, ...]:
         return ()
     _, below, above = next((e for e in model.clipped if e[0] is None), (None, None, None))
     declared = repr(model.schema.target)
-    line, noise = ColumnSummary("", declared, below=below, above=above), noise / model.n_rows
+    line = ColumnSummary("", declared, below=below, above=above)
+    noise /= max(model.n_rows, 1e-300)
     return tuple(
         f"The target ({declared}): {what}. {_MENDS[kind]} Predictions are wrong on average."
         for kind, what in _problems(None, line, noise, _least_share(noise, 1)).items()

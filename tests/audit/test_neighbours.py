@@ -141,6 +141,21 @@ def test_control_shapes_and_totals_beyond_their_norm(method, fault, release, mon
     assert releases_broken(report) == {release}
 
 
+def test_control_a_target_beyond_its_bounds_that_is_in_two_cells(monkeypatch):
+    ages = np.linspace(1, 99, 41)
+    schema = Schema({"age": Continuous(0, 100)}, target=Continuous(-10, 30))
+    fit = refit(DPExplainableBoostingRegressor(schema=schema, max_rounds=4, epsilon=1e3))
+    X, y = pd.DataFrame({"age": ages}), np.full(41, 10.0)
+    for far in (np.inf, -1e9, np.nextafter(30.0, 31.0), np.nan):
+        y[-1] = far
+        assert replay(fit, (X[:-1], y[:-1]), (X, y)).ok
+    y[-1], real = 1e9, training._weights_beyond
+    monkeypatch.setattr(training, "_weights_beyond", lambda *given: 2 * real(*given))
+    report = replay(fit, (X[:-1], y[:-1]), (X, y))
+    assert kinds(report) == {"sensitivity"}
+    assert releases_broken(report) == {"target"}
+
+
 def test_control_an_unclipped_target(monkeypatch):
     """With one row beyond the declared bounds, as the reference trusts that there is none."""
     original = local.LocalRegressionRows.__init__
