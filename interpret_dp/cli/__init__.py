@@ -6,7 +6,9 @@ Importing this, and asking for help, loads nothing heavy: every command imports 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -66,7 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         be used (a file, a schema, an option's value), 1 if the request was refused or failed (a
         budget, a ledger, a disk, an interruption).
     """
-    code, message = _outcome(argv)
+    with warnings.catch_warnings():
+        warnings.showwarning = _say_warning
+        code, message = _outcome(argv)
     if message:
         click.echo(f"interpret-dp: {message}", err=True)
     discard_unwritten_output()
@@ -90,6 +94,12 @@ def _outcome(argv: Sequence[str] | None) -> tuple[int, str]:
     except (InterpretDPError, ValueError, OSError) as error:
         return (2 if isinstance(error, _UNUSABLE) else 1), _message(error)
     return 0, ""
+
+
+def _say_warning(message: Warning | str, *_place: object, **_file: object) -> None:
+    """Print a warning like an error: the line of code that gave it is of no use to the user."""
+    with suppress(OSError):
+        click.echo(f"interpret-dp: warning: {message}", err=True)
 
 
 def _message(error: Exception) -> str:

@@ -135,8 +135,8 @@ def fit(**given: Any) -> None:
 
     FILE is the private table, .parquet or .csv. The model is a differentially private explainable
     boosting machine, and a ledger is charged for it. The schema's target decides between
-    classification and regression. Only what the guarantee covers is shown and written: no row
-    count, no training score. The exit status is 3 if the promise of the model does not hold.
+    classification and regression. Only what the guarantee covers is shown and written: no exact
+    row count, no training score. The exit status is 3 if the promise of the model does not hold.
     """
     from interpret_dp.cli.tables import CsvFormat, read_declared
     from interpret_dp.ebm.request import open_request
@@ -186,11 +186,15 @@ def fit(**given: Any) -> None:
             f"{model.guarantee_.ledger_head}",
         )
         say_account(model.privacy_spend_)
-        beyond = any("the bounds" in finding for finding in model.summary().findings)
-        if beyond and options.file.lower().endswith(".csv"):
+        summary = model.summary()
+        console.say_item("Model", summary.title)
+        misread = any("the bounds" in text or "missing" in text for text in summary.findings)
+        if misread and options.file.lower().endswith(".csv"):
+            mark = "," if options.decimal == "." else "."
             console.say_item(
                 "Check",
-                "--decimal: 1,234 is 1234, unless --decimal , says that it is 1.234",
+                f"--decimal: 1{mark}234 is 1234 and 1{mark}5 is a missing cell, unless --decimal "
+                f"{mark} says that both have fractions",
             )
         console.say_item("Next", f"interpret-dp show {options.out} --ledger {options.ledger}")
     console.refuse_silence(model.guarantee_)

@@ -107,7 +107,10 @@ def draft(
             try:
                 drafted = Schema.draft(_with_codes(file, frame, levels), unit=person, **details)
             except SchemaError as error:
-                hint = " Here: --exclude COLUMN, --levels COLUMN of codes, or --max-levels N."
+                hint = (
+                    " Here: --exclude COLUMN, --decimal MARK of its fractions, --levels COLUMN of "
+                    "codes, or --max-levels N."
+                )
                 raise console.CommandError(
                     f"{error}{hint if 'max_levels' in str(error) else ''}"
                 ) from None

@@ -15,7 +15,9 @@ from interpret_dp.cli import console
 
 if TYPE_CHECKING:
     from interpret_dp.accounting import Guarantee
+    from interpret_dp.cli.tables import CsvFormat, DeclaredTable
     from interpret_dp.ledger import PrivacyLedger
+    from interpret_dp.schema import Schema
 
 _statements_option = click.option(
     "--statements",
@@ -55,6 +57,7 @@ _even_if_void_option = click.option(
     help="a table of rows that you declare public; the editor shows metrics on them",
 )
 @click.option("--target", metavar="COLUMN", help="the target's column in the file of public rows")
+@console.csv_options
 @click.option("--no-autosave", is_flag=True, help="keep no file of edits, and offer none")
 @console.overwrite_option
 @console.page_options
@@ -113,8 +116,9 @@ def show(
         console.refuse_silence(model.guarantee_)
         return
     from interpret_dp.cli.serve import serve
-    from interpret_dp.cli.tables import read_declared
+    from interpret_dp.cli.tables import CsvFormat
 
+    csv_format = CsvFormat(*map(page.pop, ("sep", "decimal", "encoding")))
     if (public_rows is None) != (target is None):
         raise console.CommandError(
             f"--public-rows is {public_rows} and --target is {target}; the metrics need both. Give "
@@ -131,11 +135,22 @@ def show(
                 f"--public-rows {public_rows}: {model_file} holds a DP-LLM, and metrics are for "
                 "editors of additive models. Omit --public-rows and --target."
             )
-        table = read_declared(public_rows, released.schema, target)
+        table = _read_public_rows(public_rows, released.schema, target, csv_format)
         explanation.edit_session.use_public_rows(table.X, table.y, public=True)
         console.say_item("Metrics", f"on {len(table.X):,} public rows")
     serve(explanation, **page)
     console.refuse_silence(model.guarantee_)
+
+
+def _read_public_rows(
+    path: str, schema: Schema, target: str | None, csv_format: CsvFormat
+) -> DeclaredTable:
+    """Read rows of which nobody is protected: they need no identifier."""
+    from interpret_dp.cli.tables import column_names, read_declared
+
+    names = () if schema.people is None else schema.people.columns
+    given = [name for name in names if name in column_names(path, csv_format)]
+    return read_declared(path, schema.replace(unit=None), target, given, csv_format)
 
 
 @console.command("registry model.json --statements about.toml --output record.yaml")

@@ -412,7 +412,7 @@ def _cells_of(texts: pd.Series[str], spec: FeatureSpec, csv_format: CsvFormat) -
     """Return what each text stands for, by the declaration of its column; None if missing."""
     import pandas as pd
 
-    meaning: Callable[[str], Any] = csv_format.number
+    meaning: Callable[[str], Any] = partial(_amount, csv_format)
     if isinstance(spec, Categorical):
         declared = {level for level in spec.levels if isinstance(level, str)}
         holds_numbers = any(not isinstance(level, str) for level in spec.levels)
@@ -420,6 +420,12 @@ def _cells_of(texts: pd.Series[str], spec: FeatureSpec, csv_format: CsvFormat) -
     meanings = {text: meaning(text) for text in texts.unique()}
     # Objects stay as they are: a type found for all of them would depend on each.
     return pd.Series([meanings[text] for text in texts], dtype=object)
+
+
+def _amount(csv_format: CsvFormat, text: str) -> str | None:
+    number = csv_format.number(text)
+    # Among decimal commas 1.5 is no number, and Python would read it as one.
+    return None if csv_format.decimal == "," and number == text and "." in text else number
 
 
 def _identifiers(texts: pd.Series[str]) -> pd.Series[Any]:

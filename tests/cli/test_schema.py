@@ -44,7 +44,10 @@ def test_several_columns_identify_a_person(typed, folder):
 WRONG_DRAFTS = [
     ({"--out": "draft.yaml"}, "must be .toml or .json"),
     ({"--target": "absent"}, "no column 'absent'"),
-    ({"--max-levels": 2}, "Here: --exclude COLUMN, --levels COLUMN of codes, or --max"),
+    (
+        {"--max-levels": 2},
+        "Here: --exclude COLUMN, --decimal MARK of its fractions, --levels COLUMN",
+    ),
     ({"--exclude": "absent"}, "--exclude names 'absent', and"),
     ({"--levels": "absent"}, "--levels names 'absent', and"),
     ({"--exclude": "readmitted"}, "which is the target or the privacy unit"),

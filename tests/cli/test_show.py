@@ -3,7 +3,7 @@ import socket
 
 import pytest
 
-from interpret_dp import PrivacyLedger, load_model
+from interpret_dp import DPExplainableBoostingClassifier, PrivacyLedger, PrivacyUnit, load_model
 from interpret_dp._documents import write_sealed
 
 
@@ -86,14 +86,31 @@ def test_edits_are_kept_unless_that_is_switched_off(command, model, folder, monk
     assert (folder / "model.autosave.json").exists() is not bool(options)
 
 
-def test_metrics_are_of_the_public_rows_of_a_file(command, model, monkeypatch, cohort):
+@pytest.mark.parametrize(
+    "written", [{}, {"sep": ";", "decimal": ",", "encoding": "latin-1"}], ids=str
+)
+def test_metrics_are_of_the_public_rows_of_a_file(command, model, monkeypatch, cohort, written):
     shown = []
+    X, y = cohort.X[:2_345].assign(bed=range(2_345)), cohort.y[:2_345]
+    X.assign(readmitted=y).to_csv("public.csv", index=False, **written)
+    options = [word for name, text in written.items() for word in (f"--{name}", text)]
     monkeypatch.setattr("interpret_dp.cli.serve.serve", lambda e, **page: shown.append(e))
-    outcome = command("show", model, "--public-rows", "patients.csv", "--target", "readmitted")
+    words = "--public-rows", "public.csv", "--target", "readmitted"
+    outcome = command("show", model, *words, *options)
     assert "Metrics     on 2,345 public rows" in outcome.out
     session = shown[0].edit_session
-    rows = cohort.X[:2_345].assign(bed=range(2_345)), cohort.y[:2_345]
-    assert session.metrics().equals(session.metrics(*rows, public=True))
+    assert session.metrics().equals(session.metrics(X, y, public=True))
+
+
+def test_public_rows_need_no_identifier(command, folder, monkeypatch, cohort):
+    monkeypatch.setattr("interpret_dp.cli.serve.serve", lambda explanation, **page: None)
+    schema = cohort.schema.replace(unit=PrivacyUnit(["house", "bed"]))
+    X, y = cohort.X[:2_345].assign(house=1, bed=range(2_345)), cohort.y[:2_345]
+    DPExplainableBoostingClassifier(schema=schema, max_rounds=2).fit(X, y).save("model.json")
+    for lacking in ([], ["bed"], ["house", "bed"]):
+        X.drop(columns=lacking).assign(readmitted=y).to_csv("public.csv", index=False)
+        words = "--public-rows", "public.csv", "--target", "readmitted"
+        assert "on 2,345 public rows" in command("show", "model.json", *words).out
 
 
 def test_a_port_in_use_is_refused(command, model):
