@@ -9,8 +9,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 # Written inline: a notebook may drop style sheets of cells that it does not trust.
 _BOX = "max-width: 100%; overflow-x: auto; margin: 6px 0"
-_LEFT = "text-align: left; white-space: normal; vertical-align: top; overflow-wrap: anywhere"
-_HEAD = "text-align: left; white-space: nowrap; vertical-align: top"
+_CELL = "text-align: left; vertical-align: top; padding: 2px 6px; white-space: "
+_SHORT, _LONG = f"{_CELL}nowrap", f"{_CELL}normal; min-width: 12em; overflow-wrap: break-word"
+_SHORTEST_LONG = 17
 
 
 def ceil_text(value: float, digits: int = 3) -> str:
@@ -78,12 +79,16 @@ def notebook_table(
         One ``div`` without scripts or style sheets; every text is escaped.
     """
 
-    def line(tag: str, style: str, texts: Sequence[str]) -> str:
-        cells = (f'<{tag} style="{style}">{html.escape(text)}</{tag}>' for text in texts)
+    def line(tag: str, texts: Sequence[str]) -> str:
+        styles = (_SHORT if tag == "th" or len(text) < _SHORTEST_LONG else _LONG for text in texts)
+        cells = (
+            f'<{tag} style="{style}">{html.escape(text)}</{tag}>'
+            for style, text in zip(styles, texts, strict=True)
+        )
         return f"<tr>{''.join(cells)}</tr>"
 
-    body = "".join(line("td", _LEFT, row) for row in rows)
-    first = line("th", _HEAD, head)
+    body = "".join(line("td", row) for row in rows)
+    first = line("th", head)
     table = f"<table><thead>{first}</thead><tbody>{body}</tbody></table>" if rows else ""
     below = "".join(f"<div>{html.escape(text)}</div>" for text in note.splitlines())
     return f'<div style="{_BOX}"><div><b>{html.escape(title)}</b></div>{table}{below}</div>'

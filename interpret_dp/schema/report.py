@@ -20,6 +20,7 @@ from interpret_dp.schema.declarations import (
     PrivacyUnit,
 )
 from interpret_dp.schema.kinds import identifiers_of, kind_of
+from interpret_dp.schema.units import n_without_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,6 +81,8 @@ class SchemaReport:
         The unit's columns whose dtype allows missing cells.
     drops_missing : bool
         Whether rows without an identifier are left out; otherwise each is a person of its own.
+    without_unit : int
+        Rows whose identifier is missing, or tells nobody apart.
 
     Examples
     --------
@@ -97,11 +100,12 @@ class SchemaReport:
     speaks_of: str = ""
     may_lack: tuple[str, ...] = ()
     drops_missing: bool = False
+    without_unit: int = 0
 
     @property
     def is_clean(self) -> bool:
         """Whether all columns are declared, and nothing is missing, clipped or unseen."""
-        return not any(
+        return not self.without_unit and not any(
             column.missing or column.clipped or column.unseen or column.kind == "undeclared"
             for column in self.columns
         )
@@ -147,6 +151,8 @@ class SchemaReport:
                 "missing='drop') leaves them out."
             )
             notes.append(f"By its dtype, {listed(self.may_lack)} may be missing: {become}")
+        if self.without_unit:
+            notes.append(f"{self.without_unit} rows have no usable identifier.")
         return notes
 
 
@@ -162,7 +168,7 @@ def check_table(
     """Count what a schema would change in a table; see :meth:`Schema.check`."""
     source, people = read_source(X), () if unit is None else unit.columns
     table = open_table(source, identifier=people)
-    identifiers_of(table, people)
+    without_unit = n_without_unit(identifiers_of(table, people))
     may_lack = tuple(
         name
         for position, name in enumerate(table.names)
@@ -186,7 +192,9 @@ def check_table(
     absent = tuple(name for name in features if name not in names)
     speaks_of = "" if unit is None else unit.speaks_of()
     drops_missing = unit is not None and unit.drops_missing
-    return SchemaReport(table.n_rows, tuple(columns), absent, speaks_of, may_lack, drops_missing)
+    return SchemaReport(
+        table.n_rows, tuple(columns), absent, speaks_of, may_lack, drops_missing, without_unit
+    )
 
 
 def _may_lack_cells(dtype: object) -> bool:

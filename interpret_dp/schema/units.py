@@ -276,6 +276,11 @@ def _numbered_cells(cells: Iterable[Any]) -> tuple[Integers, list[Key]]:
     return np.array(units, dtype=np.int64).reshape(len(units)), list(numbers_of_keys)
 
 
+def n_without_unit(parts: Sequence[Values]) -> int:
+    """Count the rows whose identifier, or a part of it, is missing or none; exact, private."""
+    return int(np.any([_numbered(part)[0] < 0 for part in parts], axis=0).sum())
+
+
 def _joined(columns: Sequence[Values]) -> CodedColumn:
     """Return the identifiers of which each row has a part in every column; private.
 

@@ -39,6 +39,8 @@ def test_several_columns_identify_a_person(typed, folder):
     assert read_declared("t.csv", schema, "y").X["bed"].tolist() == ["a", (), None, "a"]
     report = typed("schema check t.csv --schema s.toml --target y").out
     assert "'house', 'bed' may be missing: such rows are left out." in report
+    assert "\n2 rows have no usable identifier." in report
+    assert "Nothing is missing" not in report
 
 
 WRONG_DRAFTS = [

@@ -358,6 +358,14 @@ def test_ranges_of_integers_are_written_as_integers():
     assert set(density.y) == {10.0}
 
 
+def test_a_bin_too_narrow_to_be_seen_leaves_the_rows_of_others_visible():
+    visits = AdditiveFeature("visits", Continuous(0, 20), np.array([1e-6, 10.0]))
+    term = AdditiveTerm(0, np.arange(5.0), np.array([0.0, 1_000, 500, 500, 0]), None)
+    _curve, density = _lines(shape_figure(_model(features=(visits,), terms=(term,)), term))
+    np.testing.assert_allclose(density.y, [1_000 / (0.01 * 20), 50, 50, 50], rtol=1e-6)
+    assert density.line.width > 0
+
+
 def test_a_prediction_shows_the_largest_parts_and_the_sum_of_the_rest():
     scores = [(-1) ** k * (k + 1) / 10 for k in range(20)]
     names = [f"f{k}" for k in range(20)]

@@ -217,7 +217,7 @@ def _end(budget: Mapping[str, Any] | None) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{ceil_text(100.0 * share)} %"
+    return f"{ceil_text(100.0 * share, digits=2)} %"
 
 
 def _acts_table(acts: Sequence[Mapping[str, Any]]) -> TextTable:

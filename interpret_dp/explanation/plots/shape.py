@@ -55,6 +55,7 @@ _UNKNOWN_RELEASE = "An older version edited this model: its file lacks the relea
 _DASHES = ("solid", "dash", "dot")
 _CLASS_BAND_OPACITY = 0.12
 _TRUTH_POINTS = 400
+_NARROWEST = 0.01  # share of an axis
 FADED = 0.35
 """Opacity of curves behind the one that is looked at."""
 
@@ -321,11 +322,13 @@ class TermPlot:
             )
             return
         edges = places.edges
-        widths = np.maximum(np.diff(edges), 1e-12 * max(edges[-1] - edges[0], 1e-300))
+        # A bin too narrow to be seen would make all others too low to be seen.
+        widths = np.maximum(np.diff(edges), _NARROWEST * max(edges[-1] - edges[0], 1e-300))
         density = np.zeros(len(self.term.weights))
         density[places.steps] = weights[: places.n_steps] / widths
-        style |= {"fill": "tozeroy", "fillcolor": COLORS["weight"], "row": 2}
-        self.line(density, {"width": 0}, **style)
+        color = COLORS["weight"]
+        style |= {"fill": "tozeroy", "fillcolor": color, "row": 2}
+        self.line(density, {"width": 1, "color": color}, **style)
 
     def error_bars(self, curve: Curve, codes: Sequence[int], **style: Any) -> dict[str, Any] | None:
         """Return the noise bands of some bins as bars around their points."""
