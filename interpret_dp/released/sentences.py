@@ -38,12 +38,12 @@ def term_sentence(model: AdditiveModel, term: AdditiveTerm) -> str:
     subject = model.subject(term)
     if term.is_edited:
         return f"{subject.name!r} was edited, so its effect is not described."
+    if not term.scores.any():
+        return f"{subject.name!r} was released as zero: no effect was learned."
     ratio = term.signal_to_noise
     band = term.band()
     if ratio is None or band is None:
         return f"The noise in {subject.name!r} is not known, so its effect is not described."
-    if not term.scores.any():
-        return f"{subject.name!r} was released as zero: no effect was learned."
     if ratio < LEAST_RATIO:
         return f"The effect of {subject.name!r} may be noise alone."
     if isinstance(subject, FeaturePair):

@@ -56,6 +56,8 @@ def test_noise_is_not_described():
     model = build_model()
     unknown = dataclasses.replace(model.terms[0], covariance=None)
     assert "is not known" in term_sentence(model, unknown)
+    zero = dataclasses.replace(unknown, scores=np.zeros_like(unknown.scores))
+    assert "released as zero" in term_sentence(model, zero)
     assert "no single value" in sentence(AGE, [0, 0, 0, 0, 0], missing=1.0)
 
 
