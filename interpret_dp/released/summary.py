@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interpret_dp._figures import notebook_table
-from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning
+from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning, warn_caller
 from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.background import Background, BackgroundColumn
 from interpret_dp.released.locally_linear import LocallyLinearModel
@@ -274,9 +273,9 @@ def warn_after_fit(
         text = "\n".join(findings)
         name = "background" if isinstance(model, Background) else "model"
         text += f"\n(From released numbers alone; {name}.summary() has one line a column.)"
-        warnings.warn(text, DeclarationWarning, stacklevel=4)
+        warn_caller(text, DeclarationWarning)
     if summary.privacy_findings:
-        warnings.warn(" ".join(summary.privacy_findings), PrivacyWarning, stacklevel=4)
+        warn_caller(" ".join(summary.privacy_findings), PrivacyWarning)
 
 
 def average_sentence(model: AdditiveModel) -> str:

@@ -8,7 +8,6 @@ about a row.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from interpret_dp._validate import did_you_mean, listed, shortened
-from interpret_dp.exceptions import SchemaError
+from interpret_dp.exceptions import SchemaError, warn_caller
 from interpret_dp.schema.columns import (
     CodedColumn,
     Values,
@@ -427,11 +426,10 @@ def open_target(y: Any, n_rows: int | None = None) -> Values:
     if source.n_dimensions == 2:
         from sklearn.exceptions import DataConversionWarning
 
-        warnings.warn(
+        warn_caller(
             "A column-vector y was passed when a 1d array was expected. Change the shape of y to "
             "(n_samples,), for example using ravel().",
             DataConversionWarning,
-            stacklevel=3,
         )
     return _checked_column("y", source, n_rows)
 
