@@ -269,7 +269,7 @@ def warn_after_fit(
     DeclarationWarning, PrivacyWarning
     """
     summary = summarise(model)
-    if findings := (*summary.findings, *more_findings):
+    if findings := (*summary.findings, *_first_few(more_findings)):
         text = "\n".join(findings)
         name = "background" if isinstance(model, Background) else "model"
         text += f"\n(From released numbers alone; {name}.summary() has one line a column.)"
@@ -420,6 +420,10 @@ def _column_findings(
         for line, own in zip(lines, problems, strict=True)
         if own
     ]
+    return _first_few(findings)
+
+
+def _first_few(findings: Sequence[str]) -> tuple[str, ...]:
     more = len(findings) - _COLUMNS_NAMED
     rest = (f"{more} more columns do not look as declared.",) if more > 0 else ()
     return (*findings[:_COLUMNS_NAMED], *rest)
