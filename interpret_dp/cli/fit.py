@@ -186,11 +186,13 @@ def fit(**given: Any) -> None:
             f"{model.guarantee_.ledger_head}",
         )
         say_account(model.privacy_spend_)
-        beyond = any("the bounds" in finding for finding in model.summary().findings)
-        if beyond and options.file.lower().endswith(".csv"):
+        findings = model.summary().findings
+        is_odd = any("the bounds" in one or "are missing" in one for one in findings)
+        if is_odd and options.file.lower().endswith(".csv"):
             console.say_item(
                 "Check",
-                "--decimal: 1,234 is 1234, unless --decimal , says that it is 1.234",
+                "--decimal: 1,234 is 1234 and 0,123 is missing, unless --decimal , says that they "
+                "are 1.234 and 0.123",
             )
         console.say_item("Next", f"interpret-dp show {options.out} --ledger {options.ledger}")
     console.refuse_silence(model.guarantee_)

@@ -62,7 +62,10 @@ class CsvFormat:
     @cached_property
     def _number(self) -> re.Pattern[str]:
         other, decimal = ("." if self.decimal == "," else ","), re.escape(self.decimal)
-        thousands = rf"[0-9]{{1,3}}(?:([{other} '\u2019\u00a0\u202f])[0-9]{{3}}(?:\3[0-9]{{3}})*)"
+        # No number of thousands begins with 0: 0,123 is a fraction where points were expected.
+        thousands = (
+            rf"[1-9][0-9]{{,2}}(?:([{other} '\u2019\u00a0\u202f])[0-9]{{3}}(?:\3[0-9]{{3}})*)"
+        )
         return re.compile(
             rf"(?=.*[0-9]){_CURRENCY} ?([+-]?) ?{_CURRENCY} ?({thousands}|[0-9]*)({decimal}[0-9]*)?"
             rf"([eE][+-]?[0-9]+)? ?{_CURRENCY}"
