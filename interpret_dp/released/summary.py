@@ -55,11 +55,12 @@ _WHERE = {
     "below": "are below the bounds",
     "above": "are above the bounds",
 }
+_BEYOND = "They count as the nearest bound. Declare bounds that hold the values."
 _MENDS = {
     "undeclared": "Do the cells hold codes, numbers or another spelling? Declare the levels as the "
     "cells have them.",
-    "below": "They count as the lower bound. Declare bounds that hold the values.",
-    "above": "They count as the upper bound. Declare bounds that hold the values.",
+    "below": _BEYOND,
+    "above": _BEYOND,
     _MISSING: "Do the cells hold text where numbers are declared? Convert them, or leave the "
     "column out.",
     _UNRELEASED: "No effect was learned. Declare the levels, Categorical([level, ...]), or leave "

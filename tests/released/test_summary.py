@@ -85,7 +85,8 @@ CASES = {
     "both bounds": (
         _same,
         {"specs": {"age": dp.Integer(20, 60)}},
-        r"'age' .*: (19|20|21) % of the cells are below .*; (39|40|41) % of the cells are above",
+        r"'age' .*: (19|20|21) % of the cells are below .*; (39|40|41) % of the cells are above"
+        r" the bounds\. They count as the nearest bound\. ",
     ),
     "target": (
         lambda X, y: (X, X["age"] + 0.0),
