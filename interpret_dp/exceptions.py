@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Mapping
 from functools import partial
-from types import MappingProxyType
+from types import FrameType, MappingProxyType
 from typing import ClassVar
 
 from interpret_dp._figures import floor_text
+
+# Frames of these packages are not where the user wrote the call.
+_FRAMEWORKS = {"imblearn", "interpret_dp", "joblib", "sklearn"}
+
+
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the user's line, however many functions of frameworks lie between."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and package_of(frame) in _FRAMEWORKS:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
+
+
+def package_of(frame: FrameType) -> str:
+    """Return the name of the package whose code a frame runs."""
+    return str(frame.f_globals.get("__name__")).split(".")[0]
 
 
 class InterpretDPError(Exception):

@@ -62,7 +62,10 @@ class CsvFormat:
     @cached_property
     def _number(self) -> re.Pattern[str]:
         other, decimal = ("." if self.decimal == "," else ","), re.escape(self.decimal)
-        thousands = rf"[0-9]{{1,3}}(?:([{other} '\u2019\u00a0\u202f])[0-9]{{3}}(?:\3[0-9]{{3}})*)"
+        # No number of thousands begins with 0: 0,123 is a fraction where points were expected.
+        thousands = (
+            rf"[1-9][0-9]{{,2}}(?:([{other} '\u2019\u00a0\u202f])[0-9]{{3}}(?:\3[0-9]{{3}})*)"
+        )
         return re.compile(
             rf"(?=.*[0-9]){_CURRENCY} ?([+-]?) ?{_CURRENCY} ?({thousands}|[0-9]*)({decimal}[0-9]*)?"
             rf"([eE][+-]?[0-9]+)? ?{_CURRENCY}"
@@ -190,7 +193,7 @@ def read_public(path: str, csv_format: CsvFormat = COMMAS) -> pd.DataFrame:
         return public
     import pandas as pd
 
-    text = _whole_records(path, len(names), csv_format, csv_format.number)
+    text = _whole_records(path, [""] * len(names), csv_format, csv_format.number)
     if "\ufffd" in text.read():
         raise _unreadable(path)  # levels with other letters would look alike
     text.seek(0)
@@ -252,10 +255,10 @@ def read_declared(
     ----------
     path : str
         A Parquet or CSV file; private. Each line of a CSV file is one row: where a quote is not
-        closed, or the number of fields is not that of the first line, a row of empty cells; one
-        empty field more is no field. Spaces around a cell are no part of it. Every cell stays text
-        until the schema says what it means: types found by looking at a whole column would let one
-        row decide how all others are read.
+        closed, or the number of fields is not that of the first line, a row of empty cells, which
+        is left out where a column identifies people; one empty field more is no field. Spaces
+        around a cell are no part of it. Every cell stays text until the schema says what it means:
+        types found by looking at a whole column would let one row decide how all others are read.
     schema : Schema
     target : str or None
         The column of the target.
@@ -297,7 +300,9 @@ def read_declared(
             f"{shortened(undeclared)}. {mend}Declare what is public, leave a column out with "
             "--exclude COLUMN, or write the table as Parquet."
         )
-    frame = _read_text(path, all_names, wanted, csv_format)
+    # A line that cannot be read may be somebody's who has other rows.
+    empty = ["?" if name in units else "" for name in all_names]
+    frame = _read_text(path, all_names, wanted, csv_format, empty)
     specs = dict(zip(features, schema.resolve(features), strict=True))
     if target is not None and schema.target is not None:
         specs[target] = schema.target
@@ -356,12 +361,12 @@ def _read_parquet(path: str, columns: list[str]) -> pa.Table:
 
 
 def _read_text(
-    path: str, names: list[str], columns: list[str], csv_format: CsvFormat
+    path: str, names: list[str], columns: list[str], csv_format: CsvFormat, empty: list[str]
 ) -> pd.DataFrame:
     import pandas as pd
 
     return pd.read_csv(
-        _whole_records(path, len(names), csv_format, str.strip),
+        _whole_records(path, empty, csv_format, str.strip),
         names=names,
         header=0,
         index_col=False,
@@ -392,18 +397,18 @@ def _records(path: str, csv_format: CsvFormat) -> Iterator[list[str]]:
 
 
 def _whole_records(
-    path: str, n_fields: int, csv_format: CsvFormat, cell: Callable[[str], str]
+    path: str, empty: list[str], csv_format: CsvFormat, cell: Callable[[str], str]
 ) -> io.TextIOWrapper:
     """Return a CSV file in which every line has so many fields, for a reader that is less strict.
 
-    The lines that have not are written as empty fields. Each field is what ``cell`` says of it.
+    The lines that have not are written as ``empty``. Each field is what ``cell`` says of it.
     """
     text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
-    writer, empty = csv.writer(text), [""] * n_fields
+    writer = csv.writer(text)
     for fields in _records(path, csv_format):
-        if len(fields) == n_fields + 1 and not fields[-1].strip():
+        if len(fields) == len(empty) + 1 and not fields[-1].strip():
             del fields[-1]
-        writer.writerow(map(cell, fields) if len(fields) == n_fields else empty)
+        writer.writerow(map(cell, fields) if len(fields) == len(empty) else empty)
     text.seek(0)
     return text
 

@@ -20,6 +20,7 @@ from interpret_dp.accounting.plans import PlannedChoice, PlannedRelease, Release
 from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.schema import Continuous, FeatureSpec, fine_bin_count, fine_edges, search_edges
 from interpret_dp.schema.declarations import MAX_BINS
+from interpret_dp.schema.fine_bins import outer_edges
 
 #: Levels that a categorical feature may have to be in a pair, so that the cells stay few.
 MOST_LEVELS = 64
@@ -299,7 +300,8 @@ class TrainerConfig:
         if not isinstance(spec, Continuous):
             return None
         inner = search_edges(spec, max(self.n_fine_bins - 2, 1))
-        return np.concatenate(([spec.lower], inner, [np.nextafter(spec.upper, np.inf)]))
+        first, last = outer_edges(spec)
+        return np.concatenate(([first], inner, [last]))
 
     def n_fine(self, spec: FeatureSpec) -> int:
         """Return the number of a feature's fine bins, or of its levels."""

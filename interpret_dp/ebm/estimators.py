@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +14,7 @@ from interpret.privacy import (
 
 from interpret_dp.ebm.base import PrivateEBM
 from interpret_dp.ebm.interpret_api import predict_lazily
+from interpret_dp.exceptions import warn_caller
 from interpret_dp.fitting.tags import with_substitutes
 from interpret_dp.released import AdditiveModel
 from interpret_dp.schema.containers import is_dask
@@ -371,11 +371,10 @@ def from_document(
     objective = str(model.parameters.get("objective", "rmse")).removesuffix("_deviance")
     fits_mean = model.task == "regression" and objective in ("rmse", "poisson", "gamma")
     if fits_mean and model.total_error is None:
-        warnings.warn(
+        warn_caller(
             "This regression released no total, as versions before 0.2.0.dev2 did not. Where few "
             "rows hold much of the total, as of costs, its predictions add up to too little, by up "
             "to a half. Compare their sum with a total that you know before you use it.",
-            stacklevel=3,
         )
     kind = (
         DPExplainableBoostingClassifier

@@ -8,7 +8,6 @@ noise that a fit has, and its noise model says how wide the bands are.
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from interpret_dp.ebm.rate import clip_and_error, limited_rows
 from interpret_dp.ebm.request import FitRequest, open_request
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.training import TrainedTerms, has_one_class, train
-from interpret_dp.exceptions import PrivacyWarning, SchemaError
+from interpret_dp.exceptions import PrivacyWarning, SchemaError, warn_caller
 from interpret_dp.explanation.plan import EFFECT, FitPlan, PlannedCurve, PlannedFit
 from interpret_dp.fitting.account import checked_budget, ledger_of
 from interpret_dp.ledger import PrivacyLedger
@@ -246,11 +245,10 @@ def _check_like(like: Any, rate: Any, spread: Any) -> None:
             f"rate is {rate!r} and spread is {spread!r}; with like= leave both out, since the rows "
             "have their own."
         )
-    warnings.warn(
+    warn_caller(
         "like= is fitted without any charge, and its accuracy is exact: its rows must be public or "
         "simulated. For private rows use fit and private_metrics.",
         PrivacyWarning,
-        stacklevel=3,
     )
 
 

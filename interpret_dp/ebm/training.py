@@ -44,6 +44,7 @@ from interpret_dp.schema import (
 )
 from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.encode import encode_features, encode_weights
+from interpret_dp.schema.fine_bins import outer_edges
 
 
 @dataclass(frozen=True)
@@ -383,13 +384,13 @@ def _weights_beyond(
     Rows that start from scores of their own are in none of both: their residuals are clipped.
     """
     values, weights = open_target(private.y, None), row_weights(private, largest_weight)
-    sums = np.zeros(2, dtype=np.int64)
+    sums, (first, last) = np.zeros(2, dtype=np.int64), outer_edges(target)
     if private.has_init_scores:
         return sums
     for part, numbers in in_chunks(values, numbers_of):
         of_rows = LATTICE if weights is None else weights[part].astype(np.int64)
-        sums[0] += np.where(numbers < target.lower, of_rows, 0).sum()
-        sums[1] += np.where(numbers > target.upper, of_rows, 0).sum()
+        sums[0] += np.where(numbers < first, of_rows, 0).sum()
+        sums[1] += np.where(numbers >= last, of_rows, 0).sum()
     return sums
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Unpack
 
@@ -23,6 +22,7 @@ from interpret_dp.editor.state import (
     whole_term,
 )
 from interpret_dp.editor.totals import movement_text
+from interpret_dp.exceptions import warn_caller
 from interpret_dp.released import AdditiveModel, EditRecord
 from interpret_dp.released.edits import login_name
 
@@ -336,11 +336,10 @@ class EditHistory:
             try:
                 callback(self)
             except Exception as error:
-                warnings.warn(
+                warn_caller(
                     f"A view of the editing session failed ({type(error).__name__}: {error}); the "
                     "change of the model stands.",
                     RuntimeWarning,
-                    stacklevel=3,
                 )
 
     # ----------------------------------------------------------------------------- operations

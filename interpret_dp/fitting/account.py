@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_int, check_real, describe_argument
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
-from interpret_dp.exceptions import LedgerError, PrivacyWarning, SchemaError
+from interpret_dp.exceptions import LedgerError, PrivacyWarning, SchemaError, warn_caller
 from interpret_dp.mechanisms import (
     Randomness,
     SeededRandomness,
@@ -107,12 +106,11 @@ def account_of(
         protected = neighbourhood.protected.removeprefix(f"{ADD_OR_REMOVE_ONE}: ")
         dataset = _UNNAMED if is_usual else f"{_UNNAMED} ({protected[:_LONGEST_HINT]})"
     elif ledger is None:
-        warnings.warn(
+        warn_caller(
             f"dataset is {dataset!r} and ledger is None: this process alone counts what the "
             "request costs. Pass the ledger of that data set; a model that was loaded from a file "
             "has none, so set it: model.set_params(ledger=...).",
             PrivacyWarning,
-            stacklevel=5,
         )
     opened = ledger_of(ledger)
     # A data set without a budget must show now, not when the rows were read.
@@ -226,11 +224,10 @@ def randomness_of(random_state: int | None) -> Randomness:
     if random_state is None:
         return SystemRandomness()
     seed = check_int("random_state", random_state, low=0, high=2**32 - 1)
-    warnings.warn(
+    warn_caller(
         f"random_state={seed} voids the privacy promise: whoever knows it can subtract the noise. "
         "Use it for tests on public data only; leave it None for anything you release.",
         PrivacyWarning,
-        stacklevel=5,
     )
     return SeededRandomness(seed)
 

@@ -6,7 +6,6 @@ Everything released here is paid for out of the fit's budget, before training be
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +21,7 @@ from interpret_dp.accounting.composition import (
 )
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.exceptions import UndeclaredWarning
+from interpret_dp.exceptions import UndeclaredWarning, warn_caller
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.mechanisms import Selection, active_randomness
 from interpret_dp.mechanisms.selection import occupied_range, rows_to_be_found
@@ -374,7 +373,7 @@ def warn_of_gaps(task: DeclaringTask, plan: ReleasePlan, neighbourhood: Neighbou
     text = _undeclared_text(task, dict(_rows_needed(plan, neighbourhood)))
     if text not in _said:
         _said.add(text)
-        warnings.warn(text, UndeclaredWarning, stacklevel=5)
+        warn_caller(text, UndeclaredWarning)
 
 
 def _rows_needed(plan: ReleasePlan, neighbourhood: Neighbourhood) -> Iterator[tuple[str, int]]:

@@ -13,16 +13,12 @@ from __future__ import annotations
 import dataclasses
 import sys
 import threading
-import warnings
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
 from interpret_dp.accounting.state import Doubts
-from interpret_dp.exceptions import PrivacyWarning
-
-# Frames of these packages are not where the user wrote the call.
-_FRAMEWORKS = {"imblearn", "interpret_dp", "joblib", "sklearn"}
+from interpret_dp.exceptions import PrivacyWarning, package_of, warn_caller
 
 # Each learns something of its own from the rows, beside the models that it holds.
 _BESIDE = {
@@ -111,10 +107,8 @@ def warn_of_learning_steps() -> Doubts:
     failures: dict[str, None] = {}
     around: dict[str, None] = {}
     inside: dict[int, Any] = {}
-    level = where = 1
     own_frames, is_worker = _frames(sys._getframe(1))
     for frame in own_frames:
-        level += 1
         enclosing = _first_argument(frame)
         if enclosing is not None and id(enclosing) not in inside:
             names = dict(_learning_before(enclosing, frame))
@@ -123,10 +117,7 @@ def warn_of_learning_steps() -> Doubts:
             if doubt:
                 (failures if is_failure else conditions)[doubt] = None
                 around[type(enclosing).__name__] = None
-            where = 1 if names or doubt else where
             inside[id(enclosing)] = enclosing
-        if where == 1 and _package(frame) not in _FRAMEWORKS:
-            where = level
     surely, maybe = (
         ", ".join(name for name, learns in learning.items() if learns is kind)
         for kind in (True, False)
@@ -149,7 +140,7 @@ def warn_of_learning_steps() -> Doubts:
     if is_worker:
         conditions[_UNSEEN] = None
     if texts:
-        warnings.warn(" ".join(texts), PrivacyWarning, stacklevel=where if where > 1 else 3)
+        warn_caller(" ".join(texts), PrivacyWarning)
     return Doubts(tuple(conditions), tuple(failures))
 
 
@@ -192,13 +183,9 @@ def _holds_jobs(frame: FrameType) -> bool:
 
 def _rows_of(frame: FrameType) -> list[Any]:
     """Return what a frame of scikit-learn calls its rows."""
-    if _package(frame) != "sklearn":
+    if package_of(frame) != "sklearn":
         return []
     return [value for name in ("X", "y") if (value := frame.f_locals.get(name)) is not None]
-
-
-def _package(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__")).split(".")[0]
 
 
 def _first_argument(frame: FrameType) -> Any:

@@ -23,6 +23,7 @@ from interpret_dp.schema import Categorical, FeatureSpec, Integer, fine_bin_coun
 from interpret_dp.schema.cells import chunks
 from interpret_dp.schema.containers import Values
 from interpret_dp.schema.encode import Codes, encode_column
+from interpret_dp.schema.fine_bins import outer_edges
 
 FloatArray = NDArray[np.float64]
 # Between the cells of a number; None where the cells are levels.
@@ -102,10 +103,9 @@ def _fine_cuts(spec: FeatureSpec) -> _Cuts:
     if isinstance(spec, Categorical):
         return None
     around = (-0.5, 0.5) if isinstance(spec, Integer) else (0.0, ZERO_ENDS)
-    inside = [cut for cut in around if spec.lower <= 0.0 <= spec.upper and cut > spec.lower]
-    ends = spec.lower, np.nextafter(spec.upper, np.inf)
-    cuts = [*fine_edges(spec, _FINE_CELLS), *ends, *(cut for cut in inside if cut <= spec.upper)]
-    return np.unique(cuts)
+    has_zero = spec.lower <= 0.0 <= spec.upper
+    inside = [cut for cut in around if has_zero and spec.lower < cut <= spec.upper]
+    return np.unique([*fine_edges(spec, _FINE_CELLS), *outer_edges(spec), *inside])
 
 
 def _around(fine: FloatArray, is_heavy: NDArray[np.bool_]) -> FloatArray:

@@ -85,12 +85,12 @@ def open_model_rows(
         cannot be read; or if it is not clear which rows are one unit's. No value of a cell makes
         it raise.
     """
-    if needs_unit:
-        X = whole_rows(X, feature_names)
-    X, source = _readable_sparse(X) if hasattr(X, "tocsc") else (X, read_source(X))
     known = schema if isinstance(schema, Schema) else None
     declared = None if known is None else known.people
     columns = () if declared is None else declared.columns
+    if needs_unit:
+        X = whole_rows(X, feature_names, identifier=columns)
+    X, source = _readable_sparse(X) if hasattr(X, "tocsc") else (X, read_source(X))
     if needs_unit:
         call = "PaperLimeTabular(model, data, unit=ids)"
         table, identifiers, declared = open_people(source, feature_names, known, unit, call=call)

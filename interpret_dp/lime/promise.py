@@ -7,7 +7,6 @@ the people of the training data the guarantee depends on the model's own, which 
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import Any
 
 from interpret_dp._figures import ceil_text
@@ -15,7 +14,7 @@ from interpret_dp._validate import check_real
 from interpret_dp.accounting.composition import compose
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.state import DOES_NOT_HOLD, Doubts
-from interpret_dp.exceptions import PrivacyWarning
+from interpret_dp.exceptions import PrivacyWarning, warn_caller
 
 _OTHER_PEOPLE = "nobody in the explanation data was used to train the model"
 _EXPLAINED_ROWS = "Rows that are asked about are not protected."
@@ -131,12 +130,11 @@ def warn_of_two_names(model: ModelPromise, same_people: bool, dataset: str | Non
     """Warn if the model and its explanations are charged to the same people under two names."""
     if not same_people or not isinstance(model, Guarantee) or model.dataset in (None, dataset):
         return
-    warnings.warn(
+    warn_caller(
         f"The model was charged to data set {model.dataset!r} and its explanations to {dataset!r}, "
         "though both are about the same people: their privacy loss is that of both "
         f"accounts together. Pass dataset={model.dataset!r} to charge one.",
         PrivacyWarning,
-        stacklevel=3,
     )
 
 

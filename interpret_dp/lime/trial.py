@@ -6,7 +6,6 @@ released background, or rows to explain, so that what the model says of them is 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.exceptions import DeclarationWarning
+from interpret_dp.exceptions import DeclarationWarning, warn_caller
 from interpret_dp.lime.public_rows import places_of, with_replaced_cells
 from interpret_dp.released.background import public_generator
 from interpret_dp.schema import Categorical, FeatureSpec, Integer
@@ -122,7 +121,7 @@ class Trial:
         ]
         if not said.issuperset(lines):
             said.update(lines)
-            warnings.warn("\n".join(lines), DeclarationWarning, stacklevel=5)
+            warn_caller("\n".join(lines), DeclarationWarning)
         return parts
 
     def _single_changes(self) -> NDArray[np.int64]:

@@ -28,6 +28,7 @@ from interpret_dp.fitting.pipelines import ScoredByHand, warn_of_learning_steps
 from interpret_dp.fitting.tags import estimator_tags, with_substitutes
 from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.explaining import ExplainedMaps, class_array, json_value, plain_value
+from interpret_dp.llm.features import LONGEST
 from interpret_dp.llm.inputs import InputCoding
 from interpret_dp.llm.request import (
     CENTRE,
@@ -43,7 +44,7 @@ from interpret_dp.llm.request import (
 from interpret_dp.release import ReleaseSession, SampledSteps
 from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.released.summary import warn_after_fit
-from interpret_dp.schema import Schema, encode_classes, open_table
+from interpret_dp.schema import Categorical, Schema, encode_classes, open_table
 from interpret_dp.schema.kinds import warn_of_mismatches
 
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ _NARROW = (
     "standardize=(mean, deviation)."
 )
 _LARGE_SHARE, _SURELY = 0.15, 4.0
+# A mean is close to the upper bound if it is so near, as a share of the range. Close to the lower
+# one are many columns that are as declared, such as counts that are mostly zero.
+_NEAR = 0.03
 # What is in the schema or the guarantee, or belongs to a session.
 _NOT_SAVED = {"dataset", "feature_names", "ledger", "random_state", "schema", "verbose"}
 
@@ -317,16 +321,28 @@ class DPLocallyLinearClassifier(
         if trained.is_narrow:
             yield _NARROW
         coding = coding_of(self, request.schema, request.image_shape)
-        if trained.means is None or coding.scattering is not None:
+        if trained.means is None or coding.scattering is not None or not trained.signal_share:
             return
-        for name, (spec, share) in coding.shares_without_level(trained.means).items():
-            noise = trained.noise * math.sqrt(len(spec.levels))
-            # A mean is of rows that may have been shortened by an eighth.
-            if share >= _LARGE_SHARE + _SURELY * noise:
+        bound, ends = LONGEST * math.sqrt(max(coding.n_varying, 1)), coding.ends
+        longest = math.hypot(*(max(-first, last) for first, last in ends))
+        # Longer rows were shortened: by an eighth, if they are standardised by their bounds.
+        least = max(_LARGE_SHARE, 1.0 - bound / max(longest, bound))
+        means = trained.means / trained.signal_share
+        parts = np.split(means, np.cumsum(coding.widths)[:-1])
+        for (name, spec), (first, last), part in zip(coding.features, ends, parts, strict=True):
+            noise = _SURELY * trained.noise * math.sqrt(len(part))
+            left = last - float(part.sum())
+            if isinstance(spec, Categorical):
+                if left >= least + noise:
+                    yield (
+                        f"{name!r} ({spec!r}): about {100 * left:.0f} % of the cells are missing "
+                        "or have none of the declared levels. If they are not missing, declare the "
+                        "levels as the cells have them."
+                    )
+            elif request.image_shape is None and max(left, noise) <= _NEAR * (last - first):
                 yield (
-                    f"{name!r} ({spec!r}): about {100 * share:.0f} % of the cells are missing or "
-                    "have none of the declared levels. If they are not missing, declare the "
-                    "levels as the cells have them."
+                    f"{name!r} ({spec!r}): nearly all cells are close to the upper bound or above "
+                    "it. If they are above it, declare bounds that hold the values."
                 )
 
     def _train(

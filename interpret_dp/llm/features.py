@@ -24,7 +24,7 @@ from interpret_dp.llm.request import CENTRE
 from interpret_dp.release import ReleaseSession
 
 # Bound on a row's length over that of standardised inputs; longer rows are shortened in the sums.
-_LONGEST = 1.5
+LONGEST = 1.5
 # Room for the rounding of a row's length, before its values are truncated to the lattice.
 _ROOM = 1.0 - 1e-9
 # Values are said to fill too little of their bounds if their spread, over that of even values, may
@@ -48,13 +48,16 @@ class Frame:
     is_narrow : bool
         Whether values may fill next to none, and surely little, of their declared bounds.
     noise : float
-        Standard deviation of the noise of each entry of ``centre``.
+        Standard deviation of the noise of each entry of ``centre``, before that was shrunk.
+    signal_share : float
+        What ``centre`` was shrunk by.
     """
 
     centre: NDArray[np.float64]
     scale: float
     is_narrow: bool
     noise: float
+    signal_share: float
 
     def undone(
         self, weights: NDArray[np.float64], biases: NDArray[np.float64]
@@ -104,7 +107,7 @@ def released_frame(
     shrunk by the share of its length that is noise (James and Stein).
     """
     widest = 1.0 if projection is None else float(np.linalg.norm(projection, 2))
-    bound = _LONGEST * widest * math.sqrt(n_columns)
+    bound = LONGEST * widest * math.sqrt(n_columns)
     exact = _lattice_sums(features, bound)
     noisy, sigma = session.gaussian(
         CENTRE, exact[np.newaxis], row_norm=math.isqrt(3 * LATTICE**2) + 1, aligned=False
@@ -121,10 +124,10 @@ def released_frame(
     spread = min(max(squares / n_rows - square, deviation / n_rows), 1.0)
     # The noise of the squares, and that of the mean along itself.
     margin = _DEVIATIONS * deviation / n_rows * math.sqrt(1.0 + 4.0 * square)
-    low, high = (_LONGEST * math.sqrt(max(0.0, spread + side)) for side in (-margin, margin))
+    low, high = (LONGEST * math.sqrt(max(0.0, spread + side)) for side in (-margin, margin))
     is_narrow = low < _NARROW and high < _SURELY_NARROW
     scale = length / (bound * math.sqrt(spread))
-    return Frame(bound * mean, scale, is_narrow, bound * deviation / n_rows)
+    return Frame(bound * mean, scale, is_narrow, bound * deviation / n_rows, signal_share)
 
 
 def _lattice_sums(features: NDArray[np.float32], bound: float) -> NDArray[np.int64]:

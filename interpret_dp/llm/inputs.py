@@ -76,20 +76,16 @@ class InputCoding:
             isinstance(spec, Categorical) or spec.lower < spec.upper for _, spec in self.features
         )
 
-    def shares_without_level(self, means: Floats) -> dict[str, tuple[Categorical, float]]:
-        """Return each categorical feature's declaration and share of other cells.
-
-        Parameters
-        ----------
-        means : ndarray of float64, shape (n_inputs,)
-            Of the inputs.
-        """
-        parts = np.split(means, np.cumsum(self.widths)[:-1])
-        return {
-            name: (spec, 1.0 - float(part.sum()))
-            for (name, spec), part in zip(self.features, parts, strict=True)
+    @property
+    def ends(self) -> list[tuple[float, float]]:
+        """The least and the largest input of each feature."""
+        rules = zip(self.features, self.centres, self.spreads, strict=True)
+        return [
+            (0.0, 1.0)
             if isinstance(spec, Categorical)
-        }
+            else tuple(_placed(np.array([spec.lower, spec.upper]), spec, *standard).tolist())
+            for (_, spec), *standard in rules
+        ]
 
     def encode(self, table: Table) -> NDArray[np.float32]:
         """Return the inputs, shape (n_rows, n_inputs). Private if the table is; never raises."""

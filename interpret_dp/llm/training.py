@@ -52,9 +52,11 @@ class TrainedMaps:
     is_narrow : bool
         Whether the released spread says that values fill little of their declared bounds.
     means : ndarray of float64, shape (n_inputs,), or None
-        Means of the inputs, where they are what was centred.
+        Means of the inputs, where they are what was centred; shrunk.
     noise : float
-        Standard deviation of the noise of each mean.
+        Standard deviation of the noise of each mean, before it was shrunk.
+    signal_share : float
+        What the means were shrunk by.
     """
 
     weights: NDArray[np.float64]
@@ -65,6 +67,7 @@ class TrainedMaps:
     is_narrow: bool
     means: NDArray[np.float64] | None
     noise: float
+    signal_share: float
 
 
 class Training:
@@ -147,12 +150,14 @@ class Training:
             scale = temperature(weights, biases, settings, self._session.public_choices)
         weights, biases = start.maps(weights / scale, biases / scale, self._frame)
         shares_at = settings.inverse_temperature * scale
-        means, noise, is_narrow = None, 0.0, False
-        if self._frame is not None:
-            is_narrow, noise = self._frame.is_narrow, self._frame.noise
-            means = self._frame.centre if start.projections is None else None
+        means, frame = None, self._frame
+        of_means = (False, 0.0, 0.0)
+        if frame is not None:
+            of_means = frame.is_narrow, frame.noise, frame.signal_share
+            means = frame.centre if start.projections is None else None
+        is_narrow, *rest = of_means
         begun = self._steps_begun
-        return TrainedMaps(weights, biases, shares_at, begun, interrupted, is_narrow, means, noise)
+        return TrainedMaps(weights, biases, shares_at, begun, interrupted, is_narrow, means, *rest)
 
     def step(self) -> None:
         """Release the sum of one sample and follow it."""

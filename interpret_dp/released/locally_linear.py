@@ -10,7 +10,6 @@ import base64
 import binascii
 import math
 import sys
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,7 +27,7 @@ from interpret_dp._documents import (
 )
 from interpret_dp._validate import check_choice, check_int, check_real, check_sequence
 from interpret_dp.accounting.guarantee import MOST_CENTRED_BEFORE, VOID_CENTRE, Guarantee
-from interpret_dp.exceptions import PrivacyWarning
+from interpret_dp.exceptions import PrivacyWarning, warn_caller
 from interpret_dp.released.arrays import LARGEST_COUNT, frozen
 from interpret_dp.released.scattering import Scattering
 from interpret_dp.schema import Categorical, Schema, interpret_type, level_labels
@@ -396,10 +395,9 @@ class LocallyLinearModel:
         guarantee = model.guarantee
         others = [reason for reason in guarantee.failures if reason != VOID_CENTRE]
         guarantee = replace(guarantee, failures=(*others, VOID_CENTRE))
-        warnings.warn(
+        warn_caller(
             f"{guarantee.state_sentence} Withdraw this model, and fit it again.",
             PrivacyWarning,
-            stacklevel=4,
         )
         return replace(model, guarantee=guarantee)
 

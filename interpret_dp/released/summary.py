@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interpret_dp._figures import notebook_table
-from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning
+from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning, warn_caller
 from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.background import Background, BackgroundColumn
 from interpret_dp.released.locally_linear import LocallyLinearModel
@@ -56,11 +55,12 @@ _WHERE = {
     "below": "are below the bounds",
     "above": "are above the bounds",
 }
+_BEYOND = "They count as the nearest bound. Declare bounds that hold the values."
 _MENDS = {
     "undeclared": "Do the cells hold codes, numbers or another spelling? Declare the levels as the "
     "cells have them.",
-    "below": "They count as the nearest bound. Declare bounds that hold the values.",
-    "above": "They count as the nearest bound. Declare bounds that hold the values.",
+    "below": _BEYOND,
+    "above": _BEYOND,
     _MISSING: "Do the cells hold text where numbers are declared? Convert them, or leave the "
     "column out.",
     _UNRELEASED: "No effect was learned. Declare the levels, Categorical([level, ...]), or leave "
@@ -270,13 +270,13 @@ def warn_after_fit(
     DeclarationWarning, PrivacyWarning
     """
     summary = summarise(model)
-    if findings := (*summary.findings, *more_findings):
+    if findings := (*summary.findings, *_first_few(more_findings)):
         text = "\n".join(findings)
         name = "background" if isinstance(model, Background) else "model"
         text += f"\n(From released numbers alone; {name}.summary() has one line a column.)"
-        warnings.warn(text, DeclarationWarning, stacklevel=4)
+        warn_caller(text, DeclarationWarning)
     if summary.privacy_findings:
-        warnings.warn(" ".join(summary.privacy_findings), PrivacyWarning, stacklevel=4)
+        warn_caller(" ".join(summary.privacy_findings), PrivacyWarning)
 
 
 def average_sentence(model: AdditiveModel) -> str:
@@ -421,6 +421,10 @@ def _column_findings(
         for line, own in zip(lines, problems, strict=True)
         if own
     ]
+    return _first_few(findings)
+
+
+def _first_few(findings: Sequence[str]) -> tuple[str, ...]:
     more = len(findings) - _COLUMNS_NAMED
     rest = (f"{more} more columns do not look as declared.",) if more > 0 else ()
     return (*findings[:_COLUMNS_NAMED], *rest)

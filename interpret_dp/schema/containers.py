@@ -8,7 +8,6 @@ about a row.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from interpret_dp._validate import did_you_mean, listed, shortened
-from interpret_dp.exceptions import SchemaError
+from interpret_dp.exceptions import SchemaError, warn_caller
 from interpret_dp.schema.columns import (
     CodedColumn,
     Values,
@@ -42,8 +41,10 @@ __all__ = [
     "Table",
     "Values",
     "complete_names",
+    "index_of",
     "is_dask",
     "open_column",
+    "open_parts",
     "open_table",
     "open_target",
     "read_column",
@@ -425,11 +426,10 @@ def open_target(y: Any, n_rows: int | None = None) -> Values:
     if source.n_dimensions == 2:
         from sklearn.exceptions import DataConversionWarning
 
-        warnings.warn(
+        warn_caller(
             "A column-vector y was passed when a 1d array was expected. Change the shape of y to "
             "(n_samples,), for example using ravel().",
             DataConversionWarning,
-            stacklevel=3,
         )
     return _checked_column("y", source, n_rows)
 
@@ -474,17 +474,56 @@ def open_column(
     return _checked_column(role, read_column(role, values), n_rows, is_identifier)
 
 
+def open_parts(role: str, values: Any, n_rows: int, names: Sequence[str]) -> list[Values]:
+    """Open what identifies the unit of each row: one column, or a table of its parts.
+
+    Parameters
+    ----------
+    role : str
+    values : Series, DataFrame, pyarrow.Array, ndarray or list
+        A table must have exactly the columns ``names``, in any order, if these are several.
+    n_rows : int
+    names : sequence of str
+        The columns that identify a unit.
+
+    Returns
+    -------
+    list of Values, shape (n_rows,) each
+        One column, or one for each name. Private.
+
+    Raises
+    ------
+    TypeError, SchemaError
+        As :func:`open_column`, and if a table has other columns.
+    """
+    source = None if entries_of(values) is not None or len(names) < 2 else _read(role, values)
+    if source is None or source.names is None or source.n_columns < 2:
+        return [open_column(role, values, n_rows, is_identifier=True)]
+    if sorted(source.names) != sorted(names):
+        raise SchemaError(
+            f"{role} has {shortened(source.names)}, and the schema names {listed(names)} as the "
+            "privacy unit. Pass these columns alone, or their cells as tuples."
+        )
+    places = map(source.names.index, names)
+    return [_checked_column(role, source, n_rows, True, place) for place in places]
+
+
+def index_of(values: Any) -> Any:
+    """Return the labels of the rows, where a container is of pandas; else None."""
+    return None if entries_of(values) is not None else _read("unit", values).index
+
+
 def _checked_column(
-    role: str, source: Source, n_rows: int | None, is_identifier: bool = False
+    role: str, source: Source, n_rows: int | None, is_identifier: bool = False, place: int = 0
 ) -> Values:
-    refuse_dtype(role, source.dtype(0), is_identifier=is_identifier)
+    refuse_dtype(role, source.dtype(place), is_identifier=is_identifier)
     if n_rows is not None and source.n_rows != n_rows:
         what = "the target" if role == "y" else "an entry for each"
         raise SchemaError(
             f"Found input variables with inconsistent numbers of samples: X and {role} must have "
             f"the same number of rows. Pass {what} of exactly the rows of X."
         )
-    return source.column(0)
+    return source.column(place)
 
 
 def complete_names(names: Sequence[str | None]) -> tuple[str, ...]:

@@ -222,7 +222,7 @@ class PrivacyUnit:
     column : str or sequence of str
         The column that identifies a person, or several that do so together, such as
         ``["hospital", "patient"]``. They are dropped before training. Where a table does not have
-        them, ``fit(X, y, unit=ids)`` gives their cells, those of several columns as tuples.
+        them, ``fit(X, y, unit=ids)`` gives their cells, of several columns as a table or tuples.
     max_rows : int, default=1
         Most rows used per person; of those who have more, that many are drawn. A model speaks of
         the rows that are left: people with many rows count for less than their share. A larger

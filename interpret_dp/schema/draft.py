@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import sys
 import textwrap
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from interpret_dp._validate import check_choice, check_int, did_you_mean
-from interpret_dp.exceptions import PrivacyWarning, SchemaError
+from interpret_dp.exceptions import PrivacyWarning, SchemaError, warn_caller
 from interpret_dp.schema.cells import FloatArray, in_chunks, level_key, number_of, numbers_of
 from interpret_dp.schema.columns import Values, category_values, is_category_coded, refuse_dtype
 from interpret_dp.schema.containers import open_table, read_column
@@ -56,13 +55,11 @@ def draft_declarations(
             f"The table has no column {target!r}; target {allowed}."
             f"{did_you_mean(target, table.names)} Leave it out if the target is not in the table."
         )
-    warnings.warn(
+    warn_caller(
         "Schema.draft reads minima, maxima and levels off the rows, and whatever a schema says "
         "counts as public. Use it for public data, or replace every bound and level by public "
         "knowledge.",
         PrivacyWarning,
-        # The caller of Schema.draft.
-        stacklevel=3,
     )
     faults: list[str] = []
     specs: dict[str, FeatureSpec] = {}

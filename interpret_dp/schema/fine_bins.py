@@ -93,6 +93,18 @@ def search_edges(spec: Continuous, n_bins: int) -> npt.NDArray[np.float64]:
     return np.union1d(fine_edges(spec, half), logarithmic) if half > 1 else edges
 
 
+def outer_edges(spec: Continuous) -> tuple[float, float]:
+    """Return the cut points below and from which on cells are beyond the bounds.
+
+    A bound in single precision is no such cell, though it may be a bit more than the bound.
+    """
+    bounds = np.array([spec.lower, spec.upper])
+    with np.errstate(over="ignore"):
+        single = bounds.astype(np.float32).astype(np.float64)
+    lower, upper = np.where(np.isfinite(single), single, bounds).tolist()
+    return min(lower, spec.lower), float(np.nextafter(max(upper, spec.upper), np.inf))
+
+
 def _between_integers(
     spec: Continuous, n_bins: int, edges: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:

@@ -5,13 +5,12 @@ A declaration that no cell of the type can meet is refused here, before anything
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from interpret_dp.exceptions import DeclarationWarning, SchemaError
+from interpret_dp.exceptions import DeclarationWarning, SchemaError, warn_caller
 from interpret_dp.schema.cells import in_chunks, level_key, numbers_of
 from interpret_dp.schema.columns import CodedColumn, Values, is_category_coded
 from interpret_dp.schema.containers import Table
@@ -207,7 +206,7 @@ def warn_of_mismatches(table: Table, specs: Sequence[FeatureSpec]) -> None:
     ]
     if faults:
         text = f"{' '.join(faults)} All cells count as undeclared."
-        warnings.warn(text, DeclarationWarning, stacklevel=5)
+        warn_caller(text, DeclarationWarning)
 
 
 def _are_missing(values: Values) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -42,7 +42,11 @@ class _WholeRows(list[Any]):
 
 
 def whole_rows(
-    X: Any, feature_names: Sequence[str | None] | None = None, *, are_public: bool = False
+    X: Any,
+    feature_names: Sequence[str | None] | None = None,
+    *,
+    are_public: bool = False,
+    identifier: Collection[str] = (),
 ) -> Any:
     """Return rows in a list with the same cells each; any other container as it is.
 
@@ -60,6 +64,9 @@ def whole_rows(
         numbers of columns are no neighbours (docs/proofs/encoding.md).
     are_public : bool, default=False
         Raise instead, as scikit-learn does.
+    identifier : collection of str, default=()
+        The columns among ``feature_names`` that identify people. There the cell of what is no row
+        is an empty tuple, which is left out: the row may be somebody's who has other rows.
 
     Raises
     ------
@@ -74,13 +81,15 @@ def whole_rows(
     rows = [row_of(entry) for entry in entries]
     lengths = Counter(-1 if row is None else len(row) for row in rows)
     width = max(lengths, key=lambda length: (lengths[length], length), default=0)
+    empty: list[Any] = [None] * width
     if feature_names is not None:
-        width = len(wanted_names(feature_names))
+        empty = [() if name in identifier else None for name in wanted_names(feature_names)]
+        width = len(empty)
     if width < 0:
         raise SchemaError(_NO_ROWS)
     if are_public and len(lengths) > 1:
         raise SchemaError("The rows of X differ in length; give every row the same columns.")
-    whole = _WholeRows([None] * width if row is None or len(row) != width else row for row in rows)
+    whole = _WholeRows(empty if row is None or len(row) != width else row for row in rows)
     whole.n_columns = width
     return whole if isinstance(X, list | tuple) else cells_of_rows(whole)
 

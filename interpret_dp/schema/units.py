@@ -34,9 +34,9 @@ from interpret_dp.schema.columns import (
 from interpret_dp.schema.containers import (
     Source,
     Table,
-    open_column,
+    index_of,
+    open_parts,
     open_table,
-    read_column,
     read_source,
 )
 from interpret_dp.schema.declarations import ROWS, Categorical, FeatureSpec, PrivacyUnit
@@ -386,8 +386,8 @@ def open_people(
     schema : Schema or None
         Its ``unit`` counts, and which columns it declares as categories.
     unit : Series, pyarrow.Array, ndarray or list, shape (n_rows,), "rows" or None
-        Identifiers that are given beside the table; a DataFrame of one column will do. ``"rows"``:
-        each row is a unit.
+        Identifiers that are given beside the table; a DataFrame of the unit's columns will do.
+        ``"rows"``: each row is a unit.
     call : str
         How a user gives them, for the message, such as ``"fit(X, y, unit=ids)"``.
 
@@ -405,8 +405,9 @@ def open_people(
     TypeError, SchemaError
         If one has another form, or it is not clear which rows are one unit's.
     """
-    source = read_source(whole_rows(X, feature_names))
     declared = schema.people if schema is not None else None
+    identifier = () if declared is None else declared.columns
+    source = read_source(whole_rows(X, feature_names, identifier=identifier))
     if isinstance(unit, str) and unit != ROWS:
         raise TypeError(
             f"unit is {unit!r} (str); it must hold the identifier of each row. Name a column in "
@@ -448,16 +449,17 @@ def open_people(
         if schema is None or schema.unit is None:
             _refuse_unnamed_people(table, {} if schema is None else schema.features)
         return table, None, declared
-    identifiers = open_column("unit", unit, table.n_rows, is_identifier=True)
+    declared = declared or PrivacyUnit(_UNNAMED_UNIT)
+    parts = open_parts("unit", unit, table.n_rows, declared.columns)
     if has_other_index(source, unit):
         raise SchemaError(
             "X and unit are both of pandas, and their indexes differ, so that it is not clear "
             "which rows are one unit's. Pass unit.loc[X.index] to align by index, or "
-            "unit.to_numpy() if the rows of both are in the same order."
+            "unit.set_axis(X.index) if the rows of both are in the same order."
         )
-    refuse_identifiers("unit", identifiers)
-    declared = declared or PrivacyUnit(_UNNAMED_UNIT)
-    return table, _joined([identifiers]) if declared.drops_missing else identifiers, declared
+    for part in parts:
+        refuse_identifiers("unit", part)
+    return table, _joined(parts) if declared.drops_missing else parts[0], declared
 
 
 def _refuse_unnamed_people(table: Table, features: Mapping[str, FeatureSpec]) -> None:
@@ -496,7 +498,7 @@ def has_other_index(X: Any, unit: Any) -> bool:
         As :func:`open_people` takes them.
     """
     own = read_source(X).index
-    other = None if unit is None else read_column("unit", unit).index
+    other = None if unit is None else index_of(unit)
     # Tables without rows say what the columns of Dask are, whose indexes are known to the workers.
     return own is not None and other is not None and len(own) > 0 and not own.equals(other)
 

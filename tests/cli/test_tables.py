@@ -10,6 +10,7 @@ from interpret_dp.cli.tables import CsvFormat, column_names, read_declared, read
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema, open_table
 from interpret_dp.schema.cells import numbers_of
+from interpret_dp.schema.units import kept_rows
 from tests.schema.tables import encode_table
 
 SCHEMA = Schema(
@@ -47,6 +48,10 @@ def test_a_line_that_is_no_record_is_a_row_of_empty_cells(tmp_path):
     assert table.X["ward"].tolist() == [1, *[None] * 8, "\ufffd"]
     assert table.X["code"].tolist() == ["x", *[None] * 8, '5" x']
     assert table.y.tolist() == ["no", *[None] * 8, "yes"]
+    # Such a line may be one of somebody who has other rows, so it is no person of its own.
+    people = Schema({"age": Continuous(0, 100)}, target=SCHEMA.target, unit=PrivacyUnit("code"))
+    ids = read_declared(str(path), people, "y", ["ward"]).X["code"]
+    assert kept_rows(ids.to_numpy(), 1, 0).tolist() == [True, *[False] * 8, True]
     with pytest.raises(CommandError, match="name its --encoding"):
         read_public(str(path))
     public = read_public(str(path), CsvFormat(encoding="latin-1"))
@@ -60,6 +65,7 @@ AMOUNTS = [
     *(("1\u202f234\u202f567", 1234567, 1234567), ("1'234", 1234, 1234), ("1e3", 1000, 1000)),
     *(("1,23,4", None, None), ("12,34", None, 12.34), ("12.34", 12.34, None)),
     *(("USD", None, None), ("", None, None)),
+    *(("0,123", None, 0.123), ("0.123", 0.123, None), ("-012,345", None, -12.345)),
 ]
 
 

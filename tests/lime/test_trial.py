@@ -30,8 +30,10 @@ CHOOSY = make_pipeline(READER, LogisticRegression()).fit(X, CHANCE > 0.5)
 
 @pytest.mark.parametrize("model", [STRICT, CHOOSY], ids=["regressor", "classifier"])
 def test_a_level_that_the_model_refuses_is_said_once_and_not_drawn(model):
-    with pytest.warns(dp.DeclarationWarning, match=r"^Column 'site': the model refuses 'never'"):
+    refused = r"^Column 'site': the model refuses 'never'"
+    with pytest.warns(dp.DeclarationWarning, match=refused) as caught:
         own = dp.DPLimeTabular(model, X, **GIVEN)
+    assert {one.filename for one in caught} == {__file__}
     rows = X[:2].assign(site=["a", "c"], age=40)
     effects = [own.explain_local(rows).data(row)["scores"][1] for row in range(2)]
     curve = own.explain_global(rows=rows)
@@ -40,7 +42,7 @@ def test_a_level_that_the_model_refuses_is_said_once_and_not_drawn(model):
         np.testing.assert_allclose(np.diff(curve.data(1)["scores"]), [0.2, 0.3], atol=1e-6)
         assert np.diff(effects) == pytest.approx(0.5, abs=0.01)
     released = dp.PrivateBackground.from_released(own.background.to_released())
-    with pytest.warns(dp.DeclarationWarning, match=r"^Column 'site': the model refuses 'never'"):
+    with pytest.warns(dp.DeclarationWarning, match=refused):
         assert released.explain_global(model).data(1)["names"] == SITES[1:]
     # It knows the declarations, and not the types of the data.
     assert np.ptp(released.explain_global(coded).data(1)["scores"]) == pytest.approx(0.6)

@@ -94,6 +94,7 @@ def test_labels_that_cannot_match_by_their_dtype_are_refused():
     assert model.explain_local(X[:2], np.array([y[0], "?"], dtype=object)).data(1)
 
 
+@pytest.mark.filterwarnings("error::interpret_dp.DeclarationWarning")
 def test_values_that_fill_little_of_their_bounds_are_said_from_released_numbers():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(0, 1, size=(20_000, 4, 4)), rng.integers(0, 2, 20_000)
@@ -107,6 +108,15 @@ def test_values_that_fill_little_of_their_bounds_are_said_from_released_numbers(
     X = pd.DataFrame({"word": np.where(X[:, 0, 0] < 0.4, "a ", "b")})
     with pytest.warns(DeclarationWarning, match=r"'word' .*: about (39|40|41) % of the cells"):
         classifier(schema=words, epochs=0.1).fit(X, y)
+    # No warning: noise shrinks the means of many levels, and long rows are shortened.
+    y, X = y[:8_000], pd.DataFrame({"word": ["a", "b"] * 4_000, "age": rng.uniform(0, 1, 8_000)})
+    levels = {"word": Categorical(range(700))}
+    many = pd.DataFrame({"word": np.arange(8_000) % 700})
+    classifier(schema=words.replace(levels), epochs=0.1).fit(many, y)
+    aged = words.replace({"age": Continuous(0, 1)})
+    classifier(schema=aged, epochs=0.1, standardize=(0.5, 0.01)).fit(X, y)
+    with pytest.warns(DeclarationWarning, match=r"^'age' .*: nearly all cells are close to the up"):
+        classifier(schema=aged, epochs=0.1).fit(X.assign(age=X["age"] + 0.98), y)
 
 
 # Charges

@@ -45,7 +45,7 @@ def test_rows_of_many_inputs_add_at_most_what_is_accounted(n_inputs, entry):
     beside = np.random.default_rng(0).normal(size=(2, n_inputs)).astype(np.float32)
     extreme = np.full(n_inputs, entry, dtype=np.float32)
     finite_but_one = np.where(np.arange(n_inputs) == n_inputs // 2, extreme, np.float32(1))
-    bound = features._LONGEST * n_inputs**0.5
+    bound = features.LONGEST * n_inputs**0.5
     before = features._lattice_sums(beside, bound)
     for row in (extreme, finite_but_one):
         after = features._lattice_sums(np.vstack([beside[:1], row, beside[1:]]), bound)

@@ -85,8 +85,8 @@ CASES = {
     "both bounds": (
         _same,
         {"specs": {"age": dp.Integer(20, 60)}},
-        r"'age' .*: (19|20|21) % of the cells are below .*; (39|40|41) % of the cells are above "
-        r"the bounds\. They count as the nearest bound\.",
+        r"'age' .*: (19|20|21) % of the cells are below .*; (39|40|41) % of the cells are above"
+        r" the bounds\. They count as the nearest bound\. ",
     ),
     "target": (
         lambda X, y: (X, X["age"] + 0.0),
@@ -164,6 +164,17 @@ def test_healthy_tables_warn_of_nothing(n_rows, epsilon, target):
     y = X["age"] if isinstance(target, dp.Continuous) else y
     for _ in range(3):
         assert fitted(X, y, target=target, epsilon=epsilon)[1] == []
+
+
+def test_a_bound_in_single_precision_is_not_beyond_it():
+    X, _ = table(5_000)
+    rate, bounds = (X["age"] / 1000).clip(0.03, 0.07).astype("float32"), dp.Continuous(0.03, 0.07)
+    assert float(rate.min()) < 0.03 < 0.07 < float(rate.max())
+    X = X.assign(age=rate)
+    assert fitted(X, rate, {"age": bounds}, target=bounds)[1] == []
+    background = dp.PrivateBackground(dp.Schema(SPECS | {"age": bounds}), epsilon=2.0).fit(X)
+    line = next(c for c in background.summary().columns if c.name == "age")
+    assert max(line.below, line.above) < 0.05
 
 
 def test_delta_is_set_against_people_and_weights():

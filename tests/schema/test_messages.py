@@ -71,7 +71,7 @@ REFUSALS = [
     (lambda: open_table(FRAME, ["A"]), "lacks column 'A'", "Did you mean 'a'?", "rename or"),
     (people(None, "p", "a"), "X lacks column 'p'", "as the privacy unit", "Add it"),
     (people([1], "p", "a"), "X has column 'a'", "as the privacy unit", "Drop one of the two"),
-    (people(FRAME["a"].set_axis([7])), "indexes differ", "unit.loc[X.index]", "unit.to_numpy()"),
+    (people(FRAME["a"].set_axis([7])), "indexes differ", "unit.loc[X.index]", "unit.set_axis(X"),
     (lambda: open_table([[1]], ["a", "b"]), "has 1 features", "expecting 2", "Pass the same"),
     (lambda: open_table(FRAME[["a", "a"]]), "'a' more than once", "each name is unique", "rename"),
     (

@@ -71,6 +71,7 @@ def test_columns_are_the_parts_of_tuples_and_missing_identifiers_can_be_left_out
     both, drop = PrivacyUnit(["h", "p"]), PrivacyUnit("h", missing="drop")
     tuples = kept_rows(object_column(cells), max_rows, 5).tolist()
     assert used("hp", both) == used("", both, object_column(cells)) == tuples
+    assert used("", both, frame[["p", "h"]]) == tuples
     separate = zip(used("h", PrivacyUnit(["h"])), parts["h"], strict=True)
     wanted = [own and cell is not None and cell == cell for own, cell in separate]
     assert used("h", drop) == used("", drop, parts["h"]) == wanted
@@ -141,6 +142,12 @@ def test_a_cell_that_does_not_even_say_its_class_leaves_its_row_out():
     assert kept_rows(column, 1, 0).tolist() == [False, True]
     assert encode_column(column, Categorical(["a"]), 1).tolist() == [2, 1]
     assert encode_column(column, Continuous(0, 1), 1).tolist() == [0, 0]
+
+
+def test_an_entry_that_is_no_row_is_no_person_of_its_own():
+    schema = Schema({"age": Continuous(0, 1)}, unit=PrivacyUnit("p"))
+    _, own, _ = open_people([[0, "a"], [0], None, [0, None]], ["age", "p"], schema, None, call="")
+    assert kept_rows(own, 1, 0).tolist() == [True, False, False, True]
 
 
 UUIDS = [uuid.UUID(int=2**100 + n // 2) for n in range(20)]

@@ -82,9 +82,13 @@ def test_several_columns_and_rows_without_an_identifier(name):
     """Columns are as tuples beside the table, and a row that is dropped is as one never there."""
     explainer, X = EXPLAINERS[name], frame().assign(ward=np.arange(N_ROWS) // 4, bed=IDS)
     both = schema_of(name, PrivacyUnit(["ward", "bed"], explainer.max_rows))
+    beside = X[["bed", "ward"]]
     pairs = list(X[["ward", "bed"]].itertuples(index=False, name=None))
     several = fitted(name, X, schema=both)
-    assert explainer.published(several) == published(name, frame(), unit=pairs, schema=both)
+    for unit in (pairs, beside):
+        assert explainer.published(several) == published(name, frame(), unit=unit, schema=both)
+    with pytest.raises(SchemaError, match=r"unit has columns 'a', 'bed', .* as the privacy unit"):
+        fitted(name, frame(), unit=X[["a", "bed"]], schema=both)
     assert "same 'bed + ward', or none, in" in " ".join(explainer.promise(several).assumptions)
     has_model = isinstance(explainer, Lime)
     given = {"model": lambda X: X["a"].to_numpy()} if has_model else {}
@@ -103,7 +107,7 @@ UNCLEAR = {
     "short": (lambda X: X, IDS[1:], "X and unit must have the same number of rows"),
     "wide": (lambda X: X, np.ones((N_ROWS, 2)), "unit has 2 columns"),
     "column": (lambda X: X, np.array([IDS]).T, "unit must be 1D array"),
-    "index": (lambda X: X, pd.Series(IDS, range(N_ROWS)[::-1]), r"differ.*unit\.to_numpy\(\)"),
+    "index": (lambda X: X, pd.Series(IDS, range(N_ROWS)[::-1]), r"differ.*unit\.set_axis\("),
     "dates": (lambda X: X, pd.date_range("2020", periods=N_ROWS), "unit has dtype datetime64"),
     "floats": (lambda X: X.assign(person=1.0), None, "floats, which cannot tell.*'Int64'"),
     "a float array": (lambda X: X, np.ones(N_ROWS), "floats, which cannot tell"),
