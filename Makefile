@@ -138,7 +138,7 @@ bench-compare: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.compare $(or $(BASE),$(error BASE is empty; name a commit: make bench-compare BASE=main)) $(ARGS)
 
 audit: $(VENV)/.ready
-	$(BIN)/interpret-dp audit --out docs/figures $(ARGS)
+	$(BIN)/python -m benchmarks.audit --out docs/figures $(ARGS)
 	$(BIN)/python -m benchmarks.audit_page docs/figures/audit.json docs/audit.md
 
 examples: $(VENV)/.ready chromium

@@ -1,4 +1,4 @@
-"""Tables of ``interpret-dp audit`` in docs/audit.md, between two marks: ``make audit``."""
+"""Tables of ``python -m benchmarks.audit`` in docs/audit.md, between two marks: ``make audit``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import sys
 from pathlib import Path
 
+from benchmarks.audit.results import AttackLine, ReplayLine, to_markdown
 from interpret_dp._documents import (
     SEAL,
     check_keys,
@@ -15,7 +16,6 @@ from interpret_dp._documents import (
     write_file,
 )
 from interpret_dp._validate import check_real
-from interpret_dp.audit.results import AttackLine, ReplayLine, to_markdown
 
 __all__ = ["BEGIN", "END", "from_json", "put_into_page"]
 
@@ -23,7 +23,7 @@ BEGIN, END = "<!-- audit: begin -->", "<!-- audit: end -->"
 
 
 def from_json(text: str | bytes) -> list[AttackLine | ReplayLine]:
-    """Return the lines of a document that ``interpret-dp audit --out`` wrote as audit.json.
+    """Return the lines of a document that ``python -m benchmarks.audit --out`` wrote as audit.json.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def from_json(text: str | bytes) -> list[AttackLine | ReplayLine]:
             replays.append(ReplayLine(**(line | {"violations": tuple(line["violations"])})))
     except ValueError as error:
         raise ValueError(
-            f"The document is not one that `interpret-dp audit --out` wrote as audit.json: {error}"
+            f"The document is not an audit.json of `python -m benchmarks.audit`: {error}"
         ) from error
     return attacks + replays
 

@@ -33,10 +33,9 @@ from sklearn.preprocessing import OrdinalEncoder
 from benchmarks.problems import DELTA, Problem, load_problem
 from interpret_dp import PrivateBackground
 from interpret_dp.fitting.rows import open_rows
-from interpret_dp.lime.background_releases import _products
-from interpret_dp.lime.local_effects import Perturbations
-from interpret_dp.released.background import Background
-from interpret_dp.released.copula import ColumnDependence
+from interpret_dp.lime.background import _products
+from interpret_dp.lime.background_explanation import Perturbations
+from interpret_dp.released.background import Background, ColumnDependence
 
 __all__ = ["main", "model_of"]
 

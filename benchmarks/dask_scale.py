@@ -26,8 +26,7 @@ from distributed import Client, LocalCluster, wait
 from benchmarks.machine import describe_machine, machine_text
 from benchmarks.speed_figures import draw_dask
 from interpret_dp.backends.dask.parts import Answer, Part, added
-from interpret_dp.backends.dask.rows import DaskRows
-from interpret_dp.backends.dask.scheduling import current_workers
+from interpret_dp.backends.dask.rows import DaskRows, current_workers
 from interpret_dp.backends.local import LocalBinaryRows
 
 _OUT = Path(__file__).parent / "results" / "dask_scale"

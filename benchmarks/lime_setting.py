@@ -21,9 +21,8 @@ from benchmarks.tables import load_benchmark
 from interpret_dp import PrivacyLedger, Schema
 from interpret_dp.accounting.gaussian import epsilon_of_mu, mu_of_budget
 from interpret_dp.lime.black_box import black_box
-from interpret_dp.lime.paper.coordinates import Coordinates
-from interpret_dp.lime.paper.explainer import PaperLimeTabular
-from interpret_dp.lime.paper.weighting import WeightTable, stable_weight, weight_table
+from interpret_dp.lime.coordinates import Coordinates, WeightTable, stable_weight, weight_table
+from interpret_dp.lime.paper import PaperLimeTabular
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.schema import open_table
 

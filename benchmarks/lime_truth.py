@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lime_setting import C, Indices, Task
-from interpret_dp.lime.black_box import LABEL_UNITS
-from interpret_dp.lime.paper.coordinates import differences
-from interpret_dp.lime.paper.history import minimum_on_ball
-from interpret_dp.lime.paper.interactive import (
+from interpret_dp.lime.adaptive import (
     PHI_UNITS,
     ExplanationData,
     Queries,
     exact_moments,
+    minimum_on_ball,
 )
+from interpret_dp.lime.black_box import LABEL_UNITS
+from interpret_dp.lime.coordinates import differences
 
 __all__ = ["Truth", "local_weights", "truth_of"]
 

@@ -28,13 +28,13 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from benchmarks.llm_mnist import STANDARDS, load_mnist
 from benchmarks.stages import Stage, timed_stages
+from interpret_dp.accounting.plans import PlannedSampling, ReleasePlan
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.llm.config import TrainingSettings, default_settings
-from interpret_dp.llm.features import projected_features, public_projections
 from interpret_dp.llm.request import GRADIENTS
-from interpret_dp.llm.training import Training
+from interpret_dp.llm.training import Training, projected_features, public_projections
 from interpret_dp.mechanisms import SystemRandomness
-from interpret_dp.release import PlannedSampling, ReleasePlan, ReleaseRequest
+from interpret_dp.release import ReleaseRequest
 
 __all__ = [
     "LAYOUTS",
@@ -312,13 +312,13 @@ def _epoch(step: Callable[[], None], n_steps: int, limit: float) -> dict[str, fl
 
 def _stages() -> dict[str, Stage]:
     """Return the parts of a step, as they are looked up."""
-    from interpret_dp.llm import gradients, training
+    from interpret_dp.llm import training
 
     return {
         "noise": [(SystemRandomness, "noise")],
         "drawing the sample": [(SystemRandomness, "sample")],
-        "gradients of the maps' values": [(gradients, "map_gradients")],
-        "clipping each row": [(gradients, "clipped_integers")],
+        "gradients of the maps' values": [(training, "map_gradients")],
+        "clipping each row": [(training, "clipped_integers")],
         "Adam": [(training._Adam, "update")],
     }
 

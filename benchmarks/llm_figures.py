@@ -29,8 +29,7 @@ from benchmarks.llm_mnist import DELTA, SCHEMA, STANDARDS, load_mnist
 from interpret_dp import Continuous, DPLocallyLinearClassifier, Schema
 from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.llm.config import TrainingSettings
-from interpret_dp.llm.inputs import input_coding
-from interpret_dp.llm.request import settings_of
+from interpret_dp.llm.request import input_coding, settings_of
 from interpret_dp.llm.training import TrainedMaps, Training
 
 __all__ = ["Noiseless", "accuracy", "class_scores", "main"]

@@ -46,7 +46,7 @@ from interpret_dp import (
     DPLocallyLinearClassifier,
     Schema,
 )
-from interpret_dp.llm.inputs import InputCoding, input_coding
+from interpret_dp.llm.request import InputCoding, input_coding
 from interpret_dp.schema import open_table
 
 __all__ = ["TABLES", "Table", "load_table", "main", "scores_of"]

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.rules clip_spreads=1.0 --problems pol wine_quality`` fits every split twice,
 as the package is and with the values that are named, both with the same seed, so that what differs
-is mostly the rule. Names are those of ``interpret_dp/ebm/tuning.py``, or a module of the package
+is mostly the rule. Names are those of ``interpret_dp/ebm/config.py``, or a module of the package
 and a constant of it, as ``ebm.trainer.partitions._MOST_LEAVES=0``. Public tables, and those of
 ``benchmarks/simulated.py``, of which every split is another table.
 """
@@ -28,7 +28,7 @@ from benchmarks.problems import PROBLEMS, Problem, Split, load_problem
 from benchmarks.simulated import SIMULATED, simulate
 from benchmarks.summary import markdown_table
 from interpret_dp import PrivacyWarning
-from interpret_dp.ebm.tuning import TUNING
+from interpret_dp.ebm.config import TUNING
 
 __all__ = ["changed", "drawn", "error_of", "gains", "main", "parsed"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     )
     from interpret_dp.ebm.planning import plan
     from interpret_dp.editor import EditSession
-    from interpret_dp.evaluation.metrics import PrivateMetrics, private_metrics
+    from interpret_dp.evaluation import PrivateMetrics, private_metrics
     from interpret_dp.exceptions import (
         BackendError,
         BudgetExceededError,
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.lime.background import PrivateBackground
     from interpret_dp.lime.explainer import DPLimeTabular, DPShapTabular
-    from interpret_dp.llm.estimator import DPLocallyLinearClassifier
-    from interpret_dp.llm.files import load_model
+    from interpret_dp.llm.estimator import DPLocallyLinearClassifier, load_model
     from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
 
 __all__ = [
@@ -91,14 +90,14 @@ _HOMES = {
     "PrivacyUnit": "schema",
     "PrivacyWarning": "exceptions",
     "PrivateBackground": "lime.background",
-    "PrivateMetrics": "evaluation.metrics",
+    "PrivateMetrics": "evaluation",
     "ReleaseError": "exceptions",
     "Schema": "schema",
     "SchemaError": "exceptions",
     "UndeclaredWarning": "exceptions",
-    "load_model": "llm.files",
+    "load_model": "llm.estimator",
     "plan": "ebm.planning",
-    "private_metrics": "evaluation.metrics",
+    "private_metrics": "evaluation",
 }
 
 

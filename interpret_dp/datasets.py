@@ -16,7 +16,7 @@ import numpy as np
 from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, Continuous, Integer, Schema
-from interpret_dp.schema.fine_bins import fine_edges
+from interpret_dp.schema.encode import fine_edges
 
 # A public module by itself, whose names the reference lists.
 __all__ = [

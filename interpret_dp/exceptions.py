@@ -9,7 +9,7 @@ from functools import partial
 from types import FrameType, MappingProxyType
 from typing import ClassVar
 
-from interpret_dp._figures import floor_text
+from interpret_dp._validate import floor_text
 
 # Frames of these packages are not where the user wrote the call.
 _FRAMEWORKS = {"imblearn", "interpret_dp", "joblib", "sklearn"}

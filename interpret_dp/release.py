@@ -3,7 +3,7 @@
 A request says in advance, as a plan, every release it may make and what each costs. The session
 reserves the whole cost in the ledger, hands out noise for planned releases only, and commits.
 Nothing else in the package may turn private sums into public numbers. The exact counts of
-``interpret_dp.schema.report`` are for the curator alone, and are not to be published.
+``interpret_dp.schema.draft`` are for the curator alone, and are not to be published.
 """
 
 from __future__ import annotations
@@ -19,9 +19,14 @@ from numpy.typing import NDArray
 
 from interpret_dp._version import __version__
 from interpret_dp.accounting.composition import GdpPair, compose_repeated
-from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee, ReleaseShare
-from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.accounting.guarantee import (
+    DEFAULT_ASSUMPTIONS,
+    SEEDED,
+    Doubts,
+    Guarantee,
+    ReleaseShare,
+)
+from interpret_dp.accounting.lattice import LATTICE, Neighbourhood
 from interpret_dp.accounting.plans import (
     SMALLEST_MU,
     PlannedChoice,
@@ -32,30 +37,18 @@ from interpret_dp.accounting.plans import (
     SampledSteps,
     SamplingInProgress,
 )
-from interpret_dp.accounting.state import SEEDED, Doubts
 from interpret_dp.exceptions import BackendError, ReleaseError
-from interpret_dp.mechanisms.additive import gaussian_mechanism, sampled_gaussian_mechanism
-from interpret_dp.mechanisms.entropy import Randomness, refuse_seed
-from interpret_dp.mechanisms.selection import (
+from interpret_dp.mechanisms.additive import (
     Selection,
     exponential_mechanism,
+    gaussian_mechanism,
     gaussian_thresholding,
+    sampled_gaussian_mechanism,
 )
+from interpret_dp.mechanisms.entropy import Randomness, refuse_seed
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger, Reservation
-
-__all__ = [
-    "PlannedChoice",
-    "PlannedRelease",
-    "PlannedSampling",
-    "PlannedSelection",
-    "ReleasePlan",
-    "ReleaseRequest",
-    "ReleaseSession",
-    "SampledSteps",
-    "request_assumptions",
-]
 
 _FAILURE = (
     "The computation on the private rows failed. Its own message is withheld, because it may "
@@ -287,7 +280,7 @@ class ReleaseSession:
             Bound on the L2 norm of what one row adds to each of them, in lattice units.
         aligned : bool
             Whether what any two rows add has a non-negative inner product
-            (:class:`~interpret_dp.accounting.neighbourhood.Neighbourhood`).
+            (:class:`~interpret_dp.accounting.lattice.Neighbourhood`).
 
         Returns
         -------

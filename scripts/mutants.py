@@ -39,7 +39,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 TARGETS = (
     *("interpret_dp/mechanisms", "interpret_dp/accounting", "interpret_dp/release.py"),
-    *("interpret_dp/ledger/core/filter.py", "interpret_dp/backends"),
+    *("interpret_dp/ledger/account.py", "interpret_dp/backends"),
     "interpret_dp/schema/encode.py",
 )
 SEED = "interpret_dp mutants 1"

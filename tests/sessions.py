@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.accounting.lattice import Neighbourhood
 
 
 class Session:

@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from interpret_dp._figures import ceil_text, floor_text, notebook_table
+from interpret_dp._validate import ceil_text, floor_text, notebook_table
 
 
 @given(st.floats(1e-30, 1e6), st.integers(1, 8))

@@ -13,17 +13,16 @@ import pytest
 from interpret_dp import LedgerError, PrivacyLedger, ReleaseError, release as release_module
 from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import lattice_sigma, mu_of_range
-from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.accounting.neighbourhood import Neighbourhood
-from interpret_dp.mechanisms import SeededRandomness, use_randomness
-from interpret_dp.release import (
+from interpret_dp.accounting.lattice import LATTICE, Neighbourhood
+from interpret_dp.accounting.plans import (
     PlannedChoice,
     PlannedRelease,
     PlannedSampling,
     PlannedSelection,
     ReleasePlan,
-    ReleaseRequest,
 )
+from interpret_dp.mechanisms import SeededRandomness, use_randomness
+from interpret_dp.release import ReleaseRequest
 from tests.audit.fits import FEATURES, base_records, classifier, frame
 
 SECRET = "Zebulon-48.7295"

@@ -20,7 +20,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.accounting.rounding import sqrt_up
+from interpret_dp.accounting.lattice import sqrt_up
 
 if TYPE_CHECKING:
     import numpy as np

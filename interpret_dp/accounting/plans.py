@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.composition import GdpPair, compose_repeated, reduce_event
 from interpret_dp.accounting.events import (
+    SMALLEST_OWN_DELTA,
+    calibrated_noise,
     composed_json,
+    covering_mu,
     dominated_node,
     exponential_node,
     gaussian_node,
@@ -16,7 +19,6 @@ from interpret_dp.accounting.events import (
 )
 from interpret_dp.accounting.gaussian import range_of_mu
 from interpret_dp.accounting.guarantee import ReleaseShare
-from interpret_dp.accounting.sampled import SMALLEST_OWN_DELTA, calibrated_noise, covering_mu
 
 # Below the first, noise for a row that adds 256 LATTICE units to a sum would leave the integers.
 # (Products of 256 columns add 181, and nothing else as much.) Above the second, noise for LATTICE

@@ -8,21 +8,24 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from interpret_dp.audit.bounds import (
+from interpret_dp.audit.membership import (
     AttackBound,
+    MembershipReport,
     attack_bound,
     epsilon_lower_bound,
+    membership_attack,
     mu_lower_bound,
 )
-from interpret_dp.audit.explainers import (
+from interpret_dp.audit.neighbours import (
     CanaryTables,
     canary_tables,
+    differences,
     metric_statistics,
     model_statistics,
+    published_parts,
     refit,
+    replay,
 )
-from interpret_dp.audit.membership import MembershipReport, membership_attack
-from interpret_dp.audit.neighbours import differences, published_parts, replay
 from interpret_dp.audit.one_run import (
     MapsAudit,
     OneRunBound,

@@ -1,4 +1,4 @@
-"""Membership attacks: many fits with a person and without, and what they prove about epsilon.
+"""Membership attacks, and the lower bounds on a privacy loss that they prove.
 
 Half of the fits choose what to look at and where to draw the line; the other half judges. A bound
 above the claim refutes it at the stated confidence; a bound below it proves nothing.
@@ -6,21 +6,392 @@ above the claim refutes it at the stated confidence; a bound below it proves not
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.audit.bounds import attack_bound
+from interpret_dp.accounting.gaussian import epsilon_of_mu
+from interpret_dp.audit.one_run import accuracy_of_extremes, bisected, one_run_epsilon
 from interpret_dp.audit.replaying import Watching, log_likelihood_ratio
 from interpret_dp.mechanisms import use_randomness
 
-_Table = TypeVar("_Table")
+# Lower bounds on the privacy loss of a mechanism, from attacks that were carried out; their power.
+#
+# An attacker sees a number computed from the output and accuses when it passes a threshold. How
+# often that happens with and without a person in the table bounds what the mechanism can promise:
+# differential privacy limits every test. A bound above the claim refutes the claim at the stated
+# confidence; a bound below it proves nothing. The power of an attack is the smallest privacy loss
+# that it refutes with a probability of 90 %.
+
+# More thresholds than this choose no better and cost time.
+_CANDIDATES = 500
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+# Both counts are at least as good as these quantiles with 0.95**2 > 0.9.
+_QUANTILE = 0.05
+_LARGEST_MU = 60.0
+_THRESHOLDS = 25
+
+
+def epsilon_lower_bound(
+    hits_present: int,
+    trials_present: int,
+    hits_absent: int,
+    trials_absent: int,
+    *,
+    delta: float,
+    confidence: float = 0.95,
+) -> float:
+    """Return a bound that the epsilon of the mechanism at this delta is not below.
+
+    Parameters
+    ----------
+    hits_present, trials_present : int
+        How often an event that was fixed beforehand occurred among runs with the person.
+    hits_absent, trials_absent : int
+        The same among runs without.
+    delta : float
+        At least 0 and below 1.
+    confidence : float, default=0.95
+        If the mechanism is (epsilon, delta)-DP, the bound exceeds epsilon with a probability of
+        at most ``1 - confidence``.
+
+    Returns
+    -------
+    float
+        At least 0: the largest log((P - delta) / Q), over the event and its complement, and over
+        both tables in the role of P.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a count is not an integer from 0 to the number of trials, there is no trial, or delta
+        or confidence is out of range.
+
+    Notes
+    -----
+    Jagielski, Ullman and Oprea (2020), "Auditing Differentially Private Machine Learning",
+    section 4. Clopper-Pearson intervals for both probabilities hold at once (a union bound over
+    their four ends), so that all four quotients are covered.
+
+    Examples
+    --------
+    >>> bound = epsilon_lower_bound(900, 1_000, 100, 1_000, delta=1e-5)
+    >>> f"at least epsilon {bound:.2f}, with 95 % confidence"
+    'at least epsilon 1.96, with 95 % confidence'
+    """
+    delta = check_real("delta", delta, low=0, high=1, high_open=True)
+    ends = _intervals(
+        *_checked_counts("present", hits_present, trials_present),
+        *_checked_counts("absent", hits_absent, trials_absent),
+        confidence,
+    )
+    return float(_epsilon(*ends, delta)[()])
+
+
+def mu_lower_bound(
+    hits_present: int,
+    trials_present: int,
+    hits_absent: int,
+    trials_absent: int,
+    *,
+    confidence: float = 0.95,
+) -> float:
+    """Return a bound that the Gaussian differential privacy of the mechanism is not below.
+
+    Far sharper than :func:`epsilon_lower_bound` against a mechanism that claims mu-GDP: the claim
+    then limits ordinary events too, and not only rare ones.
+
+    Parameters
+    ----------
+    hits_present, trials_present, hits_absent, trials_absent, confidence
+        As :func:`epsilon_lower_bound`.
+
+    Returns
+    -------
+    float
+        At least 0: the distance between Phi^-1(P) and Phi^-1(Q) that is left when both lie
+        anywhere in their intervals.
+
+    Notes
+    -----
+    Dong, Roth and Su (2019), Definition 4: under mu-GDP every test has
+    Phi^-1(power) - Phi^-1(false alarms) <= mu. Nasr et al. (2023), "Tight Auditing of
+    Differentially Private Machine Learning", audit with it.
+
+    Examples
+    --------
+    >>> f"{mu_lower_bound(900, 1_000, 100, 1_000):.2f}"
+    '2.32'
+    """
+    ends = _intervals(
+        *_checked_counts("present", hits_present, trials_present),
+        *_checked_counts("absent", hits_absent, trials_absent),
+        confidence,
+    )
+    return float(_mu(*ends)[()])
+
+
+@dataclass(frozen=True)
+class AttackBound:
+    """Bounds proved by one attack.
+
+    Attributes
+    ----------
+    epsilon : float
+        Lower bound on epsilon at ``delta``.
+    mu : float
+        Lower bound on mu, if the mechanism claims Gaussian differential privacy.
+    delta, confidence : float
+        Each of the two bounds holds with this confidence on its own.
+    epsilon_threshold, mu_threshold : float
+        The event behind each bound is that the statistic is at least this large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from interpret_dp.audit import attack_bound
+    >>> without, with_row = np.zeros(200), np.ones(200)  # a statistic that tells both apart
+    >>> bound = attack_bound((without, with_row), (without, with_row), delta=1e-5)
+    >>> round(bound.epsilon, 2), round(bound.mu, 2)
+    (3.81, 4.04)
+    """
+
+    epsilon: float
+    mu: float
+    delta: float
+    confidence: float
+    epsilon_threshold: float
+    mu_threshold: float
+
+
+def attack_bound(
+    choice: tuple[ArrayLike, ArrayLike],
+    evaluation: tuple[ArrayLike, ArrayLike],
+    *,
+    delta: float,
+    confidence: float = 0.95,
+) -> AttackBound:
+    """Choose thresholds on one half of the runs and bound the privacy loss on the other.
+
+    Parameters
+    ----------
+    choice : pair of array-like, shapes (n_present,) and (n_absent,)
+        A statistic of the output, of runs with the person and of runs without; it serves to
+        choose the thresholds only.
+    evaluation : pair of array-like
+        The same statistic of other, independent runs.
+    delta, confidence : float
+        As :func:`epsilon_lower_bound`.
+
+    Returns
+    -------
+    AttackBound
+        Large and small values of the statistic both count as signs of presence, and of absence.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a sample is empty, not one-dimensional or holds NaN, or delta or confidence is out of
+        range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from interpret_dp.audit import attack_bound
+    >>> same = np.arange(200) % 7  # the statistic has the same values with and without the row
+    >>> attack_bound((same, same), (same, same), delta=1e-5).epsilon
+    0.0
+    """
+    delta = check_real("delta", delta, low=0, high=1, high_open=True)
+    chosen_from = _samples("choice", choice)
+    thresholds = np.unique(
+        np.quantile(np.concatenate(chosen_from), np.linspace(0, 1, _CANDIDATES), method="lower")
+    )
+    ends = _intervals(*_all_hits(chosen_from, thresholds), confidence)
+    by_epsilon = float(thresholds[int(np.argmax(_epsilon(*ends, delta)))])
+    by_mu = float(thresholds[int(np.argmax(_mu(*ends)))])
+    others = _samples("evaluation", evaluation)
+    ends = _intervals(*_all_hits(others, np.array([by_epsilon, by_mu])), confidence)
+    return AttackBound(
+        epsilon=float(_epsilon(*ends, delta)[0]),
+        mu=float(_mu(*ends)[1]),
+        delta=delta,
+        confidence=confidence,
+        epsilon_threshold=by_epsilon,
+        mu_threshold=by_mu,
+    )
+
+
+def _samples(name: str, pair: tuple[ArrayLike, ArrayLike]) -> tuple[Floats, Floats]:
+    present, absent = (np.asarray(sample, dtype=np.float64) for sample in pair)
+    for sample in (present, absent):
+        if sample.ndim != 1 or len(sample) == 0 or np.isnan(sample).any():
+            raise ValueError(
+                f"A sample of {name} has shape {sample.shape}; it must be a sequence of at least "
+                "one number without NaN. Give one value of the statistic for each run."
+            )
+    return present, absent
+
+
+def _all_hits(
+    samples: tuple[Floats, Floats], thresholds: Floats
+) -> tuple[Counts, int, Counts, int]:
+    """Count, for each threshold, how many values of each sample reach it."""
+    present, absent = samples
+    hits = [len(s) - np.searchsorted(np.sort(s), thresholds, side="left") for s in samples]
+    return hits[0].astype(np.int64), len(present), hits[1].astype(np.int64), len(absent)
+
+
+def _checked_counts(name: str, hits: int, trials: int) -> tuple[Counts, int]:
+    trials = check_int(f"trials_{name}", trials, low=1)
+    return np.array(check_int(f"hits_{name}", hits, low=0, high=trials)), trials
+
+
+def _intervals(
+    hits_present: Counts,
+    trials_present: int,
+    hits_absent: Counts,
+    trials_absent: int,
+    confidence: float,
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return both Clopper-Pearson intervals: low and high of P, low and high of Q."""
+    from scipy.special import betaincinv
+
+    confidence = check_real("confidence", confidence, low=0, high=1, low_open=True, high_open=True)
+    tail = (1.0 - confidence) / 4.0
+    ends: list[Floats] = []
+    for hits, trials in ((hits_present, trials_present), (hits_absent, trials_absent)):
+        misses = trials - hits
+        # The ends are 0 and 1 where the formula has a parameter of 0.
+        low = betaincinv(np.maximum(hits, 1), misses + 1, tail)
+        high = betaincinv(hits + 1, np.maximum(misses, 1), 1.0 - tail)
+        ends += [np.where(hits == 0, 0.0, low), np.where(misses == 0, 1.0, high)]
+    return ends[0], ends[1], ends[2], ends[3]
+
+
+def _epsilon(
+    present_low: Floats, present_high: Floats, absent_low: Floats, absent_high: Floats, delta: float
+) -> Floats:
+    quotients = [
+        (present_low - delta) / absent_high,
+        (absent_low - delta) / present_high,
+        (1.0 - present_high - delta) / (1.0 - absent_low),
+        (1.0 - absent_high - delta) / (1.0 - present_low),
+    ]
+    largest: Floats = np.log(np.maximum(np.max(quotients, axis=0), 1.0))
+    return largest
+
+
+def _mu(
+    present_low: Floats, present_high: Floats, absent_low: Floats, absent_high: Floats
+) -> Floats:
+    from scipy.special import ndtri
+
+    # No difference is infinity minus infinity: a low end is below 1 and a high end above 0.
+    gap = np.maximum(
+        ndtri(present_low) - ndtri(absent_high), ndtri(absent_low) - ndtri(present_high)
+    )
+    larger: Floats = np.maximum(gap, 0.0)
+    return larger
+
+
+def loss_found_by_runs(
+    judged: int, *, delta: float, epsilon: float, mu: float | None, confidence: float
+) -> float:
+    """Return the smallest epsilon that a membership attack refutes a claim at, with 90 %.
+
+    Parameters
+    ----------
+    judged : int
+        Runs with the row that judge, and as many without.
+    epsilon, delta, mu
+        The claim; ``mu`` is None where it is not Gaussian.
+    confidence : float
+        Of the single bound that refutes.
+
+    Returns
+    -------
+    float
+        Epsilon at ``delta`` of the Gaussian mechanism whose true loss would be found, if the
+        statistic carried all of it; infinite if none would.
+    """
+    from scipy.special import ndtr
+    from scipy.stats import binom
+
+    judged = check_int("judged", judged, low=1)
+    check_real("epsilon", epsilon, low=0)
+
+    def refuted(true_mu: float) -> bool:
+        # The middle is best for mu, and rare events without the row for epsilon.
+        thresholds = [true_mu / 2.0]
+        if mu is None:
+            thresholds = list(np.linspace(true_mu / 2.0, true_mu / 2.0 + 4.0, _THRESHOLDS))
+        for threshold in thresholds:
+            present, absent = (
+                int(binom.ppf(quantile, judged, chance))
+                for quantile, chance in (
+                    (_QUANTILE, float(ndtr(true_mu - threshold))),
+                    (1.0 - _QUANTILE, float(ndtr(-threshold))),
+                )
+            )
+            hits = (present, judged, absent, judged)
+            if mu is not None:
+                is_refuted = mu_lower_bound(*hits, confidence=confidence) > mu
+            else:
+                bound = epsilon_lower_bound(*hits, delta=delta, confidence=confidence)
+                is_refuted = bound > epsilon
+            if is_refuted:
+                return True
+        return False
+
+    return _smallest(refuted, delta)
+
+
+def loss_found_by_guesses(
+    n_canaries: int, n_guesses: int, *, delta: float, epsilon: float, confidence: float
+) -> float:
+    """Return the smallest epsilon that a one-run audit refutes a claim at, with 90 %.
+
+    Parameters
+    ----------
+    n_canaries, n_guesses : int
+    epsilon, delta : float
+        The claim.
+    confidence : float
+
+    Returns
+    -------
+    float
+        As :func:`loss_found_by_runs`, of independent canaries whose scores carry all of it.
+    """
+    from scipy.stats import binom
+
+    def refuted(true_mu: float) -> bool:
+        accuracy = accuracy_of_extremes(true_mu, n_guesses / n_canaries)
+        correct = int(binom.ppf(0.1, n_guesses, accuracy))
+        bound = one_run_epsilon(n_canaries, n_guesses, correct, delta=delta, confidence=confidence)
+        return bound > epsilon
+
+    return _smallest(refuted, delta)
+
+
+def _smallest(refuted: Callable[[float], bool], delta: float) -> float:
+    """Return the epsilon of the smallest mu that is refuted."""
+    if not refuted(_LARGEST_MU):
+        return math.inf
+    _, smallest = bisected(lambda mu: not refuted(mu), 0.0, _LARGEST_MU)
+    return epsilon_of_mu(smallest, delta)
+
+
+_Table = TypeVar("_Table")
 
 ALL_RELEASES = "likelihood ratio"
 ALL_TOGETHER = "all statistics"
@@ -153,7 +524,7 @@ def membership_attack(
             if source.record:
                 values[ALL_RELEASES] = sign * log_likelihood_ratio(fit, other, source)
             world.append(values)
-    samples = _samples(figures, runs // 2)
+    samples = _statistics_of(figures, runs // 2)
     judged = 1.0 - (1.0 - confidence) / (1 if mu is None else 2)
     by_epsilon, by_mu = _best(samples, delta)
     bound = attack_bound(*samples[by_epsilon], delta=delta, confidence=judged)
@@ -177,7 +548,7 @@ def membership_attack(
 Samples = dict[str, tuple[tuple[Floats, Floats], tuple[Floats, Floats]]]
 
 
-def _samples(
+def _statistics_of(
     figures: tuple[list[dict[str, float]], list[dict[str, float]]], n_choice: int
 ) -> Samples:
     """Return for each statistic the pairs (with, without) of both halves."""

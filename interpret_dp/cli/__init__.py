@@ -13,7 +13,7 @@ from contextlib import suppress
 import click
 
 from interpret_dp._version import __version__
-from interpret_dp.cli import audit, demo, fit, ledger, plan, schema, show
+from interpret_dp.cli import demo, fit, ledger, prepare, show
 from interpret_dp.cli.console import Group, discard_unwritten_output
 from interpret_dp.exceptions import InterpretDPError
 
@@ -47,8 +47,8 @@ def commands(context: click.Context) -> None:
 
 
 for _command in (
-    *(demo.demo, schema.schema, plan.plan, fit.fit, show.show),
-    *(show.card, show.registry, ledger.group, audit.audit),
+    *(demo.demo, prepare.schema, prepare.plan, fit.fit, show.show),
+    *(show.card, show.registry, ledger.group),
 ):
     commands.add_command(_command)
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from interpret_dp._documents import read_json, replaced_file, write_file
-from interpret_dp._figures import floor_text
-from interpret_dp.accounting.state import DOES_NOT_HOLD
+from interpret_dp._validate import floor_text
+from interpret_dp.accounting.guarantee import DOES_NOT_HOLD
 
 if TYPE_CHECKING:
     from interpret_dp.accounting import Guarantee
@@ -343,7 +343,7 @@ def default_ledger() -> str:
     path = str(_folder() / "privacy.db")
     if path.isascii() and not set(path) & set("%?#"):
         return f"sqlite:///{path}"
-    from interpret_dp.ledger.core.store import resolve_url
+    from interpret_dp.ledger.store import resolve_url
 
     return resolve_url("sqlite:///privacy.db").set(database=path).render_as_string()
 
@@ -392,7 +392,7 @@ def other_ledgers(file: str, url: str) -> list[str]:
 
 def _missing_file(url: str) -> str | None:
     """Return the file that an SQLite ledger should be in, if it is not there."""
-    from interpret_dp.ledger.core.store import resolve_url
+    from interpret_dp.ledger.store import resolve_url
 
     parsed = resolve_url(url)
     path = parsed.database or ""

@@ -161,7 +161,7 @@ def _demonstrate(options: SimpleNamespace, folder: Path) -> None:
         console.say_item("Edit it", f"interpret-dp show {folder / 'model.json'}")
         console.refuse_silence(model.guarantee_)
         return
-    from interpret_dp.cli.serve import serve
+    from interpret_dp.cli.show import serve
 
     serve([total, local], port=options.port, no_browser=options.no_browser)
 
@@ -200,7 +200,7 @@ def _write_page(
     page: Path, model: Any, cohort: Cohort, accuracy: str, local: Any, notes: dict[str, str]
 ) -> None:
     from interpret_dp._documents import write_file
-    from interpret_dp.explanation.pages.model import render_html
+    from interpret_dp.explanation.pages import render_html
 
     text = render_html(
         model.to_released(),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from interpret_dp._figures import ceil_text, left_for_selections
-from interpret_dp.accounting.neighbourhood import RELATIONS
+from interpret_dp._validate import ceil_text, left_for_selections
+from interpret_dp.accounting.lattice import RELATIONS
 from interpret_dp.cli import console
 from interpret_dp.exceptions import LedgerError, UndeclaredWarning
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from interpret_dp._figures import ceil_text, left_for_selections, selections_text
-from interpret_dp.accounting.neighbourhood import RELATIONS
+from interpret_dp._validate import ceil_text, left_for_selections, selections_text
+from interpret_dp.accounting.lattice import RELATIONS
 from interpret_dp.cli import console
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def create(ledger: str, dataset: str, epsilon: float, delta: float, **details: A
     Everything that is ever released about the data set is together (epsilon, delta)-differentially
     private.
     """
-    from interpret_dp.ledger.core.names import moment_text
+    from interpret_dp.ledger.chain import moment_text
 
     opened = console.open_to_spend(ledger)
     verb = "declared" if opened.budget(dataset) is None else "was declared before"
@@ -190,7 +190,7 @@ def report(
             if path is not None
         }
         if "--html" in pending:
-            from interpret_dp.explanation.pages.ledger import render_ledger_page
+            from interpret_dp.explanation.pages import render_ledger_page
 
             pending["--html"].write_text(render_ledger_page(document), encoding="utf-8")
         if "--json" in pending:
@@ -229,7 +229,7 @@ def export(ledger: PrivacyLedger, out: str, overwrite: bool) -> None:
 
 
 def _say_account(account: Mapping[str, Any]) -> None:
-    from interpret_dp.ledger.core.names import moment_text
+    from interpret_dp.ledger.chain import moment_text
 
     budget, spent = account["budget"], account["spent"]
     console.say_item("Data set", " = ".join(map(repr, account["names"])))
@@ -368,7 +368,7 @@ def renew(ledger: PrivacyLedger, dataset: str, **details: Any) -> None:
 
     This is a logged act of an officer. It moves the end, not the limit: past spending counts.
     """
-    from interpret_dp.ledger.core.names import moment_text
+    from interpret_dp.ledger.chain import moment_text
 
     budget = ledger.renew_budget(dataset, **details)
     spent = ledger.spent(dataset)
@@ -575,7 +575,7 @@ def _say_answer(approval: Approval) -> None:
 
 
 def _words(approval: Approval) -> str:
-    from interpret_dp.ledger.core.names import moment_text
+    from interpret_dp.ledger.chain import moment_text
 
     words = (
         f"epsilon {approval.epsilon:.4g} at delta {approval.delta:g} on {approval.dataset!r} by "

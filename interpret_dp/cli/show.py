@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import math
+import os
+import signal
+import socket
+import sys
+import threading
+import time
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +19,108 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from interpret_dp.cli import console
+from interpret_dp.cli.console import CommandError, FailedError, say, say_item
 
 if TYPE_CHECKING:
     from interpret_dp.accounting import Guarantee
     from interpret_dp.cli.tables import CsvFormat, DeclaredTable
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.schema import Schema
+
+
+# Serves explanations in interpret's own dashboard until the user stops it.
+
+_HOST = "127.0.0.1"
+_START_SECONDS = 10.0
+
+
+def serve(explanations: Any, *, port: int | None, no_browser: bool) -> None:
+    """Serve on this machine alone until Ctrl-C.
+
+    Parameters
+    ----------
+    explanations : explanation or list of explanations
+        Public. A list is shown in the full dashboard, with a tab for each kind.
+    port : int or None
+        None: any free one.
+    no_browser : bool
+        Open no page. Else one is opened where there is a screen.
+
+    Raises
+    ------
+    CommandError
+        If the port is taken or the server does not start.
+    """
+    import interpret
+    from interpret.provider import DashProvider
+
+    from interpret_dp.editor.autosave import autosaves
+    from interpret_dp.ui.dash.install import GuardedServer
+
+    port = _claim_port(port)
+    provider = DashProvider.from_address((_HOST, port))
+    provider.app_runner.app = GuardedServer()
+    interpret.set_visualize_provider(provider)
+    provider.idempotent_start()
+    # The process crashes on its way out if the server's thread is still running.
+    atexit.register(interpret.shutdown_show_server)
+    url = interpret.show_link(explanations)
+    _wait_for_server(port)
+    # Before the address is printed: whoever reads it may stop the server at once.
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        say_item("Dashboard", url)
+        say_item("", "Only this machine can reach it. Stop it with Ctrl-C.")
+        if not no_browser and _has_screen():
+            import webbrowser
+
+            webbrowser.open(url)
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        say("\nStopped.")
+        for autosave in autosaves():
+            say_item("Edits", f"kept in {autosave.path}; the next show of this model offers them")
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _claim_port(port: int | None) -> int:
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((_HOST, port or 0))
+        except OSError as error:
+            raise CommandError(
+                f"--port is {port}, which cannot be used ({error.strerror}). Give another, or "
+                "leave it out to take any free one."
+            ) from error
+        return int(listener.getsockname()[1])
+
+
+def _wait_for_server(port: int) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while True:
+        try:
+            socket.create_connection((_HOST, port), timeout=1.0).close()
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise FailedError(
+                    f"interpret's server did not start on port {port} within {_START_SECONDS:g} s. "
+                    "Give another --port."
+                ) from error
+            time.sleep(0.05)
+        else:
+            return
+
+
+def _has_screen() -> bool:
+    """Whether a browser can be opened without taking over a terminal."""
+    if not sys.stdout.isatty():
+        return False
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
 
 _statements_option = click.option(
     "--statements",
@@ -81,8 +184,8 @@ def show(
     """
     from interpret_dp.cli.fit import say_account
     from interpret_dp.explanation import PrivacySpend
-    from interpret_dp.explanation.pages.model import render_html
-    from interpret_dp.llm.files import load_model
+    from interpret_dp.explanation.pages import render_html
+    from interpret_dp.llm.estimator import load_model
     from interpret_dp.released import AdditiveModel
 
     model = load_model(model_file, ledger)
@@ -115,7 +218,6 @@ def show(
     if html is not None or text:
         console.refuse_silence(model.guarantee_)
         return
-    from interpret_dp.cli.serve import serve
     from interpret_dp.cli.tables import CsvFormat
 
     csv_format = CsvFormat(*map(page.pop, ("sep", "decimal", "encoding")))
@@ -172,7 +274,7 @@ def registry(
     the record. Without --statements the command names what is missing. Nothing is charged, and no
     row is read.
     """
-    from interpret_dp.llm.files import load_model
+    from interpret_dp.llm.estimator import load_model
 
     with _reading(statements) as given:
         guarantee = load_model(model_file).guarantee_
@@ -212,7 +314,7 @@ def card(
     MODEL is a file that `interpret-dp fit` or a model's save() wrote. The statements are those of
     `interpret-dp registry`; none is required. Nothing is charged, and no row is read.
     """
-    from interpret_dp.llm.files import load_model
+    from interpret_dp.llm.estimator import load_model
 
     model = load_model(model_file)
     if not hasattr(model, "card"):

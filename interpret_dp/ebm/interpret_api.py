@@ -1,4 +1,4 @@
-"""Explanations, JSON, removal of features and lazy predictions, as interpret and Dask expect them.
+"""The released model as interpret knows it: attributes, explanations, SHAP values, JSON.
 
 interpret looks for outcomes of explained rows among its own form of the labels. Its reader of JSON
 asks for figures that a private fit does not publish, and fails on the documents of interpret's own
@@ -11,27 +11,371 @@ rows are the caller's own, and nothing is released.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._optional import load_shap
 from interpret_dp._validate import check_sequence, did_you_mean
-from interpret_dp.ebm.publishing import current_features, plain_value
+from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.ebm.losses import link_of
+from interpret_dp.ebm.noise.uncertainty import Expected
+from interpret_dp.ebm.request import FitRequest
+from interpret_dp.ebm.training import TrainedTerms
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.explanation.objects import PrivateEBMExplanation, attach_privacy
-from interpret_dp.released import AdditiveFeature, AdditiveModel, EditRecord
-from interpret_dp.released.edits import login_name
-from interpret_dp.schema import Continuous, encode_classes, open_target
+from interpret_dp.fitting.rows import INIT_SCORE_CONDITION
+from interpret_dp.released import (
+    AdditiveFeature,
+    AdditiveModel,
+    AdditiveTerm,
+    EditRecord,
+    FeaturePair,
+)
+from interpret_dp.released.additive_model import login_name
+from interpret_dp.schema import Categorical, Continuous, Schema, encode_classes, open_target
 from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.containers import is_dask
 
 if TYPE_CHECKING:
     from interpret_dp.editor import EditSession
     from interpret_dp.explanation.plan import FitPlan
+
+
+# SHAP values of additive models, exact and without a row of anybody.
+#
+# An additive model's SHAP values (Lundberg and Lee 2017) follow from its terms: of a curve, its
+# score less the mean score over the reference rows; of a pair, the Shapley values of two players.
+# The reference is the released counts of each term's bins or cells, so nothing new is read.
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveShapValues:
+    """SHAP values where the library shap is not installed; its attributes have the same names.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n_rows, n_features) or (n_rows, n_features, n_classes)
+    base_values : ndarray of float64, shape (n_rows,) or (n_rows, n_classes)
+    data : ndarray, shape (n_rows, n_features)
+        Values of the explained rows.
+    feature_names : list of str
+    output_names : list of str or None
+        Names of the classes, where there are more than two.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> values = model.fit(patients.X, patients.y).shap_values(patients.X[:3])
+    >>> values.values.shape == (3, len(patients.X.columns))
+    True
+    """
+
+    values: FloatArray
+    base_values: FloatArray
+    data: NDArray[Any]
+    feature_names: list[str]
+    output_names: list[str] | None
+
+
+def shap_values(model: Any, rows: Any, scores_of: Callable[[list[Any]], Any]) -> Any:
+    """Return the SHAP values of some rows.
+
+    Parameters
+    ----------
+    model : interpret's EBM
+        Fitted.
+    rows : DataFrame, shape (n_rows, n_features)
+        Their values, as they are shown.
+    scores_of : callable
+        From a table a term, shaped as in ``term_scores_``, to the entries that the rows have in
+        them, shape (n_rows, n_terms) or (n_rows, n_terms, n_classes).
+
+    Returns
+    -------
+    shap.Explanation or AdditiveShapValues
+    """
+    terms = zip(model.term_scores_, model.bin_weights_, strict=True)
+    tables, means = zip(*(_tables(np.asarray(s), np.asarray(w)) for s, w in terms), strict=True)
+    base = np.asarray(model.intercept_) + sum(means)
+    widths = base.shape if base.size > 1 else ()
+    values = np.zeros((len(rows), len(model.feature_names_in_), *widths))
+    for place in range(max(map(len, model.term_features_))):
+        scores = np.asarray(scores_of([table[place % len(table)] for table in tables]))
+        for number, features in enumerate(model.term_features_):
+            if place < len(features):
+                values[:, features[place]] += scores[:, number]
+    given = {
+        "values": values,
+        "base_values": np.broadcast_to(base.reshape(widths), (len(rows), *widths)).copy(),
+        "data": rows.to_numpy(),
+        "feature_names": list(model.feature_names_in_),
+        "output_names": [str(label) for label in model.classes_] if widths else None,
+    }
+    try:
+        return load_shap().Explanation(**given)
+    except ModuleNotFoundError:
+        return AdditiveShapValues(**given)
+
+
+def _tables(scores: FloatArray, weights: FloatArray) -> tuple[list[FloatArray], Any]:
+    """Return the SHAP value of each of a term's features in each bin or cell, and the mean score.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_bins, ...) or (n_first, n_second, ...)
+    weights : ndarray of float64, shape (n_bins,) or (n_first, n_second)
+        Released counts; they are the reference.
+    """
+    shares = weights / max(float(weights.sum()), 1e-300)
+    mean = np.tensordot(shares, scores, axes=shares.ndim)
+    centred = scores - mean
+    if shares.ndim == 1:
+        return [centred], mean
+    # The mean score at each value of one feature, over the reference values of the other.
+    of_first = np.tensordot(scores, shares.sum(axis=0), axes=(1, 0))[:, np.newaxis]
+    of_second = np.tensordot(shares.sum(axis=1), scores, axes=(0, 0))[np.newaxis]
+    return [(centred + of_first - of_second) / 2, (centred - of_first + of_second) / 2], mean
+
+
+# From trained arrays to the released model, and from that to interpret's attributes.
+
+SAVED_PARAMETERS = {
+    **{"max_bins": "integer", "max_rounds": "integer or null", "max_leaves": "integer or null"},
+    **{"learning_rate": "number or null", "epsilon": "number", "delta": "number"},
+    **{"bin_budget_frac": "number", "privacy_weight_max": "number or null"},
+    **{"composition": "text", "neighboring": "text", "objective": "text"},
+    "population": "text",
+    "monotone_constraints": "list or object or null",
+    "interactions": "integer or number or text or list or null",
+}
+"""Constructor parameters that a file holds, and their kinds."""
+
+# What is known of a term's noise.
+_NOISE = (
+    *("covariance", "variances", "noisy_scores"),
+    *("posterior_mean", "posterior_covariance", "posterior_variances"),
+)
+
+
+def fitted_model(
+    estimator: Any, request: FitRequest, trained: TrainedTerms, guarantee: Guarantee
+) -> AdditiveModel:
+    """Return the released model of a fit."""
+    target = request.task.target
+    cuts = {column: b.cuts for column, b in zip(request.task.columns, trained.bins, strict=True)}
+    # A feature without a term needs no bins; one bin over everything keeps interpret's layout.
+    columns = request.task.columns
+    pair_cuts = {columns[k]: cuts_of_pairs for k, cuts_of_pairs in trained.pair_cuts.items()}
+    features = tuple(
+        AdditiveFeature(
+            name,
+            spec,
+            None if isinstance(spec, Categorical) else cuts.get(index, np.zeros(0)),
+            pair_cuts.get(index),
+        )
+        for index, (name, spec) in enumerate(request.schema.features.items())
+    )
+    terms = tuple(
+        AdditiveTerm(
+            column,
+            scores,
+            b.weights,
+            noise.covariance,
+            noise.variances,
+            **_denoised_fields(expected),
+        )
+        for column, scores, b, noise, expected in zip(
+            request.task.columns,
+            trained.scores,
+            trained.bins,
+            trained.noise,
+            trained.expected,
+            strict=True,
+        )
+    )
+    terms += tuple(
+        AdditiveTerm(
+            columns[pair.first],
+            pair.scores.ravel(),
+            pair.weights.ravel(),
+            pair.noise.covariance,
+            pair.noise.variances,
+            partner=columns[pair.second],
+        )
+        for pair in trained.pairs
+    )
+    return AdditiveModel(
+        task=estimator._task,
+        schema=request.schema,
+        features=features,
+        terms=terms,
+        intercept=trained.intercept,
+        classes=target.levels if isinstance(target, Categorical) else None,
+        has_log_link=link_of(request.task.objective) == "log",
+        target=request.target_name,
+        n_rows=trained.n_rows,
+        noise_scale_binning=trained.count_noise,
+        noise_scale_boosting=trained.update_noise,
+        rounds=request.config.n_rounds,
+        guarantee=guarantee,
+        parameters=_json_parameters(estimator),
+        total_error=trained.total_error,
+        clipped=_clipped(trained, [features[column].name for column in columns]),
+        needs_init_score=INIT_SCORE_CONDITION in request.conditions,
+        correlations=tuple(
+            (features[columns[i]].name, features[columns[j]].name, value)
+            for i, j, value in trained.correlations
+        ),
+    )
+
+
+def _clipped(
+    trained: TrainedTerms, names: Sequence[str]
+) -> tuple[tuple[str | None, float, float], ...]:
+    """Return the shares of rows beyond the bounds of each term's feature and of the target."""
+    shares = [(name, b.clipped) for name, b in zip(names, trained.bins, strict=True)]
+    return tuple((name, *own) for name, own in [*shares, (None, trained.clipped)] if own)
+
+
+def _denoised_fields(expected: Expected | None) -> dict[str, Any]:
+    """Return the fields of a term that describe its denoising."""
+    if expected is None:
+        return {}
+    return {
+        "noisy_scores": expected.noisy_scores,
+        "posterior_mean": expected.mean,
+        "posterior_covariance": expected.covariance,
+        "posterior_variances": expected.variances,
+    }
+
+
+def current_model(estimator: Any) -> AdditiveModel:
+    """Return a fitted estimator's model as it is now, edits by interpret's methods included.
+
+    What is known of a term's noise is kept only while its scores are those of the fit.
+    """
+    base: AdditiveModel = estimator.released_
+    schema = Schema(
+        {name: base.schema.features[name] for name in estimator.feature_names_in_},
+        target=base.schema.target,
+        unit=base.schema.unit,
+    )
+    has_one_class = base.classes is not None and len(base.classes) == 1
+    fitted = dict(zip(base.term_names, base.terms, strict=True))
+    names = estimator.feature_names_in_
+    terms = []
+    for indices, scores, weights in zip(
+        estimator.term_features_, estimator.term_scores_, estimator.bin_weights_, strict=True
+    ):
+        original = fitted[" & ".join(names[index] for index in indices)]
+        feature, partner = (*indices, None)[:2]
+        if partner is not None:
+            scores, weights = scores.ravel(), weights.ravel()
+        is_as_fitted = np.array_equal(scores, original.scores)
+        known = (
+            {name: getattr(original, name) for name in _NOISE}
+            if is_as_fitted
+            else {"covariance": None}
+        )
+        before = original.released or (None if is_as_fitted else original)
+        if before is not None:
+            moved = np.zeros(len(base.intercept)) if original.moved is None else original.moved
+            before = replace(before, feature=feature, partner=partner)
+            known |= {"released": before, "moved": moved}
+        terms.append(AdditiveTerm(feature, scores, weights, partner=partner, **known))
+    return replace(
+        base,
+        schema=schema,
+        features=current_features(estimator),
+        terms=tuple(terms),
+        # That of a model with one class is interpret's sign, minus infinity.
+        intercept=base.intercept if has_one_class else np.ravel(estimator.intercept_),
+        guarantee=estimator.guarantee_,
+        correlations=tuple(entry for entry in base.correlations if set(entry[:2]) <= set(names)),
+        clipped=tuple(entry for entry in base.clipped if entry[0] in (*names, None)),
+    )
+
+
+def current_features(estimator: Any) -> tuple[AdditiveFeature, ...]:
+    """Return the features that are still in a fitted estimator, with their bins."""
+    known = estimator.released_.schema.features
+    # interpret's sweep takes the bins of a feature without a term away.
+    return tuple(
+        AdditiveFeature(
+            name,
+            known[name],
+            (bins[0] if bins else np.zeros(0)) if kind == "continuous" else None,
+            bins[1] if kind == "continuous" and len(bins) > 1 else None,
+        )
+        for name, kind, bins in zip(
+            estimator.feature_names_in_, estimator.feature_types_in_, estimator.bins_, strict=True
+        )
+    )
+
+
+def interpret_bounds(feature: AdditiveFeature) -> tuple[float, float]:
+    """Return ``feature_bounds_`` of one feature: NaN for a categorical one."""
+    spec = feature.spec
+    return (np.nan, np.nan) if isinstance(spec, Categorical) else (spec.lower, spec.upper)
+
+
+def interpret_bins(feature: AdditiveFeature) -> list[NDArray[np.float64] | dict[str, int]]:
+    """Return ``bins_`` of one feature: cut points, or the bin of each level's name.
+
+    Those of its own term come first, then those of its pairs if they are others.
+    """
+    if feature.cuts is None:
+        return [{label: index for index, label in enumerate(feature.labels, start=1)}]
+    own = [feature.cuts, feature.pair_cuts]
+    return [np.array(cuts) for cuts in own if cuts is not None]
+
+
+def interpret_table(model: AdditiveModel, term: AdditiveTerm, flat: Any) -> Any:
+    """Return figures of a term's bins as interpret lays them out: those of a pair as a table."""
+    if flat is None:
+        return None
+    subject = model.subject(term)
+    if not isinstance(subject, FeaturePair):
+        return np.array(flat)
+    return np.array(flat).reshape(*subject.shape, *np.shape(flat)[1:])
+
+
+def interpret_target_bounds(model: AdditiveModel) -> tuple[float, float]:
+    """Return ``min_target_`` and ``max_target_`` of a regression: the declared bounds."""
+    target = model.schema.target
+    if not isinstance(target, Continuous):
+        raise ValueError("A regression's schema must declare its target as Continuous.")
+    return target.lower, target.upper
+
+
+def _json_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters that a file keeps; names, types and bounds are in the schema."""
+    given = estimator.get_params(deep=False)
+    return {name: plain_value(given[name]) for name in SAVED_PARAMETERS if name in given}
+
+
+def plain_value(value: Any) -> Any:
+    """Return a constructor parameter as JSON can hold it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return plain_value(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(entry) for key, entry in value.items()}
+    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, str):
+        return [plain_value(entry) for entry in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return float(value) if isinstance(value, Real) else str(value)
 
 
 def with_privacy(estimator: Any, explanation: Any) -> PrivateEBMExplanation:
@@ -263,7 +607,7 @@ def predict_lazily(model: Any, method: str, X: Any, init_score: Any = None) -> A
         If the columns do not fit, or the collections are not cut alike.
     """
     from interpret_dp.backends.dask import open_pieces
-    from interpret_dp.backends.dask.collections import mapped_array
+    from interpret_dp.backends.dask.parts import mapped_array
 
     given = {"X": X}
     model_of_scores = None

@@ -27,8 +27,7 @@ from interpret_dp.ebm.estimators import (
 )
 from interpret_dp.ebm.losses import LogLoss
 from interpret_dp.ebm.noise.uncertainty import TermNoise
-from interpret_dp.ebm.rate import clip_and_error, limited_rows
-from interpret_dp.ebm.request import FitRequest, open_request
+from interpret_dp.ebm.request import FitRequest, clip_and_error, limited_rows, open_request
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.training import TrainedTerms, has_one_class, train
 from interpret_dp.exceptions import PrivacyWarning, SchemaError, warn_caller

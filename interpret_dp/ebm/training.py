@@ -15,23 +15,19 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE, AdditiveRows, RegressionRows
-from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows
-from interpret_dp.backends.residual_tables import regression_rows
+from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, regression_rows
 from interpret_dp.ebm.config import LossScale, TrainerConfig
+from interpret_dp.ebm.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.losses import LOSSES, LogLoss, Loss, RegressionLoss, Start
-from interpret_dp.ebm.noise.boosted import Boosted
-from interpret_dp.ebm.noise.significance import significant_terms
-from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, no_noise
-from interpret_dp.ebm.noise.variances import with_noise_of_others
-from interpret_dp.ebm.pairs.interactions import NO_PAIRS, PairTask
-from interpret_dp.ebm.pairs.training import TrainedPair, train_pairs
+from interpret_dp.ebm.noise.boosted import Boosted, with_noise_of_others
+from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, no_noise, significant_terms
+from interpret_dp.ebm.pairs import TrainedPair, train_pairs
 from interpret_dp.ebm.trainer.binning import Bins, public_bins
-from interpret_dp.ebm.trainer.boosting import boost
+from interpret_dp.ebm.trainer.boosting import boost, release_total
 from interpret_dp.ebm.trainer.correlations import Correlations
 from interpret_dp.ebm.trainer.curves import Averaged, BoostingResult, BoostingTask
 from interpret_dp.ebm.trainer.partitions import movable_terms
 from interpret_dp.ebm.trainer.releases import release_bins, release_correlations
-from interpret_dp.ebm.trainer.totals import release_total
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import (
@@ -43,8 +39,7 @@ from interpret_dp.schema import (
     open_target,
 )
 from interpret_dp.schema.cells import in_chunks, numbers_of
-from interpret_dp.schema.encode import encode_features, encode_weights
-from interpret_dp.schema.fine_bins import outer_edges
+from interpret_dp.schema.encode import encode_features, encode_weights, outer_edges
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from interpret_dp.editor.autosave import Autosave, EarlierEdits
 from interpret_dp.editor.bins import TermView
 from interpret_dp.editor.operations import Operation, Preview
 from interpret_dp.editor.recipes import KINDS
-from interpret_dp.editor.repairs import Suggestion
 from interpret_dp.editor.session import EditSession
-from interpret_dp.editor.verdict import Bump, Verdict
+from interpret_dp.editor.verdict import Bump, Suggestion, Verdict
 
 __all__ = [
     "KINDS",

@@ -17,7 +17,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._figures import enumerated
+from interpret_dp._validate import enumerated
 from interpret_dp.released import AdditiveFeature, Band, FeaturePair
 from interpret_dp.schema import Categorical, Continuous
 from interpret_dp.schema.declarations import integers_text

@@ -1,4 +1,4 @@
-"""The editing session: a history of edits over an immutable released model."""
+"""The editing session: a history of edits over an immutable released model, and its tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._documents import read_json, write_sealed
-from interpret_dp.editor.autosave import Autosave
+from interpret_dp.editor.autosave import Autosave, base_digest, steps_of, write_document
 from interpret_dp.editor.bins import (
     TermView,
     bin_edges,
@@ -22,13 +22,10 @@ from interpret_dp.editor.bins import (
     code_labels,
     select_codes,
 )
-from interpret_dp.editor.document import base_digest, steps_of, write_document
+from interpret_dp.editor.history import MeasuredHistory
 from interpret_dp.editor.operations import Preview
-from interpret_dp.editor.public_rows import MeasuredHistory
-from interpret_dp.editor.repairs import Suggestion, suggest_repairs
-from interpret_dp.editor.state import find_term
-from interpret_dp.editor.tables import changes_table, correlated_table
-from interpret_dp.editor.verdict import ALPHA, Verdict, judge
+from interpret_dp.editor.state import State, find_term
+from interpret_dp.editor.verdict import ALPHA, Suggestion, Verdict, judge, suggest_repairs
 from interpret_dp.released import AdditiveModel, AdditiveTerm, Band, EditRecord, FeaturePair
 
 if TYPE_CHECKING:
@@ -36,7 +33,81 @@ if TYPE_CHECKING:
 
     from interpret_dp.ui.notebook.editor import NotebookEditor
 
-__all__ = ["EditSession", "Editable", "Preview", "shared_session"]
+
+# Tables about a session: its changes, and the features that a term is correlated with.
+
+_ROUNDING = 1e-12
+
+
+def changes_table(base: AdditiveModel, state: State) -> pd.DataFrame:
+    """Return one row a term (and class) whose scores or share of the intercept changed."""
+    import pandas as pd
+
+    n_scores = len(base.intercept)
+    labels = base.classes if base.classes is not None and n_scores > 1 else (None,)
+    rows = []
+    for index, name in enumerate(base.term_names):
+        feature = base.subject(base.terms[index])
+        change = state.terms[index].scores - base.terms[index].scores
+        columns = change.reshape(len(change), n_scores)
+        for label, column, moved in zip(labels, columns.T, state.moved[index], strict=True):
+            largest = int(np.argmax(np.abs(column)))
+            if column[largest] or moved:
+                rows.append(
+                    {
+                        "term": name,
+                        "class": label,
+                        "bins": int(np.count_nonzero(column)),
+                        "largest_change": float(column[largest]),
+                        "at": code_labels(feature)[largest],
+                        # What rounding leaves of nothing is shown as nothing.
+                        "moved": float(moved) if abs(moved) > _ROUNDING else 0.0,
+                    }
+                )
+    names = ["term", "class", "bins", "largest_change", "at", "moved"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def correlated_table(base: AdditiveModel, index: int, codes: Sequence[int] | None) -> pd.DataFrame:
+    """Return the features that a term's feature is most correlated with, as the fit released.
+
+    Parameters
+    ----------
+    base : AdditiveModel
+    index : int
+        Number of the term.
+    codes : sequence of int or None
+        The selected bins.
+    """
+    import pandas as pd
+
+    subject = base.subject(base.terms[index])
+    kinds = {feature.name: feature.kind for feature in base.features}
+    of_selection = np.nan
+    if codes is not None and kinds.get(subject.name, "nominal") != "nominal":
+        of_selection = _mean_normal_score(base.terms[index].weights, codes)
+    rows = []
+    for first, second, value in base.correlations:
+        if subject.name in (first, second):
+            other = second if first == subject.name else first
+            shift = np.nan if kinds[other] == "nominal" else value * of_selection
+            rows.append({"feature": other, "correlation": value, "shift": shift})
+    table = pd.DataFrame(rows, columns=["feature", "correlation", "shift"])
+    return table.sort_values("correlation", key=abs, ascending=False, ignore_index=True)
+
+
+def _mean_normal_score(weights: NDArray[np.float64], codes: Sequence[int]) -> float:
+    """Return the mean normal score of the rows in some bins; those of missing values have none."""
+    from scipy.special import ndtri
+
+    inner = [code for code in codes if 0 < code < len(weights) - 1]
+    shares = weights[1:-1] / max(float(weights[1:-1].sum()), 1e-300)
+    chosen = shares[[code - 1 for code in inner]]
+    if not chosen.sum() > 0:
+        return float("nan")
+    scores = ndtri(np.clip(np.cumsum(shares) - shares / 2, 1e-6, 1.0 - 1e-6))
+    return float(chosen @ scores[[code - 1 for code in inner]] / chosen.sum())
+
 
 FloatArray = NDArray[np.float64]
 

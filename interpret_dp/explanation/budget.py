@@ -7,8 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from interpret_dp._figures import ceil_text
-from interpret_dp._validate import check_choice, check_int, check_real
+from interpret_dp._validate import ceil_text, check_choice, check_int, check_real
 from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import FALSE_ALARMS

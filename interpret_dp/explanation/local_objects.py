@@ -1,4 +1,4 @@
-"""interpret's explanation objects for released local linear explanations of a black box.
+"""interpret's explanation objects of black boxes: of rows, of columns, and of a background.
 
 They are made from plain documents, so that whatever releases such explanations can show them.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from interpret_dp._figures import ceil_text
+from interpret_dp._validate import ceil_text
 from interpret_dp.explanation.budget import source_of
 from interpret_dp.explanation.influence import RowInfluence, checked_record
 from interpret_dp.explanation.objects import (
@@ -20,13 +22,27 @@ from interpret_dp.explanation.objects import (
     private_explanation,
     rounded,
 )
-from interpret_dp.explanation.plots.bars import row_figure
+from interpret_dp.explanation.plots.axes import bin_texts
+from interpret_dp.explanation.plots.bars import importance_bars, row_figure, term_importance
 from interpret_dp.explanation.plots.heat import influences_figure
+from interpret_dp.explanation.plots.parts import (
+    COLORS,
+    add_heading,
+    dress,
+    literal,
+    place_legend,
+    short_labels,
+)
+from interpret_dp.explanation.plots.shape import FADED, scale_menu, shape_figure
 from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
+from interpret_dp.released.background import Background, BackgroundColumn
+from interpret_dp.schema import Categorical, Continuous
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
+
 
 # interpret's table of rows cuts what is longer.
 _SHORT_SOURCES = {
@@ -187,3 +203,409 @@ def _figures_of_rows(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any
 
 def _actual_score(record: Mapping[str, Any]) -> float:
     return float((record["perf"] or {}).get("actual_score", math.nan))
+
+
+# interpret's global explanation of a black box: its partial dependence on each column.
+#
+# Curves are drawn as the terms of an additive model, which they are.
+
+FloatArray = NDArray[np.float64]
+
+_MOST_BARS = 30
+_LEAST_HEIGHT = 360
+# Words of a term's figure, and those of a figure of partial dependence in their place.
+_OF_DEPENDENCE = {
+    "released curve": "partial dependence",
+    "released score": "partial dependence",
+    "95 % noise band": "95 % of noise and sampling",
+    " (noisy counts)": "",
+}
+_LINES_NAME = "your rows, one by one (ICE)"
+
+
+def dependence_explanation(
+    background: Background,
+    intercept: FloatArray,
+    curves: Sequence[FloatArray],
+    variances: Sequence[FloatArray],
+    *,
+    fidelity: float,
+    lines: Sequence[Sequence[FloatArray]],
+    output: str,
+    classes: Sequence[Any] | None,
+    privacy: PrivacySpend,
+    name: str,
+) -> Any:
+    """Return interpret's global explanation, one part a column.
+
+    Parameters
+    ----------
+    background : Background
+    intercept : ndarray of float64, shape (n_outputs,)
+    curves, variances : sequence of ndarray of float64, shape (n_codes, n_outputs) each
+        Of each column, with mean 0 under the shares of its cells.
+    fidelity : float
+        Share of the variance of the outputs that all curves explain together.
+    lines : sequence of sequence of ndarray, shaped as ``curves``
+        Of single rows, which are the caller's own.
+    output : str
+        What is explained.
+    classes : sequence or None
+        Of several outputs that are explained together.
+    privacy : PrivacySpend
+    name : str
+
+    Returns
+    -------
+    interpret's FeatureValueExplanation
+        With ``privacy``, and with ``figure(key)``; a key is a column.
+    """
+    curves, variances = (_accepted(background, own) for own in (curves, variances))
+    model = _as_additive(background, intercept, curves, variances, classes)
+    importances = [term_importance(term)[0] for term in model.terms]
+    names, kinds = list(background.names), [feature.kind for feature in model.features]
+    return private_explanation(
+        PrivateDependenceExplanation,
+        "global",
+        [_part(model, term) for term in model.terms],
+        overall={"type": "univariate", "names": names, "scores": importances},
+        mli=[
+            {
+                "explanation_type": "global_feature_importance",
+                "value": {"scores": importances, "intercept": model.intercept.tolist()},
+            }
+        ],
+        privacy=privacy,
+        feature_names=names,
+        feature_types=kinds,
+        name=name,
+        selector={
+            "Name": names,
+            "Type": kinds,
+            "Cells": [feature.n_codes - 2 for feature in model.features],
+            "Importance": rounded(importances),
+        },
+        curves=model,
+        lines=[[_shaped(line, classes) for line in _accepted(background, own)] for own in lines],
+        output=output,
+        fidelity=fidelity,
+    )
+
+
+def _as_additive(
+    background: Background,
+    intercept: FloatArray,
+    curves: Sequence[FloatArray],
+    variances: Sequence[FloatArray],
+    classes: Sequence[Any] | None,
+) -> AdditiveModel:
+    """Return curves as the terms of an additive model."""
+    return AdditiveModel(
+        task="regression" if classes is None else "classification",
+        schema=background.schema,
+        features=tuple(map(_accepted_feature, background.columns)),
+        terms=tuple(
+            AdditiveTerm(
+                feature=place,
+                scores=_shaped(curve, classes),
+                # A cell that no row is drawn from, such as the undeclared one, is not drawn.
+                weights=np.append(share * background.n_rows, 0.0),
+                covariance=None,
+                variances=_shaped(variance, classes),
+            )
+            for place, (curve, variance, share) in enumerate(
+                zip(curves, variances, _accepted(background, background.shares()), strict=True)
+            )
+        ),
+        intercept=intercept,
+        classes=None if classes is None else tuple(classes),
+        n_rows=background.n_rows,
+        noise_scale_binning=0.0,
+        noise_scale_boosting=0.0,
+        rounds=0,
+        guarantee=background.guarantee,
+    )
+
+
+def _accepted(background: Background, values: Sequence[FloatArray]) -> list[FloatArray]:
+    """Return values of the cells of each column without levels that the model refuses."""
+    return [
+        np.delete(own, [code for code in column.refused if code], axis=0)
+        for own, column in zip(values, background.columns, strict=True)
+    ]
+
+
+def _accepted_feature(column: BackgroundColumn) -> AdditiveFeature:
+    spec = column.feature.spec
+    if isinstance(spec, Continuous):
+        return column.feature
+    levels = [level for code, level in enumerate(spec.levels, 1) if code not in column.refused]
+    return replace(column.feature, spec=Categorical(levels, spec.ordered))
+
+
+def _shaped(values: FloatArray, classes: Sequence[Any] | None) -> FloatArray:
+    return values[:, 0] if classes is None else values
+
+
+def _part(model: AdditiveModel, term: AdditiveTerm) -> dict[str, Any]:
+    """Return one curve in the form of interpret's own explanations; without the undeclared cell."""
+    shown = slice(0 if term.weights[0] > 0 else 1, -1)
+    lower, upper = term.band() or (term.scores, term.scores)
+    return {
+        "type": "univariate",
+        "names": bin_texts(model.features[term.feature])[shown],
+        "scores": term.scores[shown].tolist(),
+        "lower_bounds": lower[shown].tolist(),
+        "upper_bounds": upper[shown].tolist(),
+        "weights": term.weights[shown].tolist(),
+    }
+
+
+class PrivateDependenceExplanation(PrivateExplanation):
+    """Partial dependence on each column, with its errors and its privacy cost.
+
+    Attributes
+    ----------
+    curves : AdditiveModel
+        The curves as the terms of an additive model.
+    lines : list of list of ndarray, shaped as the scores of the terms
+        Of single rows.
+    output : str
+        What is explained.
+    fidelity : float
+        Share of the variance of the outputs that all curves explain together.
+    """
+
+    curves: AdditiveModel
+    lines: list[list[FloatArray]]
+    output: str
+    fidelity: float
+
+    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
+        """Return the plain figure of a part: None is the overview, a number a column."""
+        line = self.privacy.line if line is None else line
+        if key is None:
+            return self._overview(line)
+        single_rows = [own[key] for own in self.lines]
+        return _dependence_figure(self.curves, key, single_rows, self.output, line)
+
+    def _overview(self, line: str) -> Figure:
+        measured = [
+            (name, *term_importance(term))
+            for name, term in zip(self.curves.term_names, self.curves.terms, strict=True)
+        ]
+        measured.sort(key=lambda entry: -entry[1])
+        shown = measured[:_MOST_BARS]
+        unit = f"change of the {literal(self.output)}"
+        bars, importances, noise = zip(*shown, strict=True)
+        figure = importance_bars(bars, importances, noise, unit)
+        figure.data[1].name = "what noise and sampling alone would give"
+        hidden = len(measured) - len(shown)
+        words = [
+            "Mean absolute height of each column's curve of partial dependence",
+            f"All curves together explain {math.floor(100 * max(self.fidelity, 0.0))} % of the "
+            "variance of the model's output"
+            + f" · {hidden:,} less important columns are not drawn"
+            * (hidden > 0),
+        ]
+        height = figure.layout.height
+        figure.update_layout(showlegend=True)
+        add_heading(figure, "What matters to the model", "\n".join([*words, line]).strip())
+        below = figure.layout.margin.b
+        place_legend(figure, below=below + 4, height=max(_LEAST_HEIGHT, height + 110))
+        return figure
+
+
+def _dependence_figure(
+    model: AdditiveModel, index: int, single_rows: Sequence[FloatArray], output: str, line: str
+) -> Figure:
+    """Return the partial dependence of a black box on one column, and its lines of single rows.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        With one term a column.
+    index : int
+        Which of its terms.
+    single_rows : sequence of ndarray, shaped as the term's scores
+        Of single rows.
+    output : str
+        What is explained.
+    line : str
+        The privacy cost; left out if empty.
+    """
+    feature = model.features[model.terms[index].feature]
+    lines = {f"row {number}": scores for number, scores in enumerate(single_rows)}
+    figure = shape_figure(model, model.terms[index], previews=lines, has_link=False)
+    for trace in figure.data:
+        for text, meaning in _OF_DEPENDENCE.items():
+            trace.name = (trace.name or "").replace(text, meaning)
+    singles = [trace for trace in figure.data if trace.meta in lines]
+    for trace in singles:
+        # Named once: all are of one kind.
+        is_first = trace is singles[0]
+        trace.update(visible=True, opacity=FADED, name=_LINES_NAME, showlegend=is_first)
+        trace.update(legendgroup=_LINES_NAME, line_width=1, marker_size=5)
+        if model.classes is None:
+            trace.update(line_color=COLORS["ink"], marker_color=COLORS["ink"])
+    # Below the curves and their bands.
+    figure.data = sorted(figure.data, key=lambda trace: trace.meta not in lines)
+    bottom = figure.layout.margin.b
+    figure.update_yaxes(title=f"change of the {literal(output)}", row=1, col=1)
+    figure.update_layout(updatemenus=[scale_menu(model)], showlegend=True)
+    words = "Partial dependence, against the mean over the rows of the background"
+    title = f"Partial dependence: {feature.name} ({feature.kind})"
+    add_heading(figure, title, f"{words}\n{line}".strip(), with_menu=True)
+    place_legend(figure, below=bottom + 6, height=480)
+    return figure
+
+
+# interpret's explanation of a released background: the distribution of each column.
+
+_ERROR_BARS = 1.96
+_HEIGHT = 430
+
+
+def background_explanation(background: Background, *, privacy: PrivacySpend, name: str) -> Any:
+    """Return interpret's explanation of the data, one part a column.
+
+    Parameters
+    ----------
+    background : Background
+    privacy : PrivacySpend
+    name : str
+
+    Returns
+    -------
+    interpret's FeatureValueExplanation
+        With ``privacy``, and with ``figure(key)``; a key is a column.
+    """
+    columns = background.columns
+    misplaced = [_misplaced(column, background.n_rows) for column in columns]
+    specific = [
+        {
+            "type": "univariate",
+            "names": texts,
+            "scores": shares.tolist(),
+            "counts": column.counts.tolist(),
+            "noise": column.noise.tolist(),
+        }
+        for column, shares, texts in zip(
+            columns, background.shares(), map(_texts, columns), strict=True
+        )
+    ]
+    names, kinds = list(background.names), [column.feature.kind for column in columns]
+    return private_explanation(
+        PrivateBackgroundExplanation,
+        "data",
+        specific,
+        privacy=privacy,
+        feature_names=names,
+        feature_types=kinds,
+        name=name,
+        selector={
+            "Name": names,
+            "Type": kinds,
+            "Cells": [column.feature.n_codes - 2 for column in columns],
+            "Noise misplaces": [f"{share:.1%}" for share in misplaced],
+        },
+        background=background,
+    )
+
+
+class PrivateBackgroundExplanation(PrivateExplanation):
+    """The columns of a background, with their noise and their privacy cost."""
+
+    background: Background
+
+    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
+        """Return the plain figure of a part: None is the overview, a number a column."""
+        line = self.privacy.line if line is None else line
+        if key is None:
+            return _overview(self.background, line)
+        return _distribution_figure(self.background, key, line)
+
+
+def _misplaced(column: BackgroundColumn, n_rows: float) -> float:
+    """Return the share of rows that noise alone puts into another cell, on average and at most."""
+    noise = float(column.noise.sum()) * math.sqrt(2.0 / math.pi)
+    return min(1.0, noise / 2.0 / n_rows)
+
+
+def _texts(column: BackgroundColumn) -> list[str]:
+    """Return what each counted cell holds."""
+    return bin_texts(column.feature)[column.counted]
+
+
+def _overview(background: Background, line: str) -> Figure:
+    import plotly.graph_objects as go
+
+    shares = np.array([_misplaced(c, background.n_rows) for c in background.columns])
+    order = np.argsort(shares, kind="stable")[-_MOST_BARS:]
+    figure = go.Figure(
+        go.Bar(
+            x=100 * shares[order],
+            y=short_labels([literal(background.names[k]) for k in order]),
+            orientation="h",
+            marker={"color": COLORS["weight"]},
+            hovertemplate="%{y}: %{x:.2g} %<extra></extra>",
+        )
+    )
+    dress(figure, height=140 + 22 * max(8, len(order)), margin={"l": 10, "r": 14, "b": 50})
+    figure.update_xaxes(title="rows that noise puts into another cell, on average (%)")
+    figure.update_yaxes(automargin=True, showgrid=False)
+    words = f"{len(background.columns):,} columns · about {background.n_rows:,.0f} rows"
+    add_heading(figure, "How much noise is in each column", f"{words}\n{line}")
+    return figure
+
+
+def _distribution_figure(background: Background, key: int, line: str) -> Figure:
+    import plotly.graph_objects as go
+
+    column, n_rows = background.columns[key], background.n_rows
+    counted = column.counted
+    drawn = np.zeros(counted.stop)
+    own = background.shares()[key]
+    drawn[: len(own)] = own
+    texts = _texts(column)
+    shown = np.arange(counted.stop)
+    if not column.has_missing:
+        shown = shown[1:]
+    hidden = max(0, len(shown) - _MOST_BARS)
+    if hidden and column.feature.cuts is None:
+        shown = np.sort(shown[np.argsort(-drawn[shown], kind="stable")[:_MOST_BARS]])
+    labels = short_labels([literal(texts[at]) for at in shown])
+    figure = go.Figure(
+        go.Bar(
+            x=list(range(len(shown))),
+            y=100 * drawn[shown],
+            marker={"color": COLORS["weight"]},
+            name="share that rows are drawn with",
+            hovertemplate="%{customdata}: %{y:.3g} %<extra></extra>",
+            customdata=[literal(texts[at]) for at in shown],
+        )
+    )
+    figure.add_scatter(
+        x=list(range(len(shown))),
+        y=100 * column.counts[counted][shown] / n_rows,
+        mode="markers",
+        marker={"color": COLORS["curve"], "size": 5},
+        error_y={
+            "type": "data",
+            "array": 100 * _ERROR_BARS * column.noise[counted][shown] / n_rows,
+            "thickness": 1.2,
+            "width": 3,
+        },
+        name="as released, with 95 % of the noise",
+        hovertemplate="released: %{y:.3g} %<extra></extra>",
+    )
+    dress(figure, height=_HEIGHT, margin={"l": 62, "r": 16, "b": 90})
+    figure.update_layout(showlegend=True)
+    figure.update_xaxes(tickvals=list(range(len(shown))), ticktext=labels, tickangle=-90)
+    figure.update_yaxes(title="share of the rows (%)", rangemode="tozero")
+    words = f"about {n_rows:,.0f} rows"
+    if hidden and column.feature.cuts is None:
+        words += f" · {hidden:,} rarer levels are not drawn"
+    add_heading(figure, column.feature.name, f"{words}\n{line}")
+    place_legend(figure, below=100, height=_HEIGHT)
+    return figure

@@ -1,11 +1,19 @@
-"""A small tree of page elements, so that one description becomes HTML here and Dash elsewhere."""
+"""Page elements and templates, so that one description becomes HTML here and Dash elsewhere."""
 
 from __future__ import annotations
 
 import html
+import re
+from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import printable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from plotly.graph_objects import Figure
 
 
 @dataclass(frozen=True)
@@ -83,3 +91,85 @@ def to_html(node: Element | str) -> str:
         f' {name}="{html.escape(printable(value))}"' for name, value in attributes.items() if value
     )
     return f"<{node.tag}{written}>{''.join(map(to_html, node.children))}</{node.tag}>"
+
+
+# Pages and cards, as HTML or Markdown: templates of jinja2 beside the modules that fill them.
+#
+# Every text in them is escaped. A page works without a network: plotly is in it, once.
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of texts; the columns named by ``numeric`` are set to the right."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: AbstractSet[str] = frozenset({"Entry"})
+    n_omitted: int = 0
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a template filled with values; every text among them is escaped, in HTML by itself."""
+    return _environment().get_template(template).render(values)
+
+
+def render_page(template: str, **values: Any) -> str:
+    """Return a complete HTML document that asks no server for anything.
+
+    Parameters
+    ----------
+    template : str
+        A file that extends ``page.html``. Its style sheet finds our colours as variables, and its
+        script the drawn figures as ``plots``.
+    **values
+        What the template shows.
+    """
+    from plotly.offline import get_plotlyjs
+
+    from interpret_dp.explanation.plots.parts import COLORS
+
+    return render(template, plotly=get_plotlyjs(), colors=COLORS, figures=_Figures(), **values)
+
+
+class _Figures:
+    """The figures of one page, in the order of their places."""
+
+    def __init__(self) -> None:
+        self.documents: list[str] = []
+
+    def add(self, figure: Figure) -> int:
+        """Return the number of the figure on the page."""
+        # Nothing may end the script that the JSON is part of. plotly escapes this too, but not
+        # where it writes with orjson.
+        document = figure.to_json().replace("<", "\\u003c").replace(">", "\\u003e")
+        self.documents.append(document)
+        return len(self.documents) - 1
+
+
+def _literal_markdown(text: str) -> str:
+    """Return a text as one line of Markdown that shows it literally, wherever it stands."""
+    line = re.sub(r"([\\`*_\[\]<>|~&#])", r"\\\1", " ".join(str(text).split()))
+    # What would begin a list or underline a heading.
+    return re.sub(r"^(\d*)([-+=.)])(?=[-+=\s]|$)", r"\1\\\2", line)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from interpret_dp.explanation.plots.parts import text_alternative
+
+    environment = Environment(
+        loader=PackageLoader("interpret_dp.explanation", "templates"),
+        # In Markdown the filter `literal` does it.
+        autoescape=lambda name: not str(name).endswith(".md"),
+        undefined=StrictUndefined,
+        # Markup, which is of another type, was written by this package.
+        finalize=lambda value: printable(value) if type(value) is str else value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["thousands"] = "{:,}".format
+    environment.filters["literal"] = _literal_markdown
+    environment.filters["text_alternative"] = text_alternative
+    return environment

@@ -10,13 +10,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interpret_dp._figures import ceil_text, floor_text, left_for_selections, selections_text
-from interpret_dp.accounting.guarantee import detection_text
-from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
-from interpret_dp.accounting.state import DOES_NOT_HOLD, HOLDS, HOLDS_IF
+from interpret_dp._validate import ceil_text, floor_text, left_for_selections, selections_text
+from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, HOLDS, HOLDS_IF, detection_text
+from interpret_dp.accounting.lattice import ADD_OR_REMOVE_ONE, Neighbourhood
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, source_of
 from interpret_dp.explanation.markup import Element, element
-from interpret_dp.released.edits import edits_text
+from interpret_dp.released.additive_model import edits_text
 
 # Wong's palette: distinct to the colour-blind, and in grey.
 _MODEL, _OTHERS, _LEFT = "#0072b2", "#e69f00", "#e4e9ee"

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._figures import notebook_table
-from interpret_dp._validate import check_choice, check_real
+from interpret_dp._validate import check_choice, check_real, notebook_table
 from interpret_dp.explanation.plots.parts import (
     CLASS_COLORS,
     COLORS,
@@ -441,7 +440,7 @@ class FitPlan:
 
     def to_html(self) -> str:
         """Return a page with the table, the notes and the figures, which needs no network."""
-        from interpret_dp.explanation.pages import render_page
+        from interpret_dp.explanation.markup import render_page
 
         figures = [self.draw()]
         if any(fit.curve for fit in self.fits):

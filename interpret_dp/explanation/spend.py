@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._figures import ceil_text, floor_text
-from interpret_dp._validate import check_choice, check_int
+from interpret_dp._validate import ceil_text, check_choice, check_int, floor_text
 from interpret_dp.accounting.gaussian import detection_power
-from interpret_dp.accounting.guarantee import FALSE_ALARMS, Guarantee
-from interpret_dp.accounting.state import DOES_NOT_HOLD
+from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, FALSE_ALARMS, Guarantee
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.explanation.budget import (
     ORIGINS,
@@ -21,12 +19,10 @@ from interpret_dp.explanation.budget import (
     QueryBudget,
     RowSpend,
 )
-from interpret_dp.released.edits import edits_text
+from interpret_dp.released.additive_model import edits_text
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["ORIGINS", "SUBJECTS", "Account", "PrivacySpend", "QueryBudget", "RowSpend"]
 
 SUBJECTS = ("model", "background", "explainer")
 """Subjects of a guarantee: a model or a background, paid for when it was fitted, or an explainer,

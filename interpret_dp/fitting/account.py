@@ -1,15 +1,18 @@
-"""The account of a request, the unit that it protects, and its source of random numbers."""
+"""The account of a request, its privacy unit, its random numbers and its progress bar."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from interpret_dp._validate import check_int, check_real, describe_argument
 from interpret_dp.accounting.gaussian import mu_of_budget
-from interpret_dp.accounting.neighbourhood import ADD_OR_REMOVE_ONE, Neighbourhood
+from interpret_dp.accounting.lattice import ADD_OR_REMOVE_ONE, Neighbourhood
+from interpret_dp.accounting.plans import PlannedRelease, ReleasePlan
 from interpret_dp.exceptions import LedgerError, PrivacyWarning, SchemaError, warn_caller
 from interpret_dp.mechanisms import (
     Randomness,
@@ -17,11 +20,52 @@ from interpret_dp.mechanisms import (
     SystemRandomness,
     active_randomness,
 )
-from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseRequest
+from interpret_dp.release import ReleaseRequest
 from interpret_dp.schema import PrivacyUnit, Schema
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
+
+
+# Progress bars that cannot fail: an error while rows are summed would cost the whole request.
+
+_Item = TypeVar("_Item")
+
+
+class _StandardError:
+    """The standard error, as far as it can be written: it may be full, closed or not there."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+    def write(self, text: str) -> None:
+        with suppress(Exception):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with suppress(Exception):
+            sys.stderr.flush()
+
+
+def progress(items: Iterable[_Item], *, verbose: bool, **options: Any) -> Iterable[_Item]:
+    """Return the items, with a bar on the standard error if it is wanted.
+
+    Parameters
+    ----------
+    items : iterable
+        What the bar counts. Numbers of rounds and time only: a training loss would be a release.
+    verbose : bool
+        Whether there is a bar.
+    **options
+        As ``tqdm.tqdm`` takes them.
+    """
+    if not verbose:
+        return items
+    from tqdm.auto import tqdm
+
+    bar: Iterable[_Item] = tqdm(items, file=_StandardError(), dynamic_ncols=True, **options)
+    return bar
+
 
 _ONE_ROW = Neighbourhood()
 _UNNAMED = "unnamed"
@@ -61,8 +105,8 @@ def ledger_of(value: PrivacyLedger | str | None, *, must_exist: bool = False) ->
 
 def _refuse_password(url: str) -> None:
     """Raise ValueError if a parameter holds a password: it is shown and pickled with the model."""
-    from interpret_dp.ledger.core.store import resolve_url
-    from interpret_dp.ledger.core.tables import without_password
+    from interpret_dp.ledger.store import resolve_url
+    from interpret_dp.ledger.tables import without_password
 
     resolved = resolve_url(url)
     if resolved.password is not None:

@@ -19,12 +19,17 @@ from interpret_dp._validate import check_choice
 from interpret_dp.backends.base import AdditiveRows
 from interpret_dp.exceptions import BackendError, SchemaError
 from interpret_dp.fitting.account import thread_count
-from interpret_dp.fitting.init_score import open_init_score
-from interpret_dp.fitting.rows import PrivateRows, new_key, open_rows
+from interpret_dp.fitting.rows import (
+    PrivateRows,
+    has_other_index,
+    new_key,
+    open_init_score,
+    open_rows,
+)
 from interpret_dp.schema import FeatureSpec, PrivacyUnit, Schema
 from interpret_dp.schema.containers import is_dask
 from interpret_dp.schema.declarations import ROWS
-from interpret_dp.schema.units import deal_units, has_other_index, kept_of_units, noted_units
+from interpret_dp.schema.units import deal_units, kept_of_units, noted_units
 
 if TYPE_CHECKING:
     from interpret_dp.backends.dask import Partitions, Pieces
@@ -324,7 +329,7 @@ def _arithmetic(arguments: Sequence[Any]) -> str:
     task, config, loss = arguments
     edges = [cuts for spec in task.specs if (cuts := config.fine_edges(spec)) is not None]
     if loss.rule == "log gap":
-        from interpret_dp.backends.residual_tables import log_edges
+        from interpret_dp.backends.local import log_edges
 
         edges.append(log_edges(loss.lower, loss.upper))
     return hashlib.sha256(b"".join(e.astype("<f8").tobytes() + b"|" for e in edges)).hexdigest()

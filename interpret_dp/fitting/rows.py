@@ -1,19 +1,54 @@
-"""The private rows of one fit: what belongs to each row, in one value."""
+"""The private rows of one fit, and the scores that they start from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._validate import listed, looks_of
 from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.schema import PrivacyUnit, Schema, Table, open_target
-from interpret_dp.schema.containers import Values, open_column
-from interpret_dp.schema.kinds import refuse_texts
-from interpret_dp.schema.units import kept_counts, kept_rows, open_people
+from interpret_dp.exceptions import SchemaError
+from interpret_dp.schema import (
+    Categorical,
+    FeatureSpec,
+    PrivacyUnit,
+    Schema,
+    Table,
+    open_table,
+    open_target,
+)
+from interpret_dp.schema.cells import Values, in_chunks, numbers_of, whole_rows
+from interpret_dp.schema.containers import (
+    Source,
+    identifiers_of,
+    index_of,
+    kind_of,
+    open_column,
+    open_parts,
+    read_source,
+    refuse_identifiers,
+    refuse_texts,
+)
+from interpret_dp.schema.declarations import ROWS
+from interpret_dp.schema.units import joined_identifiers, kept_counts, kept_rows
+
+_UNNAMED_UNIT = "unit"
+
+# Names of identifiers of people, in small letters and single words: an identifier, or a person's
+# number.
+_IDENTIFIER = re.compile(
+    r"(.* )?(id|ids|uid|uuid|guid|identifier|ssn|mrn)"
+    r"|(.* )?(account|client|customer|employee|household|individual|insured|member|participant"
+    r"|patient|person|policy|policyholder|respondent|resident|student|subject|user)"
+    r"(id|no| no| nr| num| number| code| key| hash)"
+)
 
 
 @dataclass(frozen=True)
@@ -149,3 +184,276 @@ def open_rows(
         weights = open_column("sample_weight", sample_weight, table.n_rows)
         refuse_texts("sample_weight", weights)
     return PrivateRows(table, y, weights, identifiers=identifiers), declared
+
+
+# Scores that rows start from: given as numbers, or by another model.
+#
+# A score belongs to its row alone, as the target does, so it costs nothing: residuals are clipped
+# after it was taken into account, and the sensitivity stays what it is (docs/proofs/dp_ebm.md).
+
+INIT_SCORE_CONDITION = (
+    "each row's init_score was computed from that row alone, to the last bit, by what is public or "
+    "charged by itself, and which fails for no row"
+)
+
+# Beyond this no probability of a float64 differs from 0 or 1.
+_LARGEST_LOGIT = 700.0
+# A model's scores are rounded to this many steps per unit. Products of matrices may change the last
+# bits of a row when another one is removed; on a coarse grid that hardly ever shows.
+_STEPS = 256
+
+
+def open_init_score(
+    init_score: Any, X: Any, n_rows: int, target: FeatureSpec | None, *, task: str
+) -> Callable[[], NDArray[np.float64]] | None:
+    """Return what gives the scores from which each row starts, or None.
+
+    Parameters
+    ----------
+    init_score : array-like, or a model with ``predict_proba`` (or ``predict``), or None
+        Logits of the second class, shape (n_rows,); one score a class for more than two, shape
+        (n_rows, n_classes); numbers in units of the target for a regression, shape (n_rows,). A
+        model is asked for ``X`` as it was given.
+    X : object
+    n_rows : int
+    target : Continuous, Categorical or None
+        Labels are in the order of the model's classes. None if they are not declared.
+    task : {"classification", "regression"}
+
+    Returns
+    -------
+    callable, or None
+        Returns an ndarray of float64, shape (n_rows, n_scores); private. Scores that are not finite
+        numbers are 0. To be called inside the session: a model may fail or warn because of a row.
+
+    Raises
+    ------
+    TypeError, SchemaError
+        If it has another form (no cell is looked at), or labels are undeclared: then it is not
+        known beforehand how many scores a row has, and in which order.
+    """
+    if init_score is None:
+        return None
+    levels: tuple[Any, ...] = ()
+    if task == "classification":
+        if not isinstance(target, Categorical):
+            raise SchemaError(
+                "init_score was given, and the class labels are not declared, so that it is not "
+                "known which score belongs to which class. Declare "
+                "Schema(..., target=Categorical([label, ...]))."
+            )
+        levels = target.levels
+    shape = (n_rows, len(levels) if len(levels) > 2 else 1)
+    if callable(getattr(init_score, "predict_proba" if levels else "predict", None)):
+        _check_classes(init_score, levels)
+        return partial(_model_scores, init_score, X, levels, shape)
+    if callable(getattr(init_score, "predict", None)):
+        raise TypeError(
+            f"init_score is of type {type(init_score).__name__}, which has no predict_proba; for a "
+            "classifier it must be a model that has it, or an array of scores."
+        )
+    numbers = _numbers(init_score, shape, task)
+    return lambda: numbers
+
+
+def _check_classes(model: Any, levels: tuple[Any, ...]) -> None:
+    known = getattr(model, "classes_", None)
+    if levels and known is not None and list(known) != list(levels):
+        raise SchemaError(
+            f"init_score is a model of the classes {np.asarray(known).tolist()}; the declared ones "
+            f"are {list(levels)}. Pass a model of the same classes, or an array of scores."
+        )
+
+
+def _model_scores(
+    model: Any, X: Any, levels: tuple[Any, ...], shape: tuple[int, int]
+) -> NDArray[np.float64]:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        # A warning may speak of a row, and whether there is one may depend on a row.
+        warnings.simplefilter("ignore")
+        predicted = np.asarray(model.predict_proba(X) if levels else model.predict(X), dtype=float)
+        if levels:
+            logs = np.clip(np.log(predicted), -_LARGEST_LOGIT, 0.0)
+            predicted = logs[:, 1] - logs[:, 0] if len(levels) == 2 else logs
+        scores = np.rint(predicted.reshape(shape) * _STEPS) / _STEPS
+    return np.where(np.isfinite(scores), scores, 0.0)
+
+
+def _numbers(scores: Any, shape: tuple[int, int], task: str) -> NDArray[np.float64]:
+    """Read scores in any container, each cell by itself."""
+    if shape[1] > 1:
+        # In a list, a row without as many cells starts from zeros.
+        scores = whole_rows(scores, (None,) * shape[1])
+    is_table = hasattr(scores, "columns") or getattr(scores, "ndim", 1) > 1
+    if is_table:
+        table = open_table(scores)
+        columns = [table.column(index) for index in range(len(table.names))]
+    else:
+        columns = [open_column("init_score", scores)]
+    for column in columns:
+        refuse_texts("init_score", column)
+    if len(columns) != shape[1] or any(len(column) != shape[0] for column in columns):
+        raise _other_shape(shape, task)
+    return np.column_stack([_finite(column) for column in columns])
+
+
+def _other_shape(shape: tuple[int, int], task: str) -> SchemaError:
+    # The number of rows is private: only that of the columns is quoted.
+    return SchemaError(
+        "init_score has another number of columns, or not as many rows as X; it must have one "
+        f"entry for each row of X, with {shape[1]} columns: {_meaning(shape[1], task)}."
+    )
+
+
+def _finite(values: Values) -> NDArray[np.float64]:
+    """Read each cell by itself: what is not a finite number is 0."""
+    numbers = np.empty(len(values), dtype=np.float64)
+    for rows, chunk in in_chunks(values, numbers_of):
+        numbers[rows] = np.where(np.isfinite(chunk), chunk, 0.0)
+    return numbers
+
+
+def _meaning(n_scores: int, task: str) -> str:
+    if task == "regression":
+        return "a number in units of the target"
+    return "one score a class" if n_scores > 1 else "the logit of the second class"
+
+
+def open_people(
+    X: Any, feature_names: Any, schema: Schema | None, unit: Any, *, call: str
+) -> tuple[Table, Values | None, PrivacyUnit | None]:
+    """Open the features of a table and the identifiers of its rows' units.
+
+    Parameters
+    ----------
+    X : object
+        As :func:`~interpret_dp.schema.containers.open_table` takes it, with or without the unit's
+        columns.
+    feature_names : sequence of str, or None
+        As ``open_table`` takes them; a container with names of its own need not have the unit's
+        columns named here.
+    schema : Schema or None
+        Its ``unit`` counts, and which columns it declares as categories.
+    unit : Series, pyarrow.Array, ndarray or list, shape (n_rows,), "rows" or None
+        Identifiers that are given beside the table; a DataFrame of the unit's columns will do.
+        ``"rows"``: each row is a unit.
+    call : str
+        How a user gives them, for the message, such as ``"fit(X, y, unit=ids)"``.
+
+    Returns
+    -------
+    table : Table
+        Without the unit's columns. Private.
+    identifiers : Values, shape (n_rows,), or None
+        Private; None where every row is a unit.
+    declared : PrivacyUnit or None
+        What was declared; a unit without a name of one row if only identifiers were given.
+
+    Raises
+    ------
+    TypeError, SchemaError
+        If one has another form, or it is not clear which rows are one unit's.
+    """
+    declared = schema.people if schema is not None else None
+    identifier = () if declared is None else declared.columns
+    source = read_source(whole_rows(X, feature_names, identifier=identifier))
+    if isinstance(unit, str) and unit != ROWS:
+        raise TypeError(
+            f"unit is {unit!r} (str); it must hold the identifier of each row. Name a column in "
+            f"the schema, Schema(..., unit=PrivacyUnit({unit!r})), or pass the column's cells: "
+            f"{call}. If each row is a person of its own, pass unit='rows'."
+        )
+    if isinstance(unit, str):
+        if declared is not None:
+            raise SchemaError(
+                f"unit is 'rows', and the schema names {declared.name!r} as the privacy unit. "
+                "Leave one of the two out."
+            )
+        return open_table(source, feature_names), None, None
+    if unit is None and declared is not None:
+        names = _with_unit(source, feature_names, declared.columns)
+        table = open_table(source, names, identifier=declared.columns)
+        absent = [name for name in declared.columns if name not in table.names]
+        if absent:
+            raise SchemaError(
+                f"X lacks {listed(absent)}, which the schema names as the privacy unit. "
+                f"Add it, or pass its cells: {call}. Data without names need feature_names=[...]."
+            )
+        parts = identifiers_of(table, declared.columns)
+        table = table.without(*declared.columns)
+        if not table.names:
+            raise SchemaError(
+                f"X has only {listed(declared.columns)}, which is the privacy unit. Pass at least "
+                "one feature."
+            )
+        return table, joined_identifiers(parts) if declared.drops_missing else parts[0], declared
+    table = open_table(source, feature_names)
+    doubled = [] if declared is None else [n for n in declared.columns if n in table.names]
+    if doubled:
+        raise SchemaError(
+            f"unit was given, and X has {listed(doubled)}, which the schema names as "
+            "the privacy unit. Drop one of the two."
+        )
+    if unit is None:
+        if schema is None or schema.unit is None:
+            _refuse_unnamed_people(table, {} if schema is None else schema.features)
+        return table, None, declared
+    declared = declared or PrivacyUnit(_UNNAMED_UNIT)
+    parts = open_parts("unit", unit, table.n_rows, declared.columns)
+    if has_other_index(source, unit):
+        raise SchemaError(
+            "X and unit are both of pandas, and their indexes differ, so that it is not clear "
+            "which rows are one unit's. Pass unit.loc[X.index] to align by index, or "
+            "unit.set_axis(X.index) if the rows of both are in the same order."
+        )
+    for part in parts:
+        refuse_identifiers("unit", part)
+    return table, joined_identifiers(parts) if declared.drops_missing else parts[0], declared
+
+
+def _refuse_unnamed_people(table: Table, features: Mapping[str, FeatureSpec]) -> None:
+    """Raise SchemaError if a column seems to say whose rows belong together, and nothing uses it.
+
+    A fit that protects rows by mistake bounds nothing about a person. Names, declarations and
+    dtypes decide, never a cell.
+    """
+    for index, name in enumerate(table.names):
+        if not looks_like_identifier(name) or isinstance(features.get(name), Categorical):
+            continue
+        if kind_of(table.column(index)).cells in ("integers", "texts", "objects"):
+            raise SchemaError(
+                f"Column {name!r} looks like an identifier of people, and nothing says whose rows "
+                "belong together, so that only single rows would be protected. If a person may "
+                f"have several rows, declare Schema(..., unit=PrivacyUnit({name!r}, max_rows=...)),"
+                " without it among the features. If each row is a person of its own, or the column "
+                'identifies something else, say so: unit="rows", in the schema or the fit.'
+            )
+
+
+def looks_like_identifier(name: str) -> bool:
+    """Whether a column's name is that of an identifier: "patient_id", "personID", "member no"."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return _IDENTIFIER.fullmatch(looks_of(spaced)) is not None
+
+
+def has_other_index(X: Any, unit: Any) -> bool:
+    """Return whether a table and its identifiers are of pandas and are labelled differently.
+
+    An index is structure, as a length is. It is compared as a whole, and no message quotes it.
+
+    Parameters
+    ----------
+    X, unit : object
+        As :func:`open_people` takes them.
+    """
+    own = read_source(X).index
+    other = None if unit is None else index_of(unit)
+    # Tables without rows say what the columns of Dask are, whose indexes are known to the workers.
+    return own is not None and other is not None and len(own) > 0 and not own.equals(other)
+
+
+def _with_unit(source: Source, feature_names: Any, columns: tuple[str, ...]) -> Any:
+    """Return the columns to open: the named features, and the unit where X has names of its own."""
+    if feature_names is None or source.names is None:
+        return feature_names
+    return [*feature_names, *(name for name in columns if name not in feature_names)]

@@ -6,11 +6,17 @@ Importing this is light: SQLAlchemy is imported when a ledger is built.
 from __future__ import annotations
 
 from interpret_dp.exceptions import ApprovalNeededError, BudgetExpiredError, RoleError
-from interpret_dp.ledger.core.account import Account, Approval, Budget, Request, Spent
-from interpret_dp.ledger.core.chain import verify_archive
-from interpret_dp.ledger.core.filter import DeltaExceededError
+from interpret_dp.ledger.account import (
+    Account,
+    Approval,
+    Budget,
+    DeltaExceededError,
+    Request,
+    Spent,
+)
+from interpret_dp.ledger.chain import verify_archive
 from interpret_dp.ledger.ledger import PrivacyLedger, Reservation, default_ledger
-from interpret_dp.ledger.team.roles import Roles
+from interpret_dp.ledger.roles import Roles
 
 __all__ = [
     "Account",

@@ -18,21 +18,22 @@ from interpret_dp._documents import canonical_json
 from interpret_dp._validate import check_name, check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
 from interpret_dp.accounting.events import SMALLEST_MU, check_new_event
-from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.exceptions import BudgetExpiredError, LedgerError
-from interpret_dp.ledger.core.account import Account, ProposedRequest
-from interpret_dp.ledger.core.filter import admits, refusal, within_limits
-from interpret_dp.ledger.core.handle import tried_again
-from interpret_dp.ledger.core.names import check_text, has_passed, in_days, moment_text
-from interpret_dp.ledger.core.reader import refuse_unlimited
-from interpret_dp.ledger.team.approving import (
+from interpret_dp.ledger.account import Account, ProposedRequest, admits, refusal, within_limits
+from interpret_dp.ledger.budgets import LedgerBudgets, other_promise
+from interpret_dp.ledger.chain import check_text, has_passed, in_days, moment_text
+from interpret_dp.ledger.handle import tried_again
+from interpret_dp.ledger.reader import refuse_unlimited
+from interpret_dp.ledger.roles import (
     LedgerApprovals,
+    LedgerOversight,
+    LedgerRoles,
     approval_needed_error,
     ask_for,
     needs_approval,
+    read_roles,
 )
-from interpret_dp.ledger.team.budgets import LedgerBudgets, other_promise
-from interpret_dp.ledger.team.roles import LedgerOversight, LedgerRoles, read_roles
 
 _EVENT_TOLERANCE = 1e-9
 # Hashes of the open reservations that this process made. Only it knows what it released under them:
@@ -144,7 +145,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
             What for; by default what :meth:`for_purpose` said.
         protected : str
             Whom the request's guarantee protects
-            (:attr:`interpret_dp.accounting.neighbourhood.Neighbourhood.protected`).
+            (:attr:`interpret_dp.accounting.lattice.Neighbourhood.protected`).
 
         Raises
         ------

@@ -7,15 +7,13 @@ import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._interpret import explainer_base
-from interpret_dp._optional import load_shap
+from interpret_dp._optional import explainer_base, load_shap
 from interpret_dp._validate import check_flag
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.lime.background import PrivateBackground
-from interpret_dp.lime.background_explanation import explain_rows
+from interpret_dp.lime.background_explanation import Perturbations, ShapValues, explain_rows
 from interpret_dp.lime.black_box import PublicModel
-from interpret_dp.lime.local_effects import Perturbations, ShapValues
-from interpret_dp.lime.promise import conditional_guarantee, model_promise, warn_of_two_names
+from interpret_dp.lime.outputs import conditional_guarantee, model_promise, warn_of_two_names
 from interpret_dp.released.background import Background
 from interpret_dp.schema import Schema
 

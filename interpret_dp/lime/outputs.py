@@ -1,17 +1,337 @@
-"""Outputs of a model, and the documents that explain them for public rows."""
+"""Outputs of a model, the public rows to explain, and the guarantee of an explainer."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._validate import ceil_text, check_real
+from interpret_dp.accounting.composition import compose
+from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, Doubts, Guarantee
+from interpret_dp.exceptions import PrivacyWarning, SchemaError, warn_caller
+from interpret_dp.fitting.rows import open_people
 from interpret_dp.lime.black_box import PublicModel
-from interpret_dp.lime.opening import OpenedRows
+from interpret_dp.schema import PrivacyUnit, Schema, Table, open_table
+from interpret_dp.schema.cells import Values, whole_rows
+from interpret_dp.schema.containers import Source, read_source, warn_of_mismatches
+
+# Rows in the user's container, opened twice: as a table to explain, and as input of the model.
+#
+# A model that is in production takes its own container, such as a DataFrame or a sparse bag of
+# words. It gets that container back, row for row; the explanation sees named columns. Types, names
+# and shapes alone are looked at, never a cell.
+
+# scipy's other sparse formats cannot be sliced by rows.
+_SLICED_FORMATS = ("csr", "csc")
+
+
+@dataclass(frozen=True)
+class OpenedRows:
+    """The same rows as a table and as the model takes them; left out of the representation.
+
+    Attributes
+    ----------
+    table : Table
+        The explained features, in the order of the input's columns, or of ``feature_names``.
+    X : object
+        The container as it was given, without the unit's columns; sparse ones in a format that can
+        be sliced.
+    identifiers : Values, shape (n_rows,), or None
+        Of each row's unit; None where every row is a unit.
+    """
+
+    table: Table = field(repr=False)
+    X: Any = field(repr=False)
+    identifiers: Values | None = field(default=None, repr=False)
+
+
+def open_model_rows(
+    X: Any,
+    *,
+    feature_names: Sequence[str | None] | None,
+    schema: Schema | None,
+    unit: Any = None,
+    needs_unit: bool = True,
+) -> tuple[OpenedRows, PrivacyUnit | None]:
+    """Open rows for the explanation and for the model.
+
+    Parameters
+    ----------
+    X : DataFrame, pyarrow.Table, ndarray, sparse matrix or array of scipy, or list of rows
+        Shape (n_rows, n_columns).
+    feature_names : sequence of str, default=None
+        The features to explain. A container with names of its own may have other columns, which
+        the model gets all the same; of others these are the names of all columns, and the default
+        is interpret's, ``feature_0000`` onwards.
+    schema : Schema or None
+        Only its ``unit`` is used here.
+    unit : Series, pyarrow.Array, ndarray, list or "rows", default=None
+        Identifier of each row's unit, where X does not have it as a column.
+    needs_unit : bool, default=True
+        False for queries, which belong to no unit: the unit's columns are dropped if there.
+
+    Returns
+    -------
+    OpenedRows
+        Private, if the rows are.
+    PrivacyUnit or None
+        Which rows are one unit's; None where every row is one.
+
+    Raises
+    ------
+    TypeError
+        If X is not such a container.
+    SchemaError
+        If X has another number of dimensions or columns, lacks a column, or holds a dtype that
+        cannot be read; or if it is not clear which rows are one unit's. No value of a cell makes
+        it raise.
+    """
+    known = schema if isinstance(schema, Schema) else None
+    declared = None if known is None else known.people
+    columns = () if declared is None else declared.columns
+    if needs_unit:
+        X = whole_rows(X, feature_names, identifier=columns)
+    X, source = _readable_sparse(X) if hasattr(X, "tocsc") else (X, read_source(X))
+    if needs_unit:
+        call = "PaperLimeTabular(model, data, unit=ids)"
+        table, identifiers, declared = open_people(source, feature_names, known, unit, call=call)
+    else:
+        feature_names = _without_unit(source, feature_names, columns)
+        table, identifiers = open_table(source, feature_names, identifier=columns), None
+        table = table.without(*columns)
+    own_names = feature_names if source.names is None else source.names
+    places = [at for at, name in enumerate(own_names or ()) if name not in columns]
+    if own_names is not None and len(places) < len(own_names):
+        X = _columns(X, places)
+    return OpenedRows(table, X, identifiers), declared
+
+
+def open_query_rows(
+    X: Any, feature_names: Sequence[str | None] | None, schema: Schema
+) -> OpenedRows:
+    """Open the rows to explain, which are public to everyone who sees the explanation.
+
+    Raises
+    ------
+    TypeError, SchemaError, ValueError
+        As :func:`open_model_rows`, or if there is no row.
+
+    Warns
+    -----
+    DeclarationWarning
+        If the dtype of a column contradicts its declaration.
+    """
+    opened, _ = open_model_rows(X, feature_names=feature_names, schema=schema, needs_unit=False)
+    if opened.table.n_rows == 0:
+        raise ValueError("X has 0 rows; there must be at least one row to explain.")
+    warn_of_mismatches(opened.table, schema.resolve(opened.table.names))
+    return opened
+
+
+def kind_of_container(X: Any) -> str:
+    """Return the kind of a container in words."""
+    if isinstance(X, list | tuple):
+        return "list"
+    if isinstance(X, np.ndarray):
+        return "numpy array"
+    if hasattr(X, "tocsc"):
+        return "scipy sparse matrix"
+    return f"{type(X).__module__.partition('.')[0]} {type(X).__name__}"
+
+
+def _readable_sparse(X: Any) -> tuple[Any, Source]:
+    if X.ndim != 2:
+        raise SchemaError(
+            f"X is sparse and has {X.ndim} dimension; it must have two. Pass X.reshape(1, -1) if "
+            "it is a single row."
+        )
+    sliced = X if X.format in _SLICED_FORMATS else X.tocsr()
+    # A copy: entries that are given twice are added up, which must not change the user's matrix.
+    columns = sliced.tocsc(copy=True)
+    columns.sum_duplicates()
+    n_rows, n_columns = columns.shape
+
+    def column(position: int) -> Values:
+        values = np.zeros(n_rows, dtype=columns.dtype)
+        entries = slice(columns.indptr[position], columns.indptr[position + 1])
+        values[columns.indices[entries]] = columns.data[entries]
+        return values
+
+    return sliced, Source(None, n_columns, n_rows, lambda _: columns.dtype, column)
+
+
+def _without_unit(
+    source: Source, feature_names: Sequence[str | None] | None, columns: tuple[str, ...]
+) -> Sequence[str | None] | None:
+    """Return the names of a query's columns, which may lack the unit's columns."""
+    if feature_names is None or (source.names is None and source.n_columns == len(feature_names)):
+        return feature_names
+    return [name for name in feature_names if name not in columns]
+
+
+def _columns(X: Any, places: list[int]) -> Any:
+    """Return some of the columns in a container of the same kind."""
+    if isinstance(X, list | tuple):
+        return [[row[at] for at in places] for row in X]
+    if hasattr(X, "iloc"):
+        return X.iloc[:, places]
+    # Arrow's tables have names that may repeat, and narwhals does not read those.
+    if hasattr(X, "num_columns"):
+        return X.select(places)
+    if hasattr(X, "columns"):
+        import narwhals as nw
+
+        return nw.from_native(X, eager_only=True)[:, places].to_native()
+    return X[:, places]
+
+
+# The guarantee of an explainer, and whom it protects.
+#
+# Explanations protect the people whose rows they are computed from, with the model held fixed. For
+# the people of the training data the guarantee depends on the model's own, which the user states.
+
+_OTHER_PEOPLE = "nobody in the explanation data was used to train the model"
+_EXPLAINED_ROWS = "Rows that are asked about are not protected."
+
+ModelPromise = Guarantee | tuple[float, float] | None
+"""Guarantee of the model's training, or its (epsilon, delta), or None where there is none."""
+
+
+def model_promise(model: Any, declared: Any) -> ModelPromise:
+    """Return the promise under which the model was trained.
+
+    Parameters
+    ----------
+    model : object
+        Its own ``guarantee_``, or that of the object whose method it is, is taken if nothing is
+        declared.
+    declared : Guarantee, (epsilon, delta) or None
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``declared`` is something else.
+    """
+    if declared is None:
+        owner = getattr(model, "__self__", model)
+        declared = getattr(owner, "guarantee_", None)
+        declared = declared if isinstance(declared, Guarantee) else None
+    if isinstance(declared, tuple) and len(declared) == 2:
+        epsilon = check_real("epsilon of model_guarantee", declared[0], low=0)
+        delta = check_real("delta of model_guarantee", declared[1], low=0, high=1, high_open=True)
+        return epsilon, delta
+    if declared is not None and not isinstance(declared, Guarantee):
+        raise TypeError(
+            f"model_guarantee is {declared!r} ({type(declared).__name__}); it must be a Guarantee, "
+            "such as model.guarantee_, a pair (epsilon, delta), or None for a model that was "
+            "trained without differential privacy."
+        )
+    return declared
+
+
+def conditional_guarantee(
+    guarantee: Guarantee, model: ModelPromise, trained_on_same_people: bool
+) -> Guarantee:
+    """Return a guarantee of explanations, with its scope for the people of the training data.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        Of everything that the explanations are computed from.
+    model : ModelPromise
+    trained_on_same_people : bool
+        Whether people in the explanation data were used to train the model.
+    """
+    others = () if trained_on_same_people else (_OTHER_PEOPLE,)
+    # The model reveals the same people too: its state is that of what is published about them.
+    if isinstance(model, Guarantee) and trained_on_same_people:
+        conditions, failures = (
+            tuple(f"of the model, {clause}" for clause in clauses)
+            for clauses in (model.doubts.conditions, model.doubts.failures)
+        )
+        guarantee = guarantee.doubting(Doubts(conditions, failures))
+    scope = f"{_scope(guarantee, model, trained_on_same_people)} {_EXPLAINED_ROWS}"
+    return dataclasses.replace(
+        guarantee,
+        scope=scope,
+        assumptions=(*guarantee.assumptions, *others),
+    )
+
+
+def _scope(guarantee: Guarantee, model: ModelPromise, same_people: bool) -> str:
+    about = "This is about the people whose rows the explanations are computed from"
+    if model is None:
+        if same_people:
+            return (
+                f"{about}, and conditional on the model being known: it was trained on the same "
+                "people, no promise of its own is stated or holds, and nothing protects against "
+                "what the model itself reveals."
+            )
+        return (
+            f"{about}, with the model taken as given; nothing is promised to the people that it "
+            "was trained on."
+        )
+    if isinstance(model, Guarantee) and model.state == DOES_NOT_HOLD:
+        return f"{about}; to those that the model was trained on: {model.state_sentence}"
+    model_epsilon, model_delta = _figures(model)
+    stated = f"epsilon {ceil_text(model_epsilon)} at delta {ceil_text(model_delta)}"
+    if isinstance(model, Guarantee) and model.conditions:
+        stated += f", which holds only if {'; and if '.join(model.conditions)}"
+    if not same_people:
+        return (
+            f"{about}; the people that the model was trained on keep the model's own promise, "
+            f"{stated}."
+        )
+    text = f"{about}. The model was trained on the same people under its own promise, {stated}"
+    if isinstance(model, Guarantee) and (model.neighboring, model.unit) != (
+        guarantee.neighboring,
+        guarantee.unit,
+    ):
+        return (
+            f"{text}, which is about other neighbouring tables: the two do not add up to one "
+            "figure, and each holds with the other's output taken as given."
+        )
+    both, at = _together(model, guarantee)
+    # A pair alone does not name whom it protects.
+    condition = "" if isinstance(model, Guarantee) else "if that is about the same neighbours, "
+    return (
+        f"{text}; {condition}model and explanations together are ({ceil_text(both)}, "
+        f"{ceil_text(at)})-differentially private."
+    )
+
+
+def warn_of_two_names(model: ModelPromise, same_people: bool, dataset: str | None) -> None:
+    """Warn if the model and its explanations are charged to the same people under two names."""
+    if not same_people or not isinstance(model, Guarantee) or model.dataset in (None, dataset):
+        return
+    warn_caller(
+        f"The model was charged to data set {model.dataset!r} and its explanations to {dataset!r}, "
+        "though both are about the same people: their privacy loss is that of both "
+        f"accounts together. Pass dataset={model.dataset!r} to charge one.",
+        PrivacyWarning,
+    )
+
+
+def _figures(model: Guarantee | tuple[float, float]) -> tuple[float, float]:
+    return (model.epsilon, model.delta) if isinstance(model, Guarantee) else model
+
+
+def _together(model: Guarantee | tuple[float, float], guarantee: Guarantee) -> tuple[float, float]:
+    """Return (epsilon, delta) of both: exact composition where the model's pair is known."""
+    model_epsilon, model_delta = _figures(model)
+    total = min(model_delta + guarantee.delta, 1.0)
+    pairs = [model.pair if isinstance(model, Guarantee) else None, guarantee.pair]
+    known = [pair for pair in pairs if pair is not None]
+    if len(known) < 2 or total >= 1.0:
+        return model_epsilon + guarantee.epsilon, total
+    return min(compose(known).epsilon_at(total), model_epsilon + guarantee.epsilon), total
+
 
 Floats = NDArray[np.float64]
 

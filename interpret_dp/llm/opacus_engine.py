@@ -19,8 +19,13 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
-from interpret_dp.llm.config import CLIP_SHARE, lattice_points, rows_at_a_time
-from interpret_dp.llm.integers import TrainingRows, rounded_rows
+from interpret_dp.llm.config import (
+    CLIP_SHARE,
+    TrainingRows,
+    lattice_points,
+    rounded_rows,
+    rows_at_a_time,
+)
 
 
 class MapLayer(nn.Module):

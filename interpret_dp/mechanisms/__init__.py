@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from interpret_dp.mechanisms.additive import gaussian_mechanism
+from interpret_dp.mechanisms.additive import (
+    Selection,
+    exponential_mechanism,
+    gaussian_mechanism,
+    gaussian_thresholding,
+)
 from interpret_dp.mechanisms.entropy import (
     Randomness,
     SeededRandomness,
     SystemRandomness,
     active_randomness,
     use_randomness,
-)
-from interpret_dp.mechanisms.selection import (
-    Selection,
-    exponential_mechanism,
-    gaussian_thresholding,
 )
 
 __all__ = [

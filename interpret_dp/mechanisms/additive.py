@@ -1,15 +1,20 @@
-"""The Gaussian mechanism on an integer lattice, for sums of all rows or of a Poisson sample."""
+"""The Gaussian mechanism on an integer lattice, and private selection."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.accounting.gaussian import lattice_sigma
-from interpret_dp.accounting.rounding import reciprocal_down
+from interpret_dp._validate import check_int, check_real
+from interpret_dp.accounting.gaussian import LARGEST_RANGE, SMALLEST_RANGE, lattice_sigma
+from interpret_dp.accounting.lattice import LATTICE, reciprocal_down
 from interpret_dp.mechanisms.entropy import Randomness
 from interpret_dp.mechanisms.vectorised import LARGEST_SIGMA
 
@@ -149,3 +154,249 @@ def noise_scale(name: str, sensitivity: int, mu: float) -> float:
             "bits. Ask for a larger epsilon or delta, or choose a coarser lattice."
         )
     return sigma
+
+
+# Private selection: of a candidate, of values that occur often, and of an occupied range.
+#
+# The exponential mechanism chooses a candidate by its integer score. Gaussian thresholding
+# (partition selection) names the values that occur often enough. Approximate bounds of a column
+# follow from a released histogram over signed powers of two, by post-processing.
+
+#: The key of an occurring value: a text, or a number.
+Key = str | float
+
+_ROUNDING = 1e-12
+_FOUND_QUANTILE = 1.6449  # of the normal distribution, at 95 %
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Values that were released, sorted, with the noisy counts that decided it; public.
+
+    Attributes
+    ----------
+    keys : tuple of str or float, shape (n_released,)
+        Numbers before texts, each sorted by value.
+    counts : ndarray of int64, shape (n_released,)
+        Noisy counts in lattice units, each above ``threshold``.
+    sigma : float
+        Noise scale, in lattice units.
+    threshold : int
+        In lattice units.
+    """
+
+    keys: tuple[Key, ...]
+    counts: NDArray[np.int64]
+    sigma: float
+    threshold: int
+
+
+def exponential_mechanism(
+    name: str,
+    scores: Sequence[int],
+    *,
+    sensitivity: int,
+    epsilon: float,
+    randomness: Randomness,
+) -> int:
+    """Release the index of a candidate, the likelier the lower its score.
+
+    Parameters
+    ----------
+    name : str
+        Name of the release, for audits.
+    scores : sequence of int, shape (n_candidates,)
+        Private; the number of candidates is public. Python's or 64-bit integers.
+    sensitivity : int
+        Bound on the change of any one score between neighbouring tables. It must hold for the
+        integers themselves.
+    epsilon : float
+        Bounded range of the choice, 1e-100 to 100.
+    randomness : Randomness
+        Source of the draw.
+
+    Returns
+    -------
+    int
+        i with a probability proportional to ``exp(-epsilon * scores[i] / (2 * sensitivity))``,
+        exactly; epsilon is the rational number that the float is.
+
+    Raises
+    ------
+    TypeError
+        If a score is anything but an integer, for which nothing is proved.
+    ValueError
+        If there is no candidate, or a figure is out of range.
+
+    Notes
+    -----
+    McSherry and Talwar (2007). Epsilon-bounded-range, hence mu-GDP with the mu of
+    :func:`~interpret_dp.accounting.gaussian.mu_of_range` (docs/proofs/exponential_mechanism.md).
+    Mechanisms that are only epsilon-differentially private, such as permute-and-flip or noisy
+    maxima with exponential noise, would cost up to twice as much.
+    """
+    sensitivity = check_int("sensitivity", sensitivity, low=1)
+    epsilon = check_real("epsilon", epsilon, low=SMALLEST_RANGE, high=LARGEST_RANGE)
+    if len(scores) == 0:
+        raise ValueError(
+            f"The choice {name!r} has no candidates; it must have at least one. Leave the choice "
+            "out where there is nothing to choose from."
+        )
+    integers = [operator.index(score) for score in scores]
+    return randomness.choose(name, integers, sensitivity, epsilon)
+
+
+def gaussian_thresholding(
+    name: str,
+    counts: Mapping[Key, int],
+    *,
+    unit_rows: int,
+    sensitivity: int,
+    mu: float,
+    delta: float,
+    randomness: Randomness,
+) -> Selection:
+    """Release the values whose noisy count exceeds the threshold, with these noisy counts.
+
+    Parameters
+    ----------
+    name : str
+        Name of the release, for audits.
+    counts : mapping of str or float to int
+        Private: exact number of rows of each value that occurs. Values that do not occur are not
+        listed, so that there is no need for a public list of what could.
+    unit_rows : int
+        Most rows of one unit.
+    sensitivity : int
+        Bound on the L2 norm of the change of all counts together for neighbouring tables, in
+        lattice units: ``unit_rows * LATTICE`` for adding or removing a unit.
+    mu : float
+        Gaussian differential privacy of the noisy counts.
+    delta : float
+        Largest probability that a value which only one of two neighbouring tables has is released.
+    randomness : Randomness
+        Source of the noise.
+
+    Returns
+    -------
+    Selection
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    The result has the pair (mu, delta): its privacy profile lies below
+    ``delta + (1 - delta) delta_G(epsilon; mu)`` (docs/proofs/partition_selection.md). One noise
+    draw per value serves for both the test and the released count: testing with a draw of its own
+    would cost twice.
+    """
+    unit_rows = check_int("unit_rows", unit_rows, low=1)
+    sigma = noise_scale(name, sensitivity, mu)
+    limit = threshold(unit_rows, sigma, delta)
+    # The order is that of the values, never that of the rows.
+    keys = sorted(counts, key=_order)
+    exact = np.array([counts[key] for key in keys], dtype=np.int64) * LATTICE
+    noisy = randomness.perturb_occurring(
+        name, keys, exact, newcomer=unit_rows * LATTICE, sensitivity=sensitivity, sigma=sigma
+    )
+    passed = np.flatnonzero(noisy > limit)
+    return Selection(tuple(keys[at] for at in passed), noisy[passed], sigma, limit)
+
+
+def threshold(unit_rows: int, sigma: float, delta: float) -> int:
+    """Return the threshold, in lattice units, rounded up.
+
+    Parameters
+    ----------
+    unit_rows : int
+        Most rows of one unit.
+    sigma : float
+        Noise scale in lattice units.
+    delta : float
+        Of the whole selection, above 0 and below 1.
+
+    Returns
+    -------
+    int
+        ``unit_rows * LATTICE + sigma Phi^-1(1 - delta / unit_rows)``: one unit may bring as many
+        new values as it has rows, and each of them has at most that many rows.
+    """
+    delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
+    quantile = normal_tail_quantile(delta / unit_rows)
+    return unit_rows * LATTICE + math.ceil(sigma * quantile * (1.0 + _ROUNDING))
+
+
+def rows_to_be_found(unit_rows: int, sensitivity: int, mu: float, delta: float) -> int:
+    """Return how many rows a value needs to be released with a probability of 95 %.
+
+    Parameters
+    ----------
+    unit_rows, sensitivity, mu, delta
+        As :func:`gaussian_thresholding` takes them. All are public, and so is the result.
+    """
+    sigma = noise_scale("rows to be found", sensitivity, mu)
+    needed = threshold(unit_rows, sigma, delta) + _FOUND_QUANTILE * sigma
+    return math.ceil(needed / LATTICE)
+
+
+def normal_tail_quantile(probability: float) -> float:
+    """Return z >= 0 with ``P(N(0, 1) > z) <= probability``, rounded up.
+
+    Parameters
+    ----------
+    probability : float
+        Above 0 and below 1.
+    """
+    # The upper tail, by symmetry: 1 - probability would lose the digits that matter.
+    z = max(0.0, -NormalDist().inv_cdf(probability)) * (1.0 + _ROUNDING)
+    while 0.5 * math.erfc(z / math.sqrt(2.0)) > probability:
+        z *= 1.0 + _ROUNDING
+    return z
+
+
+def _order(key: Key) -> tuple[bool, Key]:
+    return isinstance(key, str), key
+
+
+#: Probability that an empty bin anywhere in the grid is taken for an occupied one, per column.
+FALSE_ALARM = 1e-4
+
+_NEIGHBOUR_FALSE_ALARM = 1e-3
+
+
+def occupied_range(noisy: NDArray[np.int64], sigma: float) -> tuple[int, int] | None:
+    """Return the first and the last bin of a noisy histogram that hold rows beyond doubt.
+
+    Parameters
+    ----------
+    noisy : ndarray of int64, shape (n_bins,)
+        Released counts, of bins in the order of their values, in lattice units.
+    sigma : float
+        Noise scale of each, in lattice units.
+
+    Returns
+    -------
+    tuple of int, or None
+        Indices from 0; None if no bin rises above the noise.
+
+    Notes
+    -----
+    Two thresholds (docs/proofs/approximate_bounds.md). A bin anywhere must pass the one that all
+    empty bins together pass with probability at most ``FALSE_ALARM``. From there the range grows
+    while the next bin passes a lower one, since rows are likely next to rows, and a false alarm
+    there widens the range by one bin only.
+    """
+    quantile = normal_tail_quantile(FALSE_ALARM / len(noisy))
+    certain = np.flatnonzero(noisy > sigma * quantile)
+    if not len(certain):
+        return None
+    likely = noisy > sigma * normal_tail_quantile(_NEIGHBOUR_FALSE_ALARM)
+    first, last = int(certain[0]), int(certain[-1])
+    while first > 0 and likely[first - 1]:
+        first -= 1
+    while last < len(noisy) - 1 and likely[last + 1]:
+        last += 1
+    return first, last

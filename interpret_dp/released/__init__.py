@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from interpret_dp.released.additive_model import AdditiveModel
-from interpret_dp.released.edits import EditRecord
-from interpret_dp.released.intervals import Band
+from interpret_dp.released.additive_model import AdditiveModel, EditRecord
 from interpret_dp.released.summary import ModelSummary, summarise
-from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, FeaturePair
+from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, Band, FeaturePair
 
 __all__ = [
     "AdditiveFeature",

@@ -9,27 +9,30 @@ from __future__ import annotations
 from importlib import import_module  # noqa: TID251
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp.schema.schema import (
+from interpret_dp.schema.declarations import (
     Categorical,
     Continuous,
     FeatureSpec,
     Integer,
     PrivacyUnit,
-    Schema,
     interpret_type,
     level_labels,
 )
+from interpret_dp.schema.schema import Schema
 
 if TYPE_CHECKING:
     from interpret_dp.schema.containers import Table, open_table, open_target
+    from interpret_dp.schema.draft import ColumnReport, SchemaReport
     from interpret_dp.schema.encode import (
         canonical_frame,
         encode_classes,
         encode_column,
         encode_target,
+        fine_bin_count,
+        fine_edges,
+        search_edges,
+        unseen_label,
     )
-    from interpret_dp.schema.fine_bins import fine_bin_count, fine_edges, search_edges, unseen_label
-    from interpret_dp.schema.report import ColumnReport, SchemaReport
 
 __all__ = [
     "Categorical",
@@ -57,19 +60,19 @@ __all__ = [
 
 # Loaded at first use: these modules need numpy, and declaring a schema does not.
 _LAZY = {
-    "ColumnReport": "report",
-    "SchemaReport": "report",
+    "ColumnReport": "draft",
+    "SchemaReport": "draft",
     "Table": "containers",
     "canonical_frame": "encode",
     "encode_classes": "encode",
     "encode_column": "encode",
     "encode_target": "encode",
-    "fine_bin_count": "fine_bins",
-    "fine_edges": "fine_bins",
-    "search_edges": "fine_bins",
+    "fine_bin_count": "encode",
+    "fine_edges": "encode",
+    "search_edges": "encode",
     "open_table": "containers",
     "open_target": "containers",
-    "unseen_label": "fine_bins",
+    "unseen_label": "encode",
 }
 
 

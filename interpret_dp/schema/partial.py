@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import numbers
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from interpret_dp._validate import (
+    check_choice,
+    check_real,
+    check_sequence,
+    describe_argument,
+    did_you_mean,
+    name_faults,
+)
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.arguments import ReadArguments, read_arguments
+from interpret_dp.schema.containers import ColumnKind, mismatches, target_mismatch
 from interpret_dp.schema.declarations import (
     Categorical,
     ColumnArgument,
@@ -16,10 +25,327 @@ from interpret_dp.schema.declarations import (
     PrivacyUnit,
     UndeclaredCategorical,
     UndeclaredContinuous,
+    bounds_integers,
     check_most_classes,
 )
-from interpret_dp.schema.kinds import ColumnKind, mismatches, target_mismatch
 from interpret_dp.schema.schema import Schema
+
+# The constructor arguments of interpret's DP-EBMs, read as a schema.
+#
+# ``feature_types`` and ``privacy_bounds`` are read column by column.
+
+_TASKS = ("classification", "regression")
+
+_TYPES_ALLOWED = "'continuous', 'nominal', 'ordinal', 'auto', None or a list of ordered levels"
+_BOUNDS_ALLOWED = "an array of (minimum, maximum), one a column, or a mapping to such pairs"
+
+
+@dataclass(frozen=True)
+class ReadArguments:
+    """Declarations of a schema and the arguments, and the gaps they leave.
+
+    Attributes
+    ----------
+    features : dict of str to Continuous or Categorical
+        The columns that are declared in full.
+    undeclared : dict of str to ColumnArgument
+        The others, with what is said about them.
+    target : Continuous, Categorical or None
+    target_bounds : tuple of float or None
+        Bounds of the target as arguments gave them, each None if it is not given.
+    """
+
+    features: dict[str, FeatureSpec]
+    undeclared: dict[str, ColumnArgument]
+    target: FeatureSpec | None
+    target_bounds: tuple[float | None, float | None]
+
+
+def read_arguments(
+    names: Sequence[str],
+    feature_types: Sequence[Any] | None = None,
+    privacy_bounds: Any = None,
+    target_min: float | None = None,
+    target_max: float | None = None,
+    schema: Schema | None = None,
+    *,
+    task: str | None = None,
+    integers: Collection[str] = (),
+) -> ReadArguments:
+    """Read the arguments of ``interpret.privacy.DPExplainableBoosting*``, column by column.
+
+    Parameters
+    ----------
+    names : sequence of str, shape (n_features,)
+        Columns of the table.
+    feature_types : sequence, shape (n_features,), default=None
+        For each column ``"continuous"``, a list of ordered levels (strings), ``"nominal"``,
+        ``"ordinal"``, ``"auto"`` or None. The last four leave the levels or the type undeclared;
+        bounds of a column without a type make it continuous.
+    privacy_bounds : array of shape (n_features, 2), or mapping, default=None
+        Public (minimum, maximum) of each column; a mapping goes by index or name. NaN means
+        undeclared. An array must have a row for every column: those of categorical columns are
+        ignored, as interpret does.
+    target_min, target_max : float, default=None
+        Public bounds of a regression target; NaN means undeclared.
+    schema : Schema, default=None
+        Wins over the arguments, which may only repeat it or add columns that it leaves out.
+    task : {"classification", "regression"}, default=None
+        The kind of target; None takes either.
+    integers : collection of str
+        Columns whose dtype is one of integers.
+
+    Returns
+    -------
+    ReadArguments
+        The declarations, and the columns that are left undeclared.
+
+    Raises
+    ------
+    SchemaError
+        If an argument contradicts another or the schema, or the schema seems to be that of another
+        table. All faults of one sort are named at once.
+    TypeError, ValueError
+        If an argument is not of the form above.
+
+    Notes
+    -----
+    No row is read. interpret reads undeclared types, levels and bounds off the data; here they
+    have to be declared or released with noise.
+    """
+    if task is not None:
+        check_choice("task", task, _TASKS)
+    if schema is not None and not isinstance(schema, Schema):
+        raise TypeError(
+            f"schema is of type {type(schema).__name__}; it must be a Schema. Read one from a "
+            "file with Schema.load(path)."
+        )
+    base = Schema() if schema is None else schema
+    faults: list[str] = []
+    features: dict[str, FeatureSpec] = {}
+    undeclared: dict[str, ColumnArgument] = {}
+    for name, argument, is_row in _column_arguments(names, feature_types, privacy_bounds, integers):
+        declared = base.features.get(name, base.default)
+        declared_argument = _without_array_row(argument, declared) if is_row else argument
+        faults += _conflicts(name, declared_argument, declared)
+        spec = declared or _argued(name, declared_argument)
+        if spec is None:
+            undeclared[name] = declared_argument
+        else:
+            features[name] = spec
+    by_default = base.default is not None
+    unlisted = [n for n in names if n not in base.features and (by_default or n in undeclared)]
+    faults += name_faults(base.features, names, unlisted)
+    bounds = (
+        _read_bound("privacy_target_min", target_min),
+        _read_bound("privacy_target_max", target_max),
+    )
+    faults += _target_conflicts(base.target, bounds, task)
+    if faults:
+        raise SchemaError(" ".join(faults))
+    target = base.target or _argued("the target", ColumnArgument("continuous", None, *bounds))
+    return ReadArguments(features, undeclared, target, bounds)
+
+
+def _without_array_row(argument: ColumnArgument, declared: FeatureSpec | None) -> ColumnArgument:
+    # An array of bounds cannot leave a column out.
+    if argument.kind in ("nominal", "ordinal") or isinstance(declared, Categorical):
+        return ColumnArgument(argument.kind, argument.levels)
+    return argument
+
+
+def _argued(name: str, argument: ColumnArgument) -> FeatureSpec | None:
+    try:
+        return argument.spec()
+    except SchemaError as error:
+        raise SchemaError(f"The arguments for {name!r} do not fit together: {error}") from error
+
+
+def _conflicts(name: str, argument: ColumnArgument, declared: FeatureSpec | None) -> list[str]:
+    kind = argument.kind
+    if kind in ("nominal", "ordinal") and argument.has_bounds:
+        return [
+            f"Column {name!r} has feature_types {kind!r} and privacy_bounds; only continuous "
+            "columns have bounds. Remove one of the two."
+        ]
+    if isinstance(declared, Continuous):
+        agrees = kind in ("continuous", None) and _agrees(declared, argument.lower, argument.upper)
+    elif isinstance(declared, Categorical):
+        agrees = (
+            not argument.has_bounds
+            and kind in (None, "ordinal" if declared.ordered else "nominal")
+            and argument.levels in (None, declared.levels)
+        )
+    else:
+        agrees = True
+    if agrees:
+        return []
+    is_given = {"feature_types": kind is not None, "privacy_bounds": argument.has_bounds}
+    given = " and ".join(own for own, is_said in is_given.items() if is_said)
+    return [
+        f"For column {name!r} the schema says {declared!r}, which contradicts {given}. Leave the "
+        "column out of one of the two, or make them agree."
+    ]
+
+
+def _agrees(declared: Continuous, lower: float | None, upper: float | None) -> bool:
+    return lower in (None, declared.lower) and upper in (None, declared.upper)
+
+
+def _target_conflicts(
+    declared: FeatureSpec | None, bounds: tuple[float | None, float | None], task: str | None
+) -> list[str]:
+    is_given = bounds != (None, None)
+    if task == "classification" and isinstance(declared, Continuous):
+        return [
+            f"The target is declared as {declared!r}; that of a classifier has class labels, not "
+            "bounds. Declare Schema(..., target=Categorical([label, ...]))."
+        ]
+    if task == "classification" and is_given:
+        return [
+            f"The target has the bounds {bounds}; that of a classifier has class labels, not "
+            "bounds. Remove privacy_target_min and privacy_target_max, and declare "
+            "Schema(..., target=Categorical([label, ...]))."
+        ]
+    if task == "regression" and isinstance(declared, Categorical):
+        return [
+            f"The target is declared as {declared!r}; that of a regression has bounds, not class "
+            "labels. Declare Schema(..., target=Continuous(lower, upper))."
+        ]
+    disagrees = is_given and (
+        isinstance(declared, Categorical)
+        or (isinstance(declared, Continuous) and not _agrees(declared, *bounds))
+    )
+    if not disagrees:
+        return []
+    return [
+        f"For the target the schema says {declared!r}, and privacy_target_min or "
+        "privacy_target_max say something else. Remove them, or make them agree."
+    ]
+
+
+def _column_arguments(
+    names: Sequence[str],
+    feature_types: Sequence[Any] | None,
+    privacy_bounds: Any,
+    integers: Collection[str] = (),
+) -> Iterator[tuple[str, ColumnArgument, bool]]:
+    """Yield each column's name, its arguments, and whether its bounds are a row of an array.
+
+    Parameters
+    ----------
+    names : sequence of str, shape (n_features,)
+        Columns of the table.
+    feature_types, privacy_bounds
+        As :func:`read_arguments` takes them.
+    integers : collection of str
+        Columns whose dtype is one of integers. A type that is given says more.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has another form.
+    """
+    allowed = f"one type for each of the {len(names)} columns: {_TYPES_ALLOWED}"
+    types: list[Any] = [None] * len(names)
+    if feature_types is not None:
+        types = check_sequence("feature_types", feature_types, allowed)
+    if len(types) != len(names):
+        description = describe_argument("feature_types", feature_types)
+        raise ValueError(f"{description}; it must be a list of {allowed}.")
+    pairs, is_array = _pairs(names, privacy_bounds)
+    for name, given in zip(names, types, strict=True):
+        kind, levels = _type(name, given)
+        bounds = pairs.get(name, (None, None))
+        is_integer = name in integers and kind is None and bounds_integers(*bounds)
+        yield name, ColumnArgument(kind, levels, *bounds, is_integer), is_array
+
+
+def _type(name: str, given: Any) -> tuple[str | None, tuple[str, ...] | None]:
+    if given is None or (isinstance(given, str) and given == "auto"):
+        return None, None
+    if isinstance(given, str) and given in ("continuous", "nominal", "ordinal"):
+        return given, None
+    is_list = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
+    # An array without dimensions has the method and cannot be iterated.
+    if is_list and getattr(given, "ndim", 1) > 0:
+        levels = tuple(given)
+        if levels and all(isinstance(level, str) for level in levels):
+            return "ordinal", levels
+    if isinstance(given, str) and given == "ignore":
+        mend = "Drop the column from the table; a model takes exclude= as well."
+    else:
+        mend = "Cut points and binning methods are not chosen here: bins are made privately."
+    raise ValueError(
+        f"feature_types of column {name!r} is {given!r}; it must be {_TYPES_ALLOWED}. {mend}"
+    )
+
+
+def _pairs(
+    names: Sequence[str], privacy_bounds: Any
+) -> tuple[dict[str, tuple[float | None, float | None]], bool]:
+    if privacy_bounds is None:
+        return {}, False
+    is_array = not isinstance(privacy_bounds, Mapping)
+    if is_array:
+        # An array without dimensions has the method, and no length.
+        has_length = hasattr(privacy_bounds, "__len__") and getattr(privacy_bounds, "ndim", 1) > 0
+        if isinstance(privacy_bounds, str | bytes) or not has_length:
+            raise TypeError(
+                f"privacy_bounds is of type {type(privacy_bounds).__name__}; it must be "
+                f"{_BOUNDS_ALLOWED}."
+            )
+        if len(privacy_bounds) != len(names):
+            raise ValueError(
+                f"privacy_bounds has {len(privacy_bounds)} rows; it must have one for each of "
+                f"the {len(names)} columns, or be a mapping of those that have bounds."
+            )
+        items: list[tuple[Any, Any]] = list(enumerate(privacy_bounds))
+    else:
+        items = list(privacy_bounds.items())
+    pairs: dict[str, tuple[float | None, float | None]] = {}
+    for key, given in items:
+        name = _column_of(names, key)
+        if name in pairs:
+            raise ValueError(
+                f"privacy_bounds has column {name!r} twice, by its name and by its index; keep one."
+            )
+        pairs[name] = _pair(name, given)
+    return pairs, is_array
+
+
+def _column_of(names: Sequence[str], key: Any) -> str:
+    if isinstance(key, str) and key in names:
+        return key
+    is_index = isinstance(key, numbers.Integral) and not isinstance(key, bool)
+    if is_index and 0 <= key < len(names):
+        return names[int(key)]
+    raise ValueError(
+        f"privacy_bounds has the key {key!r}; keys must be a column's name or its index from 0 "
+        f"to {len(names) - 1}.{did_you_mean(key, names)}"
+    )
+
+
+def _pair(name: str, given: Any) -> tuple[float | None, float | None]:
+    try:
+        lower, upper = given
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"privacy_bounds of column {name!r} is {given!r}; it must be a pair (minimum, "
+            "maximum), such as (0, 100)."
+        ) from None
+    role = f"privacy_bounds of column {name!r}"
+    return _read_bound(f"The minimum in {role}", lower), _read_bound(
+        f"The maximum in {role}", upper
+    )
+
+
+def _read_bound(role: str, bound: Any) -> float | None:
+    """Return a bound, or None if it is None or NaN; TypeError or ValueError for anything else."""
+    if bound is None or (isinstance(bound, numbers.Real) and bound != bound):
+        return None
+    return check_real(role, bound)
+
 
 Gap: TypeAlias = UndeclaredContinuous | UndeclaredCategorical
 
@@ -87,7 +413,7 @@ def partial_schema_from_arguments(
     Parameters
     ----------
     names, feature_types, privacy_bounds, target_min, target_max, schema
-        As :func:`~interpret_dp.schema.arguments.read_arguments` takes them. What they leave
+        As :func:`~interpret_dp.schema.partial.read_arguments` takes them. What they leave
         open becomes a gap instead of an error.
     kinds : sequence of ColumnKind, shape (n_features,)
         What each column's type says: an undeclared column of numbers is continuous, or an Integer

@@ -11,40 +11,25 @@ import datetime
 import hashlib
 import math
 import numbers
-import re
 import sys
 import uuid
 import zoneinfo
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from interpret_dp._validate import listed, looks_of
-from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.cells import cells_of, level_key
-from interpret_dp.schema.columns import (
+from interpret_dp.schema.cells import (
     CodedColumn,
     Values,
     category_values,
+    cells_of,
     is_category_coded,
+    level_key,
+    object_array,
 )
-from interpret_dp.schema.containers import (
-    Source,
-    Table,
-    index_of,
-    open_parts,
-    open_table,
-    read_source,
-)
-from interpret_dp.schema.declarations import ROWS, Categorical, FeatureSpec, PrivacyUnit
-from interpret_dp.schema.kinds import identifiers_of, kind_of, refuse_identifiers
-from interpret_dp.schema.lists import object_array, whole_rows
-
-if TYPE_CHECKING:
-    from interpret_dp.schema.schema import Schema
 
 Key: TypeAlias = str | bytes | int | float | Decimal | tuple[Any, ...]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -63,16 +48,6 @@ _MIX: Final = (
     (np.uint64(27), np.uint64(0x94D049BB133111EB)),
 )
 _LAST_SHIFT: Final = np.uint64(31)
-_UNNAMED_UNIT = "unit"
-
-# Names of identifiers of people, in small letters and single words: an identifier, or a person's
-# number.
-_IDENTIFIER: Final = re.compile(
-    r"(.* )?(id|ids|uid|uuid|guid|identifier|ssn|mrn)"
-    r"|(.* )?(account|client|customer|employee|household|individual|insured|member|participant"
-    r"|patient|person|policy|policyholder|respondent|resident|student|subject|user)"
-    r"(id|no| no| nr| num| number| code| key| hash)"
-)
 
 
 def kept_rows(identifiers: Values, max_rows: int, key: int) -> Mask:
@@ -281,7 +256,7 @@ def n_without_unit(parts: Sequence[Values]) -> int:
     return int(np.any([_numbered(part)[0] < 0 for part in parts], axis=0).sum())
 
 
-def _joined(columns: Sequence[Values]) -> CodedColumn:
+def joined_identifiers(columns: Sequence[Values]) -> CodedColumn:
     """Return the identifiers of which each row has a part in every column; private.
 
     A row that lacks a part is left out, by an identifier without any.
@@ -368,143 +343,3 @@ def _text_of(cell: Any) -> str | bytes | None:
 
 def _plain(number: float) -> int | float:
     return int(number) if math.isfinite(number) and number.is_integer() else number
-
-
-def open_people(
-    X: Any, feature_names: Any, schema: Schema | None, unit: Any, *, call: str
-) -> tuple[Table, Values | None, PrivacyUnit | None]:
-    """Open the features of a table and the identifiers of its rows' units.
-
-    Parameters
-    ----------
-    X : object
-        As :func:`~interpret_dp.schema.containers.open_table` takes it, with or without the unit's
-        columns.
-    feature_names : sequence of str, or None
-        As ``open_table`` takes them; a container with names of its own need not have the unit's
-        columns named here.
-    schema : Schema or None
-        Its ``unit`` counts, and which columns it declares as categories.
-    unit : Series, pyarrow.Array, ndarray or list, shape (n_rows,), "rows" or None
-        Identifiers that are given beside the table; a DataFrame of the unit's columns will do.
-        ``"rows"``: each row is a unit.
-    call : str
-        How a user gives them, for the message, such as ``"fit(X, y, unit=ids)"``.
-
-    Returns
-    -------
-    table : Table
-        Without the unit's columns. Private.
-    identifiers : Values, shape (n_rows,), or None
-        Private; None where every row is a unit.
-    declared : PrivacyUnit or None
-        What was declared; a unit without a name of one row if only identifiers were given.
-
-    Raises
-    ------
-    TypeError, SchemaError
-        If one has another form, or it is not clear which rows are one unit's.
-    """
-    declared = schema.people if schema is not None else None
-    identifier = () if declared is None else declared.columns
-    source = read_source(whole_rows(X, feature_names, identifier=identifier))
-    if isinstance(unit, str) and unit != ROWS:
-        raise TypeError(
-            f"unit is {unit!r} (str); it must hold the identifier of each row. Name a column in "
-            f"the schema, Schema(..., unit=PrivacyUnit({unit!r})), or pass the column's cells: "
-            f"{call}. If each row is a person of its own, pass unit='rows'."
-        )
-    if isinstance(unit, str):
-        if declared is not None:
-            raise SchemaError(
-                f"unit is 'rows', and the schema names {declared.name!r} as the privacy unit. "
-                "Leave one of the two out."
-            )
-        return open_table(source, feature_names), None, None
-    if unit is None and declared is not None:
-        names = _with_unit(source, feature_names, declared.columns)
-        table = open_table(source, names, identifier=declared.columns)
-        absent = [name for name in declared.columns if name not in table.names]
-        if absent:
-            raise SchemaError(
-                f"X lacks {listed(absent)}, which the schema names as the privacy unit. "
-                f"Add it, or pass its cells: {call}. Data without names need feature_names=[...]."
-            )
-        parts = identifiers_of(table, declared.columns)
-        table = table.without(*declared.columns)
-        if not table.names:
-            raise SchemaError(
-                f"X has only {listed(declared.columns)}, which is the privacy unit. Pass at least "
-                "one feature."
-            )
-        return table, _joined(parts) if declared.drops_missing else parts[0], declared
-    table = open_table(source, feature_names)
-    doubled = [] if declared is None else [n for n in declared.columns if n in table.names]
-    if doubled:
-        raise SchemaError(
-            f"unit was given, and X has {listed(doubled)}, which the schema names as "
-            "the privacy unit. Drop one of the two."
-        )
-    if unit is None:
-        if schema is None or schema.unit is None:
-            _refuse_unnamed_people(table, {} if schema is None else schema.features)
-        return table, None, declared
-    declared = declared or PrivacyUnit(_UNNAMED_UNIT)
-    parts = open_parts("unit", unit, table.n_rows, declared.columns)
-    if has_other_index(source, unit):
-        raise SchemaError(
-            "X and unit are both of pandas, and their indexes differ, so that it is not clear "
-            "which rows are one unit's. Pass unit.loc[X.index] to align by index, or "
-            "unit.set_axis(X.index) if the rows of both are in the same order."
-        )
-    for part in parts:
-        refuse_identifiers("unit", part)
-    return table, _joined(parts) if declared.drops_missing else parts[0], declared
-
-
-def _refuse_unnamed_people(table: Table, features: Mapping[str, FeatureSpec]) -> None:
-    """Raise SchemaError if a column seems to say whose rows belong together, and nothing uses it.
-
-    A fit that protects rows by mistake bounds nothing about a person. Names, declarations and
-    dtypes decide, never a cell.
-    """
-    for index, name in enumerate(table.names):
-        if not looks_like_identifier(name) or isinstance(features.get(name), Categorical):
-            continue
-        if kind_of(table.column(index)).cells in ("integers", "texts", "objects"):
-            raise SchemaError(
-                f"Column {name!r} looks like an identifier of people, and nothing says whose rows "
-                "belong together, so that only single rows would be protected. If a person may "
-                f"have several rows, declare Schema(..., unit=PrivacyUnit({name!r}, max_rows=...)),"
-                " without it among the features. If each row is a person of its own, or the column "
-                'identifies something else, say so: unit="rows", in the schema or the fit.'
-            )
-
-
-def looks_like_identifier(name: str) -> bool:
-    """Whether a column's name is that of an identifier: "patient_id", "personID", "member no"."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    return _IDENTIFIER.fullmatch(looks_of(spaced)) is not None
-
-
-def has_other_index(X: Any, unit: Any) -> bool:
-    """Return whether a table and its identifiers are of pandas and are labelled differently.
-
-    An index is structure, as a length is. It is compared as a whole, and no message quotes it.
-
-    Parameters
-    ----------
-    X, unit : object
-        As :func:`open_people` takes them.
-    """
-    own = read_source(X).index
-    other = None if unit is None else index_of(unit)
-    # Tables without rows say what the columns of Dask are, whose indexes are known to the workers.
-    return own is not None and other is not None and len(own) > 0 and not own.equals(other)
-
-
-def _with_unit(source: Source, feature_names: Any, columns: tuple[str, ...]) -> Any:
-    """Return the columns to open: the named features, and the unit where X has names of its own."""
-    if feature_names is None or source.names is None:
-        return feature_names
-    return [*feature_names, *(name for name in columns if name not in feature_names)]

@@ -17,10 +17,10 @@ from interpret_dp.editor.bins import TermView
 from interpret_dp.explanation.plots.axes import Places, term_places
 from interpret_dp.explanation.plots.heat import CellPlaces, heat_figure, heat_range
 from interpret_dp.explanation.plots.parts import COLORS, LEGEND_BELOW, literal, transparent
-from interpret_dp.explanation.plots.plausible import add_draws
 from interpret_dp.explanation.plots.shape import (
     Curve,
     TermPlot,
+    add_draws,
     common_range,
     edit_note,
     term_curves,
@@ -127,7 +127,7 @@ class EditedTerm:
         draws : bool
             Whether plausible versions of the released curves are drawn.
         gestures : dict, default=None
-            The stores that take clicks and drags; see ``dash/editor/gestures.js``. Without it a
+            The stores that take clicks and drags; see ``dash/assets/gestures.js``. Without it a
             click on the legend hides curves, as plotly's own.
 
         Returns

@@ -18,7 +18,7 @@ from interpret_dp.accounting.composition import (
 )
 from interpret_dp.accounting.events import gaussian_events_json
 from interpret_dp.accounting.gaussian import delta_of_mu, epsilon_of_mu
-from interpret_dp.accounting.rounding import reciprocal_down, reciprocal_up, sqrt_up
+from interpret_dp.accounting.lattice import reciprocal_down, reciprocal_up, sqrt_up
 
 PAIRS = st.builds(GdpPair, st.floats(0, 10), st.floats(0, 0.01))
 

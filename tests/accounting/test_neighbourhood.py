@@ -6,7 +6,7 @@ import math
 import pytest
 from hypothesis import example, given, strategies as st
 
-from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.accounting.lattice import Neighbourhood
 
 UNIT = 1000
 

@@ -10,14 +10,14 @@ from scipy.special import ndtr
 
 from interpret_dp import PrivacyLedger
 from interpret_dp.accounting import GdpPair, delta_of_mu, event_to_json, reduce_event
-from interpret_dp.accounting.events import PrivateSelectionEvent
-from interpret_dp.accounting.repeated import (
+from interpret_dp.accounting.composition import (
     Repetitions,
     _largest_shift,
     _tail_is_covered,
     selection_mu,
     selection_profile,
 )
+from interpret_dp.accounting.events import PrivateSelectionEvent
 from tests.ledger.requests import reserve
 
 LAWS = [(0.0, 5.0), (0.5, 10.0), (1.0, 50.0)]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from interpret_dp.accounting import delta_of_mu, gaussian_part, mu_of_budget
+from interpret_dp.accounting.events import _profile, calibrated_noise, covering_mu
 from interpret_dp.accounting.plans import PlannedSampling
-from interpret_dp.accounting.sampled import _profile, calibrated_noise, covering_mu
 
 # (epsilon, delta, sampling probability, steps). Where single steps weigh much (a rate of 0.01, 500
 # steps, epsilon 8) covering the whole profile by a pair costs 2.5 % of epsilon.

@@ -7,14 +7,14 @@ run, are rules of import-linter and ruff in pyproject.toml.
 import ast
 import re
 
-MAX_MODULE_LINES = 600
+from scripts.size import code_lines
+
+MAX_MODULE_LINES = 500
 MAX_FUNCTION_LINES = 75
 
 PUBLIC_ROOMS = {"released", "explanation", "editor", "ui"}
 # The modules of `schema` that see declarations alone; the others open tables.
-DECLARING_MODULES = {"schema"} | {
-    f"schema.{name}" for name in ("arguments", "declarations", "document", "schema")
-}
+DECLARING_MODULES = {"schema"} | {f"schema.{name}" for name in ("declarations", "schema")}
 _ROW_ROOMS = {
     *("mechanisms", "backends", "release", "audit", "fitting", "ebm", "evaluation", "llm", "lime"),
 }
@@ -70,11 +70,11 @@ def public_rooms_never_touch_rows(tree):
 
 
 def modules_and_functions_are_short(tree):
-    """Yield modules of more than 600 lines, and functions of more than 75 without docstring."""
+    """Yield modules of more than 500 lines of code, and functions of more than 75."""
     for module in tree.modules.values():
-        lines = len(module.path.read_text(encoding="utf-8").splitlines())
+        lines = code_lines(module.path.read_text(encoding="utf-8"))
         if lines > MAX_MODULE_LINES:
-            yield _at(module, 1, f"{lines} lines; at most {MAX_MODULE_LINES}")
+            yield _at(module, 1, f"{lines} lines of code; at most {MAX_MODULE_LINES}")
         for node in ast.walk(module.tree):
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 continue

@@ -29,7 +29,7 @@ class Module:
 
     @property
     def room(self):
-        """Return the part directly under the package: "ebm" for ``interpret_dp.ebm.base``."""
+        """Return the part directly under the package: "ebm" for ``interpret_dp.ebm.estimators``."""
         return [*self.name.split("."), "__init__"][1]
 
     @cached_property

@@ -12,8 +12,8 @@ from interpret_dp import (
     Schema,
 )
 from interpret_dp.audit import replay
-from interpret_dp.audit.explainers import answering
-from interpret_dp.lime.paper.explainer import PaperLimeTabular
+from interpret_dp.audit.neighbours import answering
+from interpret_dp.lime.paper import PaperLimeTabular
 
 FEATURES = {
     "age": Continuous(0, 100),

@@ -11,10 +11,10 @@ import pytest
 from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.audit import refit, replay
 from interpret_dp.ebm import training
-from interpret_dp.ebm.noise import significance
+from interpret_dp.ebm.config import TUNING
+from interpret_dp.ebm.noise import uncertainty
 from interpret_dp.ebm.trainer import releases
 from interpret_dp.ebm.trainer.partitions import LeafRelease
-from interpret_dp.ebm.tuning import TUNING
 from tests.audit.fits import kinds, releases_broken, watched
 from tests.ebm.tasks import machine
 
@@ -70,7 +70,7 @@ def test_control_noise_of_less_than_a_row_adds(monkeypatch):
 
 
 CHOICES_FROM_ROWS = [
-    pytest.param(significance, "significance", (1.0, -np.inf), 2.0, id="terms"),
+    pytest.param(uncertainty, "significance", (1.0, -np.inf), 2.0, id="terms"),
     pytest.param(releases, "least_supported_bins", (99, 0), 0.3, id="bins"),
 ]
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from benchmarks.audit.subjects import reference
 from interpret_dp import Categorical, Continuous, Schema, SchemaError, audit
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.accounting.lattice import LATTICE
@@ -17,9 +18,8 @@ from interpret_dp.audit import (
     membership_attack,
     model_statistics,
 )
-from interpret_dp.audit.bounds import loss_found_by_runs
+from interpret_dp.audit.membership import loss_found_by_runs
 from interpret_dp.audit.replaying import log_likelihood_ratio
-from interpret_dp.audit.subjects import reference
 from interpret_dp.mechanisms import active_randomness, gaussian_mechanism, use_randomness
 
 DELTA = 1e-5

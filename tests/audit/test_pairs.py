@@ -6,7 +6,7 @@ Replays on neighbours: test_units_and_relations.py and test_replay.py.
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
 from interpret_dp.audit.replaying import Recording
-from interpret_dp.ebm.pairs import training as pair_selection
+from interpret_dp.ebm import pairs as pair_selection
 from interpret_dp.mechanisms import use_randomness
 from tests.audit.fits import base_records, classifier, frame, regressor
 

@@ -26,9 +26,8 @@ from interpret_dp import (
     PrivateBackground,
     Schema,
 )
-from interpret_dp.audit.explainers import published_answers
-from interpret_dp.audit.neighbours import explanation_parts
-from interpret_dp.evaluation.metrics import private_metrics
+from interpret_dp.audit.neighbours import explanation_parts, published_answers
+from interpret_dp.evaluation import private_metrics
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.audit.fits import paper_answers
 from tests.audit.planted import (

@@ -26,8 +26,8 @@ from hypothesis import Phase, given, settings, strategies as st
 import interpret_dp
 from interpret_dp import Categorical, Continuous, Integer, PrivacyLedger, PrivacyUnit, Schema
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.lime import background_releases
-from interpret_dp.lime.paper.explainer import PaperLimeTabular
+from interpret_dp.lime import background
+from interpret_dp.lime.paper import PaperLimeTabular
 from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 from interpret_dp.release import ReleaseSession
 from tests.audit.at_the_door import changes, faults, run
@@ -553,7 +553,7 @@ PLANTED = {
     "e+12 of its norm": _gaussian(lambda exact: exact * 2**40),
     "no sums of int64": _gaussian(lambda exact: exact.astype(float)),
     "asked": _gaussian(lambda exact: exact, lambda exact: int(exact.sum() // LATTICE)),
-    "the order of the rows decides": (background_releases, "codes_of", _first_row_is_missing),
+    "the order of the rows decides": (background, "codes_of", _first_row_is_missing),
     "something else the second time": _gaussian(lambda exact: exact * (exact // LATTICE)),
     "n_rows_ differs": (interpret_dp.PrivateBackground, "_release", _told),
     "said": (interpret_dp.PrivateBackground, "_release", _told),

@@ -15,8 +15,8 @@ from hypothesis import given, settings, strategies as st
 from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.audit import refit
 from interpret_dp.audit.replaying import Recording, Replaying
-from interpret_dp.lime.paper.coordinates import Coordinates
-from interpret_dp.llm.inputs import input_coding
+from interpret_dp.lime.coordinates import Coordinates
+from interpret_dp.llm.request import input_coding
 from interpret_dp.mechanisms import use_randomness
 from interpret_dp.schema import encode_classes, encode_column, encode_target, open_table
 from interpret_dp.schema.encode import encode_weights

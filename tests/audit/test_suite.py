@@ -1,13 +1,15 @@
-"""``interpret-dp audit``: its small version, in a minute, and how its results are written."""
+"""``make audit``: its small version, in a minute, and how its results are written."""
 
 from dataclasses import replace
 
 import pytest
+from click.testing import CliRunner
 
+from benchmarks.audit.__main__ import audit
+from benchmarks.audit.results import AttackLine
+from benchmarks.audit.subjects import REPLAYS, replay_explainer
+from benchmarks.audit.suite import EFFORTS, AuditTask, Effort, run_tasks, tasks_of
 from benchmarks.audit_page import BEGIN, END, from_json, put_into_page
-from interpret_dp.audit.results import AttackLine
-from interpret_dp.audit.subjects import REPLAYS, replay_explainer
-from interpret_dp.audit.suite import EFFORTS, AuditTask, Effort, run_tasks, tasks_of
 
 
 @pytest.fixture
@@ -110,29 +112,25 @@ def test_processes_give_the_lines_of_one(small):
 # ----------------------------------------------------------------------------- the command line
 
 
-def test_the_command_writes_everything(small, tmp_path, capsys):
-    from interpret_dp.cli import main
-
+def test_the_command_writes_everything(small, tmp_path):
     out = tmp_path / "made" / "here"
     what = ("--quick", "--only", "private_metrics", "--jobs", "1")
-    code = main(["audit", *what, "--out", str(out)])
-    shown = capsys.readouterr()
-    assert code == 0, shown.err
-    assert "| private_metrics | 3 | 12 | 1.0000 | none |" in shown.out
-    assert "100%" in shown.err
+    shown = CliRunner().invoke(audit, [*what, "--out", str(out)])
+    assert shown.exit_code == 0, shown.output
+    assert "| private_metrics | 3 | 12 | 1.0000 | none |" in shown.output
+    assert "100%" in shown.output
     assert sorted(path.name for path in out.iterdir()) == ["audit.json", "audit.md", "audit.png"]
     (line,) = from_json((out / "audit.json").read_bytes())
     assert line.subject == "private_metrics"
 
 
-def test_the_command_fails_where_a_control_is_not_found(small, capsys):
+def test_the_command_fails_where_a_control_is_not_found(small):
     """20 fits a side cannot find half of the noise: the intervals are too wide."""
-    from interpret_dp.cli import main
-
-    assert main(["audit", "--quick", "--only", "control: regressor", "--jobs", "1"]) == 1
-    shown = capsys.readouterr()
-    assert "NOT REFUTED" in shown.out
-    assert "1 of 1 attacks did not end as expected" in shown.err
+    what = ("--quick", "--only", "control: regressor", "--jobs", "1")
+    shown = CliRunner().invoke(audit, what)
+    assert shown.exit_code == 1
+    assert "NOT REFUTED" in shown.output
+    assert "1 of 1 attacks did not end as expected" in shown.output
 
 
 def test_a_page_keeps_all_but_what_is_between_its_marks():

@@ -14,7 +14,7 @@ from interpret_dp import (
     PrivacyUnit,
     Schema,
 )
-from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.audit import replay
 from interpret_dp.ebm import training
 from interpret_dp.fitting import rows as rows_module

@@ -224,14 +224,13 @@ def test_a_part_that_was_changed_is_not_changed_again():
 
 def test_names_of_tasks_do_not_tell_of_cells(monkeypatch):
     """Two tables give the same names, but for the counter; a hash of cells would differ."""
-    from interpret_dp.backends.dask import scheduling
 
     def names_of(rows):
         seen = []
-        real = scheduling._keys
+        real = rows._keys
         with monkeypatch.context() as patch:
-            patch.setattr(scheduling, "_numbers", iter(range(10**6)))
-            patch.setattr(scheduling, "_keys", lambda *a: seen.extend(real(*a)) or real(*a))
+            patch.setattr(rows, "_numbers", iter(range(10**6)))
+            patch.setattr(rows, "_keys", lambda *a: seen.extend(real(*a)) or real(*a))
             fitted("people", cut(rows, [100]))
         return seen
 

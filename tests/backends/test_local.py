@@ -10,17 +10,19 @@ from hypothesis import given, strategies as st
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends import local
 from interpret_dp.backends.base import MAX_RESIDUAL, MAX_SCORE
-from interpret_dp.backends.grids import Grids
 from interpret_dp.backends.kernels import exponential_table, sigmoid_table
-from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, LocalRegressionRows
-from interpret_dp.backends.residual_tables import (
+from interpret_dp.backends.local import (
+    Grids,
+    LocalBinaryRows,
+    LocalMulticlassRows,
+    LocalRegressionRows,
     gap_table,
     log_means,
     log_steps,
     lowest_log_step,
     poisson_table,
 )
-from interpret_dp.ebm.losses.gamma import GammaDeviance
+from interpret_dp.ebm.losses import GammaDeviance
 from tests.contract.test_additive_rows import BOUNDS, LOCAL
 
 

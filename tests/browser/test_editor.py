@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from interpret_dp._documents import sealed
-from interpret_dp.ui.dash.editor import callbacks
+from interpret_dp.ui.dash import callbacks
 from tests.browser.editor_page import EditorPage
 
 pytestmark = pytest.mark.browser

@@ -15,7 +15,7 @@ MARKUP = "<b>f</b>"
 def exported(cohort, tmp_path_factory):
     """Write the page of a model with pairs and six predictions; names of levels are hostile."""
     from interpret_dp import Categorical, DPExplainableBoostingClassifier, Schema
-    from interpret_dp.explanation.pages.model import render_html
+    from interpret_dp.explanation.pages import render_html
 
     schema = Schema(
         {**cohort.schema.features, "sex": Categorical([MARKUP, HOSTILE])},
@@ -123,7 +123,7 @@ def test_a_narrow_page_draws_all_curves_for_one_scale_and_says_in_words_what_the
 @pytest.fixture
 def report(tmp_path):
     """Write the page of a ledger with two accounts, and with markup in all that users wrote."""
-    from interpret_dp.explanation.pages.ledger import render_ledger_page
+    from interpret_dp.explanation.pages import render_ledger_page
     from interpret_dp.ledger import PrivacyLedger
     from tests.ledger.requests import reserve_epsilon
     from tests.ledger.team import acting_as

@@ -151,7 +151,7 @@ def test_every_mistake_is_found_before_anything_is_spent(fit, patients, folder, 
 
 @pytest.mark.parametrize("problem", ["No space left", "Is a directory"])
 def test_a_full_disk_does_not_lose_what_was_paid_for(fit, patients, spent, monkeypatch, problem):
-    from interpret_dp.ebm.base import PrivateEBM
+    from interpret_dp.ebm.estimators import PrivateEBM
 
     save = PrivateEBM.save
 
@@ -195,12 +195,12 @@ def test_no_terminal_turns_a_paid_fit_into_a_failure(fit, patients, monkeypatch,
 
 
 def test_an_interrupted_fit_leaves_no_file(fit, patients, folder, monkeypatch):
-    from interpret_dp.ebm import base
+    from interpret_dp.ebm import estimators
 
     def interrupt(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(base, "train", interrupt)
+    monkeypatch.setattr(estimators, "train", interrupt)
     outcome = fit(patients, budget=4, code=1)
     assert "charged" in outcome.err
     assert "ledger show" in outcome.err

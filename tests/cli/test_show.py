@@ -78,7 +78,7 @@ def test_what_cannot_be_done_is_said(command, model, folder, options, message):
 def test_edits_are_kept_unless_that_is_switched_off(command, model, folder, monkeypatch, options):
     shown = []
     monkeypatch.setenv("INTERPRET_DP_AUTOSAVE", "on")
-    monkeypatch.setattr("interpret_dp.cli.serve.serve", lambda e, **page: shown.append(e))
+    monkeypatch.setattr("interpret_dp.cli.show.serve", lambda e, **page: shown.append(e))
     command("show", model, *options)
     session = shown[0].edit_session
     session.autosave.start()
@@ -94,7 +94,7 @@ def test_metrics_are_of_the_public_rows_of_a_file(command, model, monkeypatch, c
     X, y = cohort.X[:2_345].assign(bed=range(2_345)), cohort.y[:2_345]
     X.assign(readmitted=y).to_csv("public.csv", index=False, **written)
     options = [word for name, text in written.items() for word in (f"--{name}", text)]
-    monkeypatch.setattr("interpret_dp.cli.serve.serve", lambda e, **page: shown.append(e))
+    monkeypatch.setattr("interpret_dp.cli.show.serve", lambda e, **page: shown.append(e))
     words = "--public-rows", "public.csv", "--target", "readmitted"
     outcome = command("show", model, *words, *options)
     assert "Metrics     on 2,345 public rows" in outcome.out
@@ -103,7 +103,7 @@ def test_metrics_are_of_the_public_rows_of_a_file(command, model, monkeypatch, c
 
 
 def test_public_rows_need_no_identifier(command, folder, monkeypatch, cohort):
-    monkeypatch.setattr("interpret_dp.cli.serve.serve", lambda explanation, **page: None)
+    monkeypatch.setattr("interpret_dp.cli.show.serve", lambda explanation, **page: None)
     schema = cohort.schema.replace(unit=PrivacyUnit(["house", "bed"]))
     X, y = cohort.X[:2_345].assign(house=1, bed=range(2_345)), cohort.y[:2_345]
     DPExplainableBoostingClassifier(schema=schema, max_rounds=2).fit(X, y).save("model.json")

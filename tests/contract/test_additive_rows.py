@@ -17,9 +17,14 @@ from hypothesis import given, settings, strategies as st
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 from interpret_dp.backends import local
 from interpret_dp.backends.base import MAX_RESIDUAL, MAX_SCORE
-from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, LocalRegressionRows
-from interpret_dp.backends.residual_tables import LocalGapRows, LocalPoissonRows
-from interpret_dp.ebm.losses.gamma import GammaDeviance
+from interpret_dp.backends.local import (
+    LocalBinaryRows,
+    LocalGapRows,
+    LocalMulticlassRows,
+    LocalPoissonRows,
+    LocalRegressionRows,
+)
+from interpret_dp.ebm.losses import GammaDeviance
 from tests.contract.simplest_rows import (
     SimplestBinaryRows,
     SimplestGapRows,
@@ -70,8 +75,7 @@ def on_dask(task, codes, target, **settings):
     """Cut the rows into three partitions, one of them often empty."""
     dask = pytest.importorskip("dask")
     from interpret_dp.backends.dask.parts import Part, joined, table_facts
-    from interpret_dp.backends.dask.rows import DaskRows
-    from interpret_dp.backends.dask.scheduling import current_workers
+    from interpret_dp.backends.dask.rows import DaskRows, current_workers
 
     def some(rows):
         own = {k: v[rows] if k in ("weights", "offsets") else v for k, v in settings.items()}

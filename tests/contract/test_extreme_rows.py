@@ -9,21 +9,20 @@ import warnings
 import numpy as np
 import pytest
 
-from interpret_dp import Categorical, Continuous, DPExplainableBoostingRegressor, Schema
+from interpret_dp import Categorical, Continuous, DPExplainableBoostingRegressor, Schema, evaluation
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 from interpret_dp.backends import local
 from interpret_dp.backends.base import MAX_SCORE
 from interpret_dp.ebm.training import _on_lattice
-from interpret_dp.evaluation import calibration, cells
 from interpret_dp.exceptions import SchemaError
+from interpret_dp.fitting.declaring import MagnitudeGrid
 from interpret_dp.fitting.rows import open_rows
+from interpret_dp.lime.adaptive import ExplanationData, Queries, exact_moments
 from interpret_dp.lime.black_box import LABEL_UNITS, black_box
-from interpret_dp.lime.paper.interactive import ExplanationData, Queries, exact_moments
-from interpret_dp.lime.paper.weighting import stable_weight, weight_table
-from interpret_dp.llm.gradients import ClosedForm
-from interpret_dp.llm.integers import TrainingRows, exact_rows
+from interpret_dp.lime.coordinates import stable_weight, weight_table
+from interpret_dp.llm.config import TrainingRows, exact_rows
+from interpret_dp.llm.training import ClosedForm
 from interpret_dp.schema.encode import encode_classes, encode_weights
-from interpret_dp.schema.occurrences import MagnitudeGrid
 
 EXTREMES = np.array([0, 5e-324, -1.0, 1e300, 1.797e308, -1.797e308, np.inf, -np.inf, np.nan])
 NONE = np.zeros(0, dtype=np.int64)
@@ -75,8 +74,10 @@ def test_sums_of_many_rows_are_those_of_python():
     rows = local.LocalBinaryRows(codes, np.ones(n_rows, dtype=np.int16), weights=weights)
     assert rows.bin_counts([2, 2])[0].tolist() == [0, n_rows * LATTICE]
     last = np.arange(66, dtype=np.uint16)
-    cells = local.pair_codes(np.full((2, 1), 65, dtype=np.uint8), [(0, 1)], [last, last], [66, 66])
-    assert cells.tolist() == [[66 * 66 - 1]]
+    evaluation = local.pair_codes(
+        np.full((2, 1), 65, dtype=np.uint8), [(0, 1)], [last, last], [66, 66]
+    )
+    assert evaluation.tolist() == [[66 * 66 - 1]]
 
 
 # Metrics, black boxes and what belongs to a row
@@ -84,9 +85,9 @@ def test_sums_of_many_rows_are_those_of_python():
 
 def test_scores_of_any_model_are_in_a_cell():
     scores = np.array(np.meshgrid(EXTREMES, EXTREMES, EXTREMES)).reshape(3, -1).T
-    shares, _ = cells._label_shares(scores, np.zeros(len(scores), dtype=np.int64))
+    shares, _ = evaluation._label_shares(scores, np.zeros(len(scores), dtype=np.int64))
     assert 0 <= shares.min() <= shares.max() <= 2**30
-    shares, _ = cells._label_shares(np.zeros((1, 32_767)), np.zeros(1, dtype=np.int64))
+    shares, _ = evaluation._label_shares(np.zeros((1, 32_767)), np.zeros(1, dtype=np.int64))
     assert shares.tolist() == [2**30 // 32_767]
 
 
@@ -100,7 +101,7 @@ def test_sums_of_metrics_keep_their_norm(objective):
     table = np.repeat(EXTREMES, len(EXTREMES))[:, np.newaxis]
     y = np.tile(EXTREMES, len(EXTREMES))
     with warnings.catch_warnings(action="ignore"):
-        sums = calibration.Calibration(model.fit(table, y))
+        sums = evaluation.Calibration(model.fit(table, y))
     rows, _ = open_rows(table, y, feature_names=None, schema=schema, sample_weight=None, unit=None)
     groups, parts = sums.parts(rows.table, rows.y)
     for row in parts.tolist():
@@ -109,7 +110,7 @@ def test_sums_of_metrics_keep_their_norm(objective):
     every = sum(part**2 for part in parts[groups >= 0].max(axis=0).tolist())
     assert every > 0.6 * sums.row_norm**2
     numbers = np.abs(y[np.isfinite(y) & (y != 0)])
-    assert calibration._logarithms(numbers) == pytest.approx(np.log(numbers), abs=1e-11)
+    assert evaluation._logarithms(numbers) == pytest.approx(np.log(numbers), abs=1e-11)
 
 
 def test_what_belongs_to_a_row_is_cut_before_it_is_cast():

@@ -13,9 +13,8 @@ from sklearn.preprocessing import StandardScaler
 import interpret_dp as dp
 from interpret_dp.accounting.registry import STATEMENTS
 from interpret_dp.cli import main
-from interpret_dp.explanation.pages.ledger import render_ledger_page
-from interpret_dp.explanation.pages.model import render_html
-from interpret_dp.ui.dash.app.privacy_tab import _content
+from interpret_dp.explanation.pages import render_html, render_ledger_page
+from interpret_dp.ui.dash.privacy_tab import _content
 from interpret_dp.ui.notebook.controls import privacy_text
 from tests.ledger.requests import reserve
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier, load_model
-from interpret_dp.ebm import shap_values as module
-from interpret_dp.ebm.shap_values import AdditiveShapValues
+from interpret_dp.ebm import interpret_api as module
+from interpret_dp.ebm.interpret_api import AdditiveShapValues
 from tests.golden.kinds import FILES, rows
 from tests.released.models import build_model
 

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.audit.results import to_json, to_markdown
 from benchmarks.audit_page import from_json
 from interpret_dp import EditSession, PrivateBackground, Schema, load_model
 from interpret_dp._documents import SEAL, canonical_json, sealed
 from interpret_dp.accounting import Guarantee
-from interpret_dp.audit.results import to_json, to_markdown
-from interpret_dp.ledger.core.chain import GENESIS, Entry
-from interpret_dp.ledger.core.folding import Running
-from interpret_dp.ledger.core.reporting import account_document, oversight_document
+from interpret_dp.ledger.chain import GENESIS, Entry
+from interpret_dp.ledger.folding import Running
+from interpret_dp.ledger.reader import account_document, oversight_document
 from tests.accounting.test_registry import STATED
 from tests.edges.formats import LINES, memory_ledger
 from tests.golden.kinds import FILES, asked

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import interpret_dp as dp
+from benchmarks.audit.results import AttackLine, ReplayLine, draw_figure, to_json
 from benchmarks.audit_page import from_json
 from interpret_dp._documents import SEAL, write_file
-from interpret_dp.audit.results import AttackLine, ReplayLine, draw_figure, to_json
 from interpret_dp.cli.console import pending_file
 from interpret_dp.explanation import PrivacySpend
-from interpret_dp.explanation.pages.model import render_html
+from interpret_dp.explanation.pages import render_html
 from interpret_dp.ledger import verify_archive
-from interpret_dp.ledger.core.chain import read_archive
+from interpret_dp.ledger.chain import read_archive
 from tests.editor.models import Holder, build_model
 from tests.golden.kinds import FILES
 from tests.ledger.requests import reserve

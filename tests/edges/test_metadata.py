@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from interpret_dp import Continuous, SchemaError
-from interpret_dp.lime.public_rows import example_row
-from interpret_dp.schema.columns import refuse_dtype
-from interpret_dp.schema.occurrences import count_occurring
+from interpret_dp.fitting.declaring import count_occurring
+from interpret_dp.lime.black_box import example_row
+from interpret_dp.schema.cells import refuse_dtype
 from tests.contract.explainers.tables import COLUMNS, FEATURES, N_ROWS, frame
 from tests.edges.test_rows import NAMELESS, ROWS, outcome
 

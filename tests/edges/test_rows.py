@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from interpret_dp.schema.cells import whole_rows
 from interpret_dp.schema.containers import open_table
-from interpret_dp.schema.lists import whole_rows
 from tests.contract.explainers.registry import EXPLAINERS, ONE_EACH, Lime, names
 from tests.contract.explainers.tables import COLUMNS, TARGET, frame, published
 

@@ -15,7 +15,7 @@ from interpret_dp import DPExplainableBoostingClassifier, load_model
 from interpret_dp._documents import sealed
 from interpret_dp.editor import autosave as autosave_module
 from interpret_dp.editor.autosave import AUTOSAVE_VARIABLE, autosaves
-from interpret_dp.released.origin import note_file
+from interpret_dp.released.additive_model import note_file
 from tests.editor.models import Holder, build_model
 
 

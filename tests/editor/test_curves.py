@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from interpret_dp.editor.curves import Smoothing, choose_smoothing, convex, smooth
-from interpret_dp.released.isotonic import isotonic, positive_weights
+from interpret_dp.editor.recipes import Smoothing, choose_smoothing, convex, smooth
+from interpret_dp.released.arrays import isotonic, positive_weights
 
 
 @st.composite

@@ -8,7 +8,7 @@ import pytest
 from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 from interpret_dp.datasets import make_cohort
 from interpret_dp.editor import EditSession
-from interpret_dp.editor.totals import mean_outcomes
+from interpret_dp.editor.state import mean_outcomes
 from tests.editor.models import Holder, build_model, words
 
 LINKS = {"identity": 0, "log": 0, "two classes": 2, "three classes": 3}

@@ -26,11 +26,11 @@ from interpret_dp import (
     PrivacyLedger,
     PrivacyUnit,
     Schema,
+    evaluation,
     private_metrics,
 )
 from interpret_dp.audit import replay
-from interpret_dp.evaluation import cells
-from interpret_dp.evaluation.calibration import Calibration
+from interpret_dp.evaluation import Calibration
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.ebm.tasks import FEATURES, TARGETS, model_of, table
 
@@ -256,13 +256,13 @@ def test_control_sums_that_a_row_moves_too_far(fault, monkeypatch):
 
 def test_control_a_cell_that_depends_on_other_rows(monkeypatch):
     model = fitted("regression", PrivacyUnit("person", 2))
-    original = cells._ErrorCells.codes
+    original = evaluation._ErrorCells.codes
 
     def centred(self, rows, y):
         numbers = np.asarray(y, dtype=float)
         return original(self, rows, numbers - np.nanmean(numbers) + 5)
 
-    monkeypatch.setattr(cells._ErrorCells, "codes", centred)
+    monkeypatch.setattr(evaluation._ErrorCells, "codes", centred)
     X, y = table("regression", 40)
     X["person"] = np.arange(40)
     report = replay(evaluate(model, "add_or_remove_one"), (X, y), (X[:-1], y[:-1]))

@@ -3,9 +3,9 @@
 import numpy as np
 
 from interpret_dp.accounting import GdpPair, Guarantee, largest_mu, mu_of_budget
-from interpret_dp.explanation.budget import BudgetState
+from interpret_dp.explanation.budget import BudgetState, QueryBudget, RowSpend
 from interpret_dp.explanation.local_objects import local_explanation
-from interpret_dp.explanation.spend import PrivacySpend, QueryBudget, RowSpend
+from interpret_dp.explanation.spend import PrivacySpend
 
 EPSILON, DELTA, EACH = 1.0, 1e-6, 0.1
 _MU = mu_of_budget(EACH, DELTA)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from interpret_dp import Categorical, Continuous, PrivacySpend, Schema
-from interpret_dp.explanation.maps_objects import maps_explanation, rows_explanation
+from interpret_dp.explanation.objects import maps_explanation, rows_explanation
 from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.released.scattering import Scattering
 from tests.explanation.influences import guarantee

@@ -12,8 +12,7 @@ from interpret_dp import DPExplainableBoostingClassifier, PrivacyLedger, load_mo
 from interpret_dp.accounting.guarantee import ReleaseShare
 from interpret_dp.accounting.registry import STATEMENTS
 from interpret_dp.datasets import make_cohort
-from interpret_dp.explanation.card import ModelCard
-from interpret_dp.explanation.pages.questions import NOT_COVERED, STATED, question_table
+from interpret_dp.explanation.card import NOT_COVERED, STATED, ModelCard, question_table
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.release import ReleaseSession
 from interpret_dp.released import AdditiveFeature, EditRecord

@@ -8,10 +8,10 @@ import pytest
 
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
 from interpret_dp.datasets import make_cohort
-from interpret_dp.explanation.draws import decision_shares, of_hundred, top_shares
+from interpret_dp.explanation.influence import decision_shares, of_hundred, top_shares
 from interpret_dp.explanation.plots.bars import overview_figure
 from interpret_dp.explanation.plots.prediction import prediction_figure
-from interpret_dp.explanation.plots.term import term_figure
+from interpret_dp.explanation.plots.shape import term_figure
 from interpret_dp.mechanisms import use_randomness
 from tests.editor.models import build_model, changed
 from tests.explanation.test_figures import labels, press

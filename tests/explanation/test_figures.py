@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier, PrivacySpend
-from interpret_dp.explanation.pages.model import render_html
+from interpret_dp.explanation.pages import render_html
 from interpret_dp.explanation.plots.axes import bin_texts, term_places
 from interpret_dp.explanation.plots.bars import importance_figure, overview_figure
 from interpret_dp.explanation.plots.heat import contributions_figure, heat_figure
@@ -19,12 +19,10 @@ from interpret_dp.explanation.plots.parts import (
     text_alternative,
 )
 from interpret_dp.explanation.plots.prediction import local_figure, outcome_text
-from interpret_dp.explanation.plots.shape import monotone_previews, shape_figure
-from interpret_dp.explanation.plots.term import term_figure
+from interpret_dp.explanation.plots.shape import monotone_previews, shape_figure, term_figure
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
-from interpret_dp.released.lookup import lookup_tables
-from interpret_dp.released.sentences import term_sentence
-from interpret_dp.released.summary import summarise
+from interpret_dp.released.sql import lookup_tables
+from interpret_dp.released.summary import summarise, term_sentence
 from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
 from tests.editor import test_pairs as pairs
 from tests.editor.models import build_model, changed, session, without_rows

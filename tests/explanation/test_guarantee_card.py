@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 
 from interpret_dp import DPExplainableBoostingRegressor, PrivacyUnit
 from interpret_dp.accounting import Guarantee, mu_of_budget
-from interpret_dp.explanation.guarantee_card import guarantee_card, plan_card
+from interpret_dp.explanation.card import guarantee_card, plan_card
 from tests.editor.models import build_model
 
 GUARANTEE = Guarantee(

@@ -10,12 +10,18 @@ from hypothesis import given, settings, strategies as st
 
 from interpret_dp import LedgerError, PrivacyLedger
 from interpret_dp.accounting import GdpPair, Guarantee, ReleaseShare, mu_of_budget
-from interpret_dp.explanation.budget import BudgetState
+from interpret_dp.explanation.budget import BudgetState, QueryBudget, RowSpend
 from interpret_dp.explanation.markup import to_html
 from interpret_dp.explanation.panel import budget_bar, meaning_text, privacy_panel, share_text
-from interpret_dp.explanation.spend import PrivacySpend, QueryBudget, RowSpend
-from interpret_dp.ledger.core.account import Account, Request
-from interpret_dp.ledger.core.filter import admits, fix_budget, largest_epsilon, remaining_mu
+from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.ledger.account import (
+    Account,
+    Request,
+    admits,
+    fix_budget,
+    largest_epsilon,
+    remaining_mu,
+)
 from tests.explanation.influences import SOURCES, budget_state, explainer_spend
 from tests.ledger.requests import budgeted, reserve_epsilon
 

@@ -20,9 +20,8 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
 from interpret_dp.fitting import declaring
 from interpret_dp.ledger import DeltaExceededError
-from interpret_dp.mechanisms import selection
-from interpret_dp.mechanisms.selection import threshold
-from interpret_dp.schema import occurrences
+from interpret_dp.mechanisms import additive
+from interpret_dp.mechanisms.additive import threshold
 from interpret_dp.schema.declarations import NO_LEVEL, UndeclaredContinuous
 from tests.audit.fits import FEATURES, base_records, check_both_ways
 
@@ -282,7 +281,7 @@ def violations(task, added):
 
 
 def test_control_a_row_that_counts_twice(monkeypatch):
-    count = occurrences.count_occurring
+    count = declaring.count_occurring
     monkeypatch.setattr(
         declaring, "count_occurring", lambda v: {k: 2 * n for k, n in count(v).items()}
     )
@@ -299,7 +298,7 @@ def test_control_bounds_that_are_read_off_the_rows(monkeypatch):
 
 
 def test_control_levels_that_are_all_named(monkeypatch):
-    monkeypatch.setattr(selection, "threshold", lambda *arguments: -(2**61))
+    monkeypatch.setattr(additive, "threshold", lambda *arguments: -(2**61))
     assert "published" in violations("classification", "a level of its own")
 
 

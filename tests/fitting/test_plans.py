@@ -11,7 +11,7 @@ import interpret_dp
 from interpret_dp import Categorical, Continuous, Guarantee, PrivacyUnit, PrivacyWarning, Schema
 from interpret_dp.accounting import GdpPair, compose
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.lime.paper.explainer import PaperLimeTabular
+from interpret_dp.lime.paper import PaperLimeTabular
 from interpret_dp.mechanisms.additive import noise_scale
 from interpret_dp.release import ReleaseSession
 from tests.golden.kinds import FEATURES, FILES, BlackBox, rows

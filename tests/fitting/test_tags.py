@@ -8,7 +8,7 @@ import pytest
 from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
 import interpret_dp as dp
-from interpret_dp.fitting.tags import SUBSTITUTES
+from interpret_dp.fitting.pipelines import SUBSTITUTES
 
 PAIRS = [
     (ExplainableBoostingClassifier, dp.DPExplainableBoostingClassifier),

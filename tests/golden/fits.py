@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 import interpret_dp as dp
-from interpret_dp.lime.paper.explainer import PaperLimeTabular
+from interpret_dp.lime.paper import PaperLimeTabular
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.golden.kinds import FEATURES, FILES, BlackBox, additive, maps, rows, score
 

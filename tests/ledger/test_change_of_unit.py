@@ -5,9 +5,9 @@ import math
 import pytest
 
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
-from interpret_dp.explanation.pages.ledger import render_ledger_page
-from interpret_dp.ledger.core.chain import read_archive
-from interpret_dp.ledger.core.folding import fold_all
+from interpret_dp.explanation.pages import render_ledger_page
+from interpret_dp.ledger.chain import read_archive
+from interpret_dp.ledger.folding import fold_all
 from tests.ledger.requests import budgeted, reserve, unchanged
 
 PERSON = "add_or_remove_one: one 'patient_id'"

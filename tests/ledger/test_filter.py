@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from interpret_dp.accounting import GdpPair, delta_of_mu, mu_of_budget
 from interpret_dp.ledger import Account, DeltaExceededError, Request
-from interpret_dp.ledger.core.filter import (
+from interpret_dp.ledger.account import (
     admits,
     fix_budget,
     largest_epsilon,

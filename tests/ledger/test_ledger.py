@@ -12,12 +12,11 @@ import pytest
 
 from interpret_dp.accounting import gaussian_events_json, mu_of_budget
 from interpret_dp.accounting.composition import gaussian_part
-from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.fitting.account import account_of
-from interpret_dp.ledger import PrivacyLedger, Reservation, default_ledger
-from interpret_dp.ledger.core import names
-from interpret_dp.ledger.core.names import current_host, today
+from interpret_dp.ledger import PrivacyLedger, Reservation, chain, default_ledger
+from interpret_dp.ledger.chain import current_host, today
 from tests.ledger.requests import budgeted, reserve, reserve_epsilon, unchanged
 from tests.ledger.team import days_later
 
@@ -233,10 +232,10 @@ def test_no_entry_says_how_long_a_request_ran(monkeypatch):
     found = []
     for seconds in (1, 100):
         ledger = PrivacyLedger.in_memory()
-        monkeypatch.setattr(names, "now", lambda: start)
+        monkeypatch.setattr(chain, "now", lambda: start)
         ledger.create_budget("adult", 1.0, 1e-6)
         requests = [reserve(ledger), reserve(ledger)]
-        monkeypatch.setattr(names, "now", lambda s=seconds: start + datetime.timedelta(seconds=s))
+        monkeypatch.setattr(chain, "now", lambda s=seconds: start + datetime.timedelta(seconds=s))
         ledger.commit(requests[0])
         ledger.cancel(requests[1])
         found.append((ledger.entries(), ledger.head, ledger.report().to_dict("list")))

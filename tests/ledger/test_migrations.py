@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from interpret_dp import LedgerError, PrivacyLedger
-from interpret_dp.ledger.core import store, tables
+from interpret_dp.ledger import store, tables
 from tests.ledger.requests import ENTRIES, reserve, tamper
 
 FIXTURE = Path(__file__).parent / "fixtures" / "version_1.sql"
@@ -134,7 +134,7 @@ def test_a_step_that_fails_changes_nothing(store_url, monkeypatch, step, error):
 def test_maps_of_versions_that_could_overflow_are_marked(ledger, monkeypatch):
     ledger.create_budget("ward", epsilon=3, delta=1e-6)
     for version in ("0.1.0", "0.2.0.dev0", "0.2.0.dev1"):
-        monkeypatch.setattr("interpret_dp.ledger.core.store.__version__", version)
+        monkeypatch.setattr("interpret_dp.ledger.store.__version__", version)
         for explainer in ("DPLocallyLinearClassifier", "DPExplainableBoostingClassifier"):
             ledger.commit(reserve(ledger, "ward", explainer=explainer))
     (account,) = ledger.to_dict("ward")["datasets"]

@@ -7,7 +7,7 @@ import pytest
 
 from interpret_dp import LedgerError, PrivacyLedger
 from interpret_dp.fitting.account import ledger_of
-from interpret_dp.ledger.core.store import Log, Store, resolve_url
+from interpret_dp.ledger.store import Log, Store, resolve_url
 from tests.ledger.cut_wire import CutWire
 from tests.ledger.postgres_server import running_server, why_not
 from tests.ledger.requests import reserve, unchanged

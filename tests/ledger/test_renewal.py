@@ -6,7 +6,7 @@ import pytest
 
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.ledger import BudgetExpiredError
-from interpret_dp.ledger.core.names import until
+from interpret_dp.ledger.chain import until
 from tests.ledger.requests import budgeted, reserve, reserve_epsilon, unchanged
 from tests.ledger.team import days_later
 

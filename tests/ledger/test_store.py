@@ -5,8 +5,8 @@ from sqlalchemy import NullPool, create_engine, event, text
 from sqlalchemy.exc import IntegrityError
 
 from interpret_dp import LedgerError, PrivacyLedger
-from interpret_dp.ledger.core.postgres import SCHEMA
-from interpret_dp.ledger.core.store import Store, resolve_url
+from interpret_dp.ledger.postgres import SCHEMA
+from interpret_dp.ledger.store import Store, resolve_url
 from tests.ledger.requests import ENTRIES, reserve, tamper
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger import PrivacyLedger, verify_archive
-from interpret_dp.ledger.core.chain import KINDS, read_archive
+from interpret_dp.ledger.chain import KINDS, read_archive
 from tests.ledger.requests import ENTRIES, reserve, reserve_epsilon, tamper
 from tests.ledger.team import acting_as
 

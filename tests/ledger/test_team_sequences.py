@@ -10,7 +10,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 from interpret_dp import BudgetExceededError, LedgerError, PrivacyLedger
 from interpret_dp.accounting import delta_of_mu
 from interpret_dp.ledger import Account, ApprovalNeededError, Reservation
-from interpret_dp.ledger.core.folding import Running, fold_all
+from interpret_dp.ledger.folding import Running, fold_all
 from tests.ledger.requests import reserve
 
 NAMES = ("ward", "clinic", "copy")

@@ -12,8 +12,8 @@ from scipy.sparse import csr_matrix
 
 import interpret_dp as dp
 from interpret_dp.audit import LessNoise, refit, replay
-from interpret_dp.lime import background_releases
-from interpret_dp.lime.public_rows import example_row, with_replaced_cells
+from interpret_dp.lime import background
+from interpret_dp.lime.black_box import example_row, with_replaced_cells
 from interpret_dp.mechanisms import use_randomness
 
 SCHEMA = dp.Schema(
@@ -98,7 +98,7 @@ def test_few_rows_have_few_cells():
     for epsilon in (0.01, 0.1, 1.0):
         own = dp.PrivateBackground(SCHEMA, epsilon=epsilon).fit(patients()).background_
         sizes.append(own.columns[0].feature.n_codes)
-    assert sizes[0] < sizes[1] < sizes[2] <= 2 * background_releases._MOST_CELLS
+    assert sizes[0] < sizes[1] < sizes[2] <= 2 * background._MOST_CELLS
 
 
 def test_what_is_not_declared_is_released():
@@ -158,13 +158,13 @@ def test_a_sum_that_a_row_moves_by_more_than_declared_is_found(name, monkeypatch
     # The last row has a value in every column, so that it adds to all sums.
     X = patients(300).query("site != 'undeclared'")
     assert replay(fit, (X,), (X[:-1],)).ok
-    honest = getattr(background_releases, name)
+    honest = getattr(background, name)
 
     def twice(*arguments):
         sums = honest(*arguments)
         return 2 * sums if isinstance(sums, np.ndarray) else [2 * own for own in sums]
 
-    monkeypatch.setattr(background_releases, name, twice)
+    monkeypatch.setattr(background, name, twice)
     assert not replay(fit, (X,), (X[:-1],)).ok
 
 

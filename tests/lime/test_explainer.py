@@ -10,7 +10,7 @@ import pytest
 
 from interpret_dp import DPLimeTabular, Guarantee, PrivacyWarning, PrivateBackground
 from interpret_dp.lime.explainer import _ELSEWHERE, _PAPER
-from interpret_dp.lime.paper.explainer import PaperLimeTabular
+from interpret_dp.lime.paper import PaperLimeTabular
 from tests.lime.tables import SCHEMA, Risk, Three, account, table
 
 

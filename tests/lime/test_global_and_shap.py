@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 
 from interpret_dp import Categorical, Continuous, DPShapTabular, Integer, PrivateBackground
-from interpret_dp.lime import local_effects
-from interpret_dp.lime.background_explanation import explain_rows
-from interpret_dp.lime.local_effects import ShapValues
-from interpret_dp.lime.partial_dependence import partial_dependence
+from interpret_dp.lime import background_explanation
+from interpret_dp.lime.background_explanation import ShapValues, explain_rows, partial_dependence
 from interpret_dp.released.background import ZERO_ENDS
 from tests.lime.test_local_effects import ROWS, additive, errors, known, numbers, scores
 from tests.released.test_background import background, column
@@ -190,7 +188,7 @@ def test_error_bars_of_shap_values_hold_those_without_noise(monkeypatch):
     """95 % bars of 3 values of 2 rows, with an interaction, over 20 releases and samples."""
     pytest.importorskip("shap")
     # Fewer rows of the background, and as many fewer calls of shap.
-    monkeypatch.setattr(local_effects, "_GROUPS", 12)
+    monkeypatch.setattr(background_explanation, "_GROUPS", 12)
     factors, x = np.array([3.0, 1.0]), ROWS["x"].to_numpy()
     ages = (ROWS["n"].to_numpy() - 19.5) / 40.0
     truth = np.column_stack(

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from interpret_dp import Categorical, Continuous, Integer, PrivateBackground
-from interpret_dp.lime import local_effects
+from interpret_dp.lime import background_explanation
 from interpret_dp.released.background import BackgroundColumn
 from interpret_dp.released.terms import AdditiveFeature
 from tests.released.test_background import background
@@ -97,7 +97,7 @@ def test_intervals_hold_the_effects_of_the_background_without_noise():
 
 
 def test_columns_beyond_the_rows_for_them_have_no_groups(monkeypatch):
-    monkeypatch.setattr(local_effects, "_ROWS", 64)
+    monkeypatch.setattr(background_explanation, "_ROWS", 64)
     halves = [
         BackgroundColumn(
             AdditiveFeature(f"w{k}", Continuous(0, 1), [0.5]), [0, 9, 1, 0], [1, 1, 1, 0]

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema, SchemaError
-from interpret_dp.lime.opening import open_model_rows
+from interpret_dp.lime.outputs import open_model_rows
 
 FEATURES = {"x": Continuous(0, 100), "g": Categorical(["a", "b"])}
 PEOPLE = Schema(FEATURES, unit=PrivacyUnit("patient", 2))

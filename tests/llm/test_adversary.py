@@ -10,8 +10,8 @@ from interpret_dp import PrivacyLedger
 from interpret_dp.accounting import GdpPair, compose
 from interpret_dp.audit import replay
 from interpret_dp.llm import training
-from interpret_dp.llm.gradients import ClosedForm
-from interpret_dp.llm.integers import TrainingRows
+from interpret_dp.llm.config import TrainingRows
+from interpret_dp.llm.training import ClosedForm
 from tests.llm.tables import classifier, three_classes
 
 CLIP_NORM = 0.5
@@ -67,8 +67,8 @@ def test_rows_that_nearest_integers_would_make_too_long_are_truncated():
 
     def norms(surely):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("interpret_dp.llm.gradients.CLIP_SHARE", 1.0)
-            patch.setattr("interpret_dp.llm.gradients._SURELY", surely)
+            patch.setattr("interpret_dp.llm.training.CLIP_SHARE", 1.0)
+            patch.setattr("interpret_dp.llm.training._SURELY", surely)
             sums = made("closed_form", inputs, classes, weights)
             alone = [sums.lattice_sum(weights, biases, np.array([row])) for row in range(400)]
         return np.array([np.linalg.norm(one.astype(float)) for one in alone]) / sums.row_norm

@@ -10,8 +10,8 @@ pytest.importorskip("torch")
 from sklearn.datasets import load_digits
 
 from interpret_dp import Categorical, Continuous, Schema
-from interpret_dp.llm.calibration import temperature
 from interpret_dp.llm.config import default_settings
+from interpret_dp.llm.training import temperature
 from tests.llm.tables import classifier, three_classes
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings, strategies as st
 
 from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.llm import features
-from interpret_dp.llm.features import released_frame
+from interpret_dp.llm import training
+from interpret_dp.llm.training import released_frame
 from tests.llm.tables import classifier
 from tests.sessions import Session
 
@@ -30,7 +30,7 @@ def pictures(n_rows, seed=0):
 @settings(max_examples=40)
 def test_a_row_of_any_size_adds_at_most_what_is_accounted(scale, seed):
     rows = (scale * np.random.default_rng(seed).normal(size=(1, 7))).astype(np.float32)
-    added = features._lattice_sums(rows, bound=1.0).astype(np.float64)
+    added = training._lattice_sums(rows, bound=1.0).astype(np.float64)
     session = Session(noise=1.0)
     released_frame(rows, None, 7, session)
     ((_, _, row_norm, _),) = session.asked
@@ -45,13 +45,13 @@ def test_rows_of_many_inputs_add_at_most_what_is_accounted(n_inputs, entry):
     beside = np.random.default_rng(0).normal(size=(2, n_inputs)).astype(np.float32)
     extreme = np.full(n_inputs, entry, dtype=np.float32)
     finite_but_one = np.where(np.arange(n_inputs) == n_inputs // 2, extreme, np.float32(1))
-    bound = features.LONGEST * n_inputs**0.5
-    before = features._lattice_sums(beside, bound)
+    bound = training.LONGEST * n_inputs**0.5
+    before = training._lattice_sums(beside, bound)
     for row in (extreme, finite_but_one):
-        after = features._lattice_sums(np.vstack([beside[:1], row, beside[1:]]), bound)
+        after = training._lattice_sums(np.vstack([beside[:1], row, beside[1:]]), bound)
         added = [int(entry) for entry in after - before]
         assert sum(entry**2 for entry in added) <= (math.isqrt(3 * LATTICE**2) + 1) ** 2
-        assert np.array_equal(added, features._lattice_sums(row[np.newaxis], bound))
+        assert np.array_equal(added, training._lattice_sums(row[np.newaxis], bound))
         if not np.isfinite(row).all():
             assert added == [0] * (n_inputs + 1) + [LATTICE]
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from interpret_dp.llm import gradients
-from interpret_dp.llm.config import CLIP_SHARE, PROJECTION_BITS
-from interpret_dp.llm.gradients import ClosedForm
-from interpret_dp.llm.integers import TrainingRows, rounded_rows
+from interpret_dp.llm import training
+from interpret_dp.llm.config import CLIP_SHARE, PROJECTION_BITS, TrainingRows, rounded_rows
+from interpret_dp.llm.training import ClosedForm
 
 CLIP_NORM = 4.0
 TEMPERATURE = 0.7
@@ -104,7 +103,7 @@ def rows_one_by_one(projected):
 def test_sums_are_exactly_those_of_the_rows_one_by_one(name, projected, monkeypatch):
     sums, model, single = rows_one_by_one(projected)
     if name:
-        monkeypatch.setattr(gradients, name, 2)
+        monkeypatch.setattr(training, name, 2)
     for order in (np.arange(600), np.random.default_rng(0).permutation(600)):
         assert np.array_equal(sums.lattice_sum(*model, order), np.sum(single, axis=0))
     for size in (1, 7, 127, 128, 129, 300):
@@ -114,8 +113,8 @@ def test_sums_are_exactly_those_of_the_rows_one_by_one(name, projected, monkeypa
 
 def test_control_coefficients_that_are_no_integers_do_not_add_up(monkeypatch):
     sums, model, _ = rows_one_by_one(False)
-    true_integers = gradients.clipped_integers
-    monkeypatch.setattr(gradients, "clipped_integers", lambda *given: true_integers(*given) / 3)
+    true_integers = training.clipped_integers
+    monkeypatch.setattr(training, "clipped_integers", lambda *given: true_integers(*given) / 3)
     single = [sums.lattice_sum(*model, np.array([row])) for row in range(600)]
     together = sums.lattice_sum(*model, np.arange(600))
     assert not np.array_equal(together, np.sum(single, axis=0))
@@ -164,7 +163,7 @@ def test_one_row_adds_at_most_the_bound_in_integers(seed, scale, factor, project
 def test_no_error_of_floating_point_can_raise_the_norm(share, projected, monkeypatch):
     """Whatever clipping makes of a row: what is too long is truncated, or dropped."""
     rows, projections, *model = problem(projected=projected, n_rows=300)
-    monkeypatch.setattr(gradients, "CLIP_SHARE", share)
+    monkeypatch.setattr(training, "CLIP_SHARE", share)
     sums = ClosedForm(rows, projections, TEMPERATURE, 0.01)
     found = [norm(sums.lattice_sum(*model, np.array([row]))) for row in range(300)]
     assert max(found) <= sums.row_norm

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from interpret_dp import Categorical, Continuous, Schema, SchemaError
-from interpret_dp.llm.inputs import input_coding
+from interpret_dp.llm.request import input_coding
 from interpret_dp.schema import open_table
 
 SCHEMA = Schema(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from interpret_dp.llm.integers import exact_rows, rounded_rows
+from interpret_dp.llm.config import exact_rows, rounded_rows
 
 
 def drawn(n_rows, scale, seed=0):

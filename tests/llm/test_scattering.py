@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from interpret_dp import Categorical, Continuous, Schema
-from interpret_dp.llm.inputs import scattering_coding
+from interpret_dp.llm.request import scattering_coding
 from interpret_dp.schema import open_table
 from tests.llm.tables import classifier
 

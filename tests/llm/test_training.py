@@ -17,8 +17,8 @@ from interpret_dp.llm.config import (
     rows_at_a_time,
 )
 from interpret_dp.llm.estimator import DPLocallyLinearClassifier
-from interpret_dp.llm.features import public_projections
 from interpret_dp.llm.request import settings_of
+from interpret_dp.llm.training import public_projections
 
 IMAGE = (12, 10)
 SETTINGS = dataclasses.replace(

@@ -9,13 +9,14 @@ import pytest
 from interpret_dp import PrivacyLedger
 from interpret_dp.accounting.gaussian import mu_of_lattice
 from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.accounting.plans import PlannedRelease, ReleasePlan
 from interpret_dp.mechanisms import (
     SeededRandomness,
     SystemRandomness,
     gaussian_mechanism,
     use_randomness,
 )
-from interpret_dp.release import PlannedRelease, ReleasePlan, ReleaseRequest
+from interpret_dp.release import ReleaseRequest
 from tests.audit.fits import base_records, classifier, frame, regressor
 from tests.statistical.noise_checks import check_scale
 

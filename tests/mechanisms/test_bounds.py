@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from interpret_dp.mechanisms import selection
-from interpret_dp.mechanisms.selection import FALSE_ALARM, occupied_range
+from interpret_dp.mechanisms import additive
+from interpret_dp.mechanisms.additive import FALSE_ALARM, occupied_range
 from tests.statistical.noise_checks import LEVEL, binomial_p
 
 SIGMA = 2.0**20
@@ -53,7 +53,7 @@ def test_empty_histograms_raise_as_few_alarms_as_stated(monkeypatch):
     away.
     """
     for rate, is_true in ((0.01, True), (0.1, False), (0.001, False)):
-        monkeypatch.setattr(selection, "FALSE_ALARM", rate)
+        monkeypatch.setattr(additive, "FALSE_ALARM", rate)
         found = alarms(20_000, 51)
         assert (binomial_p(found, 20_000, 0.01) > LEVEL) is is_true
 

@@ -17,7 +17,7 @@ from interpret_dp.mechanisms import (
     active_randomness,
     exponential_mechanism,
 )
-from interpret_dp.mechanisms.draws import draw_exponentially, falls_heads
+from interpret_dp.mechanisms.entropy import draw_exponentially, falls_heads
 from tests.statistical.noise_checks import LEVEL
 
 SCORES = [7_000, 7_300, 6_500, 9_000, 6_501]

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from interpret_dp.mechanisms import SeededRandomness, SystemRandomness
 from interpret_dp.mechanisms.additive import sampled_gaussian_mechanism
-from interpret_dp.mechanisms.draws import sampled_rows
+from interpret_dp.mechanisms.entropy import sampled_rows
 from tests.statistical.noise_checks import LEVEL, binomial_p
 
 

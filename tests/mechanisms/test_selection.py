@@ -11,10 +11,10 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.mechanisms import (
     SeededRandomness,
     SystemRandomness,
+    additive as selection_module,
     gaussian_thresholding,
-    selection as selection_module,
 )
-from interpret_dp.mechanisms.selection import normal_tail_quantile, threshold
+from interpret_dp.mechanisms.additive import normal_tail_quantile, threshold
 from tests.statistical.noise_checks import LEVEL, binomial_p
 
 MU = 0.5

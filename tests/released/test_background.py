@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 import interpret_dp as dp
-from interpret_dp.released.background import ZERO_ENDS, Background, BackgroundColumn, SharePosterior
-from interpret_dp.released.copula import ColumnDependence
+from interpret_dp.released.background import (
+    ZERO_ENDS,
+    Background,
+    BackgroundColumn,
+    ColumnDependence,
+    SharePosterior,
+)
 from interpret_dp.released.terms import AdditiveFeature
 from tests.released.models import damaged
 

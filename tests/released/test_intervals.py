@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
 from interpret_dp.released import AdditiveTerm
-from interpret_dp.released.intervals import assisted_interval
+from interpret_dp.released.terms import assisted_interval
 
 OBSERVED = np.linspace(-14.0, 14.0, 28_001)
 

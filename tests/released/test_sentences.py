@@ -8,7 +8,7 @@ import pytest
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Integer, Schema
 from interpret_dp.datasets import make_cohort
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
-from interpret_dp.released.sentences import term_sentence
+from interpret_dp.released.summary import term_sentence
 from tests.editor.models import build_model
 
 AGE = AdditiveFeature("age", Continuous(18, 95), np.array([30.0, 41.25, 50.0, 62.0]))

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from interpret_dp import Categorical, Continuous, Integer, Schema, SchemaError
-from interpret_dp.schema.arguments import read_arguments
+from interpret_dp.schema.containers import ColumnKind
 from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredContinuous
-from interpret_dp.schema.kinds import ColumnKind
-from interpret_dp.schema.partial import partial_schema_from_arguments
+from interpret_dp.schema.partial import partial_schema_from_arguments, read_arguments
 
 NAMES = ["age", "grade", "gain"]
 TYPES = ["continuous", ["low", "high"], "continuous"]

@@ -13,7 +13,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from interpret_dp import Categorical, Continuous, Schema, SchemaError
 from interpret_dp.schema import canonical_frame, encode_column, open_table, open_target
-from interpret_dp.schema.kinds import kind_of
+from interpret_dp.schema.containers import kind_of
 from tests.schema.tables import encode_table
 from tests.schema.test_independence import N_BINS, check_codes
 

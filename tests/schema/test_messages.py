@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+from interpret_dp.fitting.rows import open_people
 from interpret_dp.schema import (
     Categorical,
     Continuous,
@@ -20,8 +21,7 @@ from interpret_dp.schema import (
     open_table,
     open_target,
 )
-from interpret_dp.schema.arguments import read_arguments
-from interpret_dp.schema.units import open_people
+from interpret_dp.schema.partial import read_arguments
 
 BOUNDED = Schema({"a": Continuous(0, 1)}, target=Continuous(0, 1))
 LABELLED = Schema({"a": Continuous(0, 1)}, target=Categorical(["no", "yes"]))

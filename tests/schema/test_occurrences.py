@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from interpret_dp.schema import Categorical
-from interpret_dp.schema.cells import level_key
-from interpret_dp.schema.occurrences import (
+from interpret_dp.fitting.declaring import (
     MagnitudeGrid,
     count_occurring,
     levels_of_keys,
     number_kind,
 )
+from interpret_dp.schema import Categorical
+from interpret_dp.schema.cells import level_key
 from tests.schema.tables import object_column
 
 cells = st.one_of(

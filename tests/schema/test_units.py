@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from interpret_dp import PrivacyUnit, Schema, SchemaError
+from interpret_dp.fitting.rows import open_people
 from interpret_dp.schema import Categorical, Continuous, encode_column, open_table
 from interpret_dp.schema.units import (
     deal_units,
     kept_of_units,
     kept_rows,
     noted_units,
-    open_people,
 )
 from tests.schema.tables import Liar, object_column
 

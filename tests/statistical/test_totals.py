@@ -13,9 +13,8 @@ import pytest
 
 from benchmarks.totals import SCHEMA, TARGETS, drawn
 from interpret_dp import Continuous, DPExplainableBoostingRegressor, PrivacyUnit
-from interpret_dp.ebm import training
-from interpret_dp.ebm.losses import base, shape
-from interpret_dp.ebm.trainer import totals as trainer_totals
+from interpret_dp.ebm import losses, shape, training
+from interpret_dp.ebm.trainer import boosting as trainer_totals
 
 pytestmark = pytest.mark.statistical
 
@@ -67,7 +66,7 @@ def test_totals_are_right(name, monkeypatch):
     assert (np.abs(totals - 1) <= 4 * errors).all()
     assert abs(totals.mean() - 1) <= max(0.03, 4 * errors.mean() / math.sqrt(FITS))
     # Control: the clip and the intercept of version 0.1.
-    monkeypatch.setattr(base, "best_clip", narrow)
+    monkeypatch.setattr(losses, "best_clip", narrow)
     monkeypatch.setattr(training, "release_total", lambda *given: (0.0, 1e-9))
     assert fits_of(name, 2)[0].mean() < 0.95
 

@@ -6,8 +6,7 @@ are used, what is asked and what is released is decided by the caller.
 
 from __future__ import annotations
 
-from interpret_dp.backends.dask.collections import Pieces, open_pieces
-from interpret_dp.backends.dask.rows import DaskRows
-from interpret_dp.backends.dask.scheduling import Held, Partitions
+from interpret_dp.backends.dask.parts import Pieces, open_pieces
+from interpret_dp.backends.dask.rows import DaskRows, Held, Partitions
 
 __all__ = ["DaskRows", "Held", "Partitions", "Pieces", "open_pieces"]

@@ -1,17 +1,410 @@
-"""Additive rows on Dask workers: one round trip for each sum, and the log of score updates."""
+"""Rows on Dask workers: scheduling of partitions, and one round trip for each sum."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import os
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import dask
 import numpy as np
+from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from interpret_dp.backends.base import AdditiveRows, RegressionRows
-from interpret_dp.backends.dask.parts import Command, added, answered, changed_part, table_facts
-from interpret_dp.backends.dask.scheduling import Workers
+from interpret_dp.backends.dask.parts import (
+    Answer,
+    Command,
+    Part,
+    added,
+    answered,
+    attempted,
+    changed_part,
+    joined,
+    summed,
+    table_facts,
+)
+from interpret_dp.exceptions import BackendError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+# Partitions of the rows, computed on the current distributed cluster or in threads here.
+#
+# One value a partition is mapped, added up, and dealt out anew by a public key. Tasks are named by
+# the client and a counter, never by a hash of what they hold: keys are shown in logs and
+# dashboards.
+
+_FAN_IN = 16  # answers that are added in one task
+_SYNCHRONOUS = ("sync", "synchronous", "single-threaded")
+_numbers = itertools.count()
+
+# Each partition is split into as many parts as there are buckets, so that their product is the
+# number of tasks.
+_MOST_BUCKETS = 64
+
+
+class Workers(ABC):
+    """Computes one task a partition and keeps results where they were made."""
+
+    @abstractmethod
+    def begin(self, name: str, function: Callable[..., Any], pieces: Sequence[Any]) -> list[Any]:
+        """Apply a function to lazy pieces of Dask collections, one tuple a partition.
+
+        Returns
+        -------
+        list of handles
+            Of what was returned.
+
+        Raises
+        ------
+        BackendError
+            Here or in :meth:`total`, if a step before the function raises.
+        """
+
+    @abstractmethod
+    def each(self, name: str, function: Callable[..., Any], *held: Sequence[Any]) -> list[Any]:
+        """Apply a function to handles of one or more lists, one of each list at a time."""
+
+    @abstractmethod
+    def together(self, name: str, function: Callable[..., Any], held: Sequence[Any]) -> list[Any]:
+        """Apply a function to groups of handles: one group a worker, so that nothing moves.
+
+        Parameters
+        ----------
+        function : callable
+            Called with the number of threads of its own, and what is in the group.
+        """
+
+    @abstractmethod
+    def total(self, answers: Sequence[Any]) -> Answer:
+        """Add answers, given as handles, and bring the sum here; raises ``BackendError``."""
+
+
+def current_workers(n_threads: int) -> Workers:
+    """Return the workers of the current ``distributed`` client, or threads of this process.
+
+    Parameters
+    ----------
+    n_threads : int
+        Most threads where there is no client.
+    """
+    # Whoever has a client has imported distributed.
+    distributed = sys.modules.get("distributed")
+    if distributed is not None:
+        try:
+            client = distributed.default_client()
+        except ValueError:
+            client = None
+        if client is not None:
+            if client.asynchronous:
+                raise TypeError(
+                    "The current Dask client is asynchronous; a fit needs a synchronous one. Call "
+                    "fit from ordinary code, with Client(address)."
+                )
+            return _ClusterWorkers(client)
+    return _ThreadWorkers(n_threads)
+
+
+class _Held:
+    """A result in this process; Dask would look into lists and dictionaries for tasks."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _held(function: Callable[..., Any], *arguments: Any) -> _Held:
+    return _Held(function(*(a.value if isinstance(a, _Held) else a for a in arguments)))
+
+
+class _ThreadWorkers(Workers):
+    def __init__(self, n_threads: int) -> None:
+        chosen = dask.config.get("scheduler", None)
+        self._options: dict[str, Any] = {"scheduler": "threads", "num_workers": n_threads}
+        if chosen in _SYNCHRONOUS or chosen is dask.get:
+            self._options = {"scheduler": "sync"}
+
+    def begin(self, name: str, function: Callable[..., Any], pieces: Sequence[Any]) -> list[Any]:
+        call = delayed(partial(_held, function), pure=False)
+        names = _keys(f"{os.getpid()}", name, len(pieces))
+        tasks = [call(*some, dask_key_name=key) for some, key in zip(pieces, names, strict=True)]
+        try:
+            return list(dask.compute(*tasks, **self._options))
+        except Exception:
+            # Steps before the fit may raise, and speak of rows.
+            raise BackendError("failed") from None
+
+    def each(self, name: str, function: Callable[..., Any], *held: Sequence[Any]) -> list[Any]:
+        rows = list(zip(*held, strict=True))
+        if self._options["scheduler"] == "sync":
+            # Nothing is lazy any more, and nothing waits.
+            return [_held(function, *arguments) for arguments in rows]
+        return self.begin(name, function, rows)
+
+    def together(self, name: str, function: Callable[..., Any], held: Sequence[Any]) -> list[Any]:
+        groups = _split(held, self._options.get("num_workers", 1))
+        return [_held(function, 1, *group) for group in groups]
+
+    def total(self, answers: Sequence[Any]) -> Answer:
+        return _checked(added([held.value for held in answers]))
+
+
+class _ClusterWorkers(Workers):
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def begin(self, name: str, function: Callable[..., Any], pieces: Sequence[Any]) -> list[Any]:
+        call = delayed(function, pure=False)
+        names = _keys(self._client.id, name, len(pieces))
+        tasks = [call(*some, dask_key_name=key) for some, key in zip(pieces, names, strict=True)]
+        with _without_loss():
+            return list(self._client.compute(tasks))
+
+    def each(self, name: str, function: Callable[..., Any], *held: Sequence[Any]) -> list[Any]:
+        names = _keys(self._client.id, name, len(held[0]))
+        with _without_loss():
+            return list(self._client.map(function, *held, key=names, pure=False))
+
+    def together(self, name: str, function: Callable[..., Any], held: Sequence[Any]) -> list[Any]:
+        from distributed import wait
+
+        with _without_loss():
+            wait(list(held))
+            holders, threads = self._client.who_has(list(held)), self._client.nthreads()
+            of_worker: dict[str, list[Any]] = {}
+            for one in held:
+                # What failed, or was lost since, lies nowhere.
+                place = next(iter(holders.get(one.key) or ()), "")
+                of_worker.setdefault(place, []).append(one)
+            names = _keys(self._client.id, name, len(of_worker))
+            return [
+                self._client.submit(function, threads.get(place, 1), *group, key=key, pure=False)
+                for (place, group), key in zip(of_worker.items(), names, strict=True)
+            ]
+
+    def total(self, answers: Sequence[Any]) -> Answer:
+        level = list(answers)
+        with _without_loss():
+            while len(level) > 1:
+                groups = [level[at : at + _FAN_IN] for at in range(0, len(level), _FAN_IN)]
+                names = _keys(self._client.id, "add", len(groups))
+                level = [
+                    self._client.submit(added, group, key=key, pure=False)
+                    for group, key in zip(groups, names, strict=True)
+                ]
+            return _checked(_result(level[0]) if level else Answer())
+
+
+def _result(future: Any) -> Answer:
+    from distributed import KilledWorker
+
+    try:
+        answer: Answer = future.result()
+    except KilledWorker:
+        raise
+    except Exception:
+        if future.status == "error":
+            # A step before the fit raised; what it says, such as a missing file, may be an OSError.
+            raise BackendError("failed") from None
+        raise
+    return answer
+
+
+def _keys(owner: str, name: str, count: int) -> list[str]:
+    number = next(_numbers)
+    return [f"interpret-dp-{name}-{owner}-{number}-{at}" for at in range(count)]
+
+
+def _split(held: Sequence[Any], most: int) -> list[list[Any]]:
+    """Cut into at most so many groups of about the same size; none is empty."""
+    count = max(1, min(most, len(held)))
+    groups = [list(held[at::count]) for at in range(count)]
+    return [group for group in groups if group]
+
+
+def _checked(answer: Answer) -> Answer:
+    if answer.trouble is not None:
+        raise BackendError(answer.trouble)
+    return answer
+
+
+@contextmanager
+def _without_loss() -> Iterator[None]:
+    """Raise BackendError where the cluster is lost."""
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
+    lost = (CommClosedError, OSError, TimeoutError, CancelledError, KilledWorker)
+    try:
+        yield
+    except lost:
+        raise BackendError("lost") from None
+
+
+class Partitions:
+    """Lazy pieces of Dask collections, one tuple a partition, and what is known of each.
+
+    Parameters
+    ----------
+    pieces : sequence of tuple
+        Of each partition, pieces of the collections (delayed).
+    workers : Workers
+    notes : list of handles, default=()
+        What :meth:`dealt` left on the workers for each partition.
+    """
+
+    def __init__(
+        self, pieces: Sequence[tuple[Any, ...]], workers: Workers, notes: Sequence[Any] = ()
+    ) -> None:
+        self._pieces = list(pieces)
+        self._workers = workers
+        self._notes = list(notes)
+
+    @classmethod
+    def of(cls, pieces: Sequence[tuple[Any, ...]], n_threads: int) -> Partitions:
+        """Return the partitions, to be computed by the current client's workers or by threads."""
+        return cls(pieces, current_workers(n_threads))
+
+    @property
+    def workers(self) -> Workers:
+        """The workers that compute."""
+        return self._workers
+
+    def total(self, function: Callable[..., Any]) -> Any:
+        """Return the sum over partitions of what a function returns. Private.
+
+        Parameters
+        ----------
+        function : callable
+            Called on a worker with the pieces of a partition and, if there is one, its note.
+            Returns integers: an array, a list of arrays and counts by key, or such counts.
+        """
+        answers = self._begin("sum", partial(summed, function))
+        return self._workers.total(answers).total
+
+    def parts(self, function: Callable[..., Any]) -> list[Any]:
+        """Return handles of the rows, which stay with the workers: one part a worker.
+
+        Parameters
+        ----------
+        function : callable
+            Called as in :meth:`total`; returns rows.
+        """
+        parts = self._begin("encode", partial(attempted, partial(_as_part, function)))
+        # One task a worker in each round trip: the scheduler's work grows with their number.
+        return self._workers.together("group", joined, parts)
+
+    def held(self, function: Callable[..., Any]) -> Held:
+        """Return what a function makes of each partition, which stays with the workers.
+
+        Parameters
+        ----------
+        function : callable
+            Called as in :meth:`total`.
+        """
+        return Held(self._workers, self.parts(function))
+
+    def _begin(self, name: str, function: Callable[..., Any]) -> list[Any]:
+        pieces = self._pieces
+        if self._notes:
+            pieces = [(*some, note) for some, note in zip(pieces, self._notes, strict=True)]
+        return self._workers.begin(name, function, pieces)
+
+    def dealt(
+        self,
+        split: Callable[..., list[Any]],
+        join: Callable[[list[Any]], list[Any]],
+        note: Callable[[list[Any], list[Any]], Any],
+    ) -> Partitions:
+        """Bring together what belongs together, once, and leave a note on each partition.
+
+        Parameters
+        ----------
+        split : callable
+            From the number of buckets and the pieces of a partition to one item a bucket.
+        join : callable
+            From the items of one bucket, in the order of the partitions, to one answer for each.
+        note : callable
+            From what a partition was split into, and the answers of its buckets, to its note.
+
+        Returns
+        -------
+        Partitions
+            With notes. Items and answers stay on the workers.
+        """
+        n_buckets = max(1, min(len(self._pieces), _MOST_BUCKETS))
+        workers = self._workers
+        items = self._begin("split", partial(attempted, partial(split, n_buckets)))
+        joined = [
+            _gathered(workers, "join", join, [_each_entry(workers, items, bucket)])[0]
+            for bucket in range(n_buckets)
+        ]
+        answers = [_each_entry(workers, joined, number) for number in range(len(items))]
+        gathered = _gathered(workers, "gather", list, answers)
+        notes = workers.each("note", partial(attempted, note), items, gathered)
+        return Partitions(self._pieces, workers, notes)
+
+
+class Held:
+    """Rows of all partitions, which stay with the workers and answer with sums.
+
+    Parameters
+    ----------
+    workers : Workers
+    parts : sequence of handles
+        Of :class:`~interpret_dp.backends.dask.parts.Part`.
+    """
+
+    def __init__(self, workers: Workers, parts: Sequence[Any]) -> None:
+        self._workers = workers
+        self._parts = list(parts)
+
+    def total(self, function: Callable[[Any], Any]) -> Any:
+        """Return the sum over partitions of what a function of the value gives. Private.
+
+        Parameters
+        ----------
+        function : callable
+            Returns integers, as in :meth:`Partitions.total`.
+        """
+        call = partial(summed, partial(_on_rows, function))
+        return self._workers.total(self._workers.each("ask", call, self._parts)).total
+
+
+def _on_rows(function: Callable[[Any], Any], part: Part) -> Any:
+    return part.total(function)
+
+
+def _as_part(function: Callable[..., Any], *pieces: Any) -> Part:
+    return Part(function(*pieces))
+
+
+def _each_entry(workers: Workers, lists: Sequence[Any], number: int) -> list[Any]:
+    """Return handles of one entry of each list, so that nothing else moves between workers."""
+    return workers.each("take", partial(attempted, partial(_taken, number)), lists)
+
+
+def _taken(number: int, items: list[Any]) -> Any:
+    return items[number]
+
+
+def _gathered(
+    workers: Workers, name: str, function: Callable[..., Any], groups: Sequence[Sequence[Any]]
+) -> list[Any]:
+    """Apply a function to the list of what each group of handles holds."""
+    call = partial(attempted, partial(_on_list, function))
+    return workers.begin(name, call, [tuple(group) for group in groups])
+
+
+def _on_list(function: Callable[[list[Any]], Any], *items: Any) -> Any:
+    return function(list(items))
 
 
 class DaskRows:

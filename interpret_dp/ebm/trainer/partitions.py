@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp.ebm.config import TUNING
 from interpret_dp.ebm.trainer.binning import Bins
-from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.released.terms import FEWEST_ROWS
 
 FloatArray = NDArray[np.float64]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 from interpret_dp.backends.base import AdditiveRows
-from interpret_dp.ebm.config import TrainerConfig
+from interpret_dp.ebm.config import TUNING, TrainerConfig
 from interpret_dp.ebm.losses import Start
 from interpret_dp.ebm.trainer.binning import (
     Bins,
@@ -26,7 +26,6 @@ from interpret_dp.ebm.trainer.binning import (
     smoothed_counts,
 )
 from interpret_dp.ebm.trainer.correlations import Correlations, correlations_of, group_functions
-from interpret_dp.ebm.tuning import TUNING
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Continuous, FeatureSpec
 

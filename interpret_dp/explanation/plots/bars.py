@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.draws import top_k, top_shares, top_text
 from interpret_dp.explanation.influence import (
     ERROR_BARS,
     FADED,
@@ -18,6 +17,9 @@ from interpret_dp.explanation.influence import (
     RowInfluence,
     error_text,
     faded_words,
+    top_k,
+    top_shares,
+    top_text,
 )
 from interpret_dp.explanation.plots.parts import (
     COLORS,

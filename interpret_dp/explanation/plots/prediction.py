@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from interpret_dp.explanation.draws import decision_text
+from interpret_dp.explanation.influence import decision_text
 from interpret_dp.explanation.plots.bars import BAR_PITCH, MOST_BARS, signed_colors
 from interpret_dp.explanation.plots.parts import (
     COLORS,

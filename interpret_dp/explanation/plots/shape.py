@@ -1,4 +1,4 @@
-"""The figure of one shape function: its scores, the band of its noise, where the rows are.
+"""The figure of one shape function: scores, band, plausible curves, rows, heading and legend.
 
 Drawn from the released model alone. The band is ``AdditiveTerm.band``: Pratt's interval with the
 posterior, widened to the score. Counts are noisy.
@@ -7,6 +7,7 @@ posterior, widened to the score. Counts are noisy.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,33 +16,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp.explanation.influence import drawn_curves
 from interpret_dp.explanation.plots.axes import FeatureAxis, Places, bin_texts, term_places
+from interpret_dp.explanation.plots.heat import heat_figure, heat_range
 from interpret_dp.explanation.plots.parts import (
     CLASS_COLORS,
     COLORS,
     TOO_FEW_ROWS,
+    add_heading,
     band_texts,
+    buttons,
     dress,
     error_bars,
     label_angle,
     literal,
     percent,
+    place_legend,
     probabilities,
     row_noun,
     score_unit,
     transparent,
     wrapped,
 )
-from interpret_dp.explanation.plots.plausible import add_draws
-from interpret_dp.released.intervals import Band
-from interpret_dp.released.isotonic import isotonic
-from interpret_dp.released.sentences import term_sentence
+from interpret_dp.released.arrays import isotonic
+from interpret_dp.released.summary import term_sentence
+from interpret_dp.released.terms import Band
 from interpret_dp.schema.declarations import Categorical, Continuous
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
     from interpret_dp.released import AdditiveModel, AdditiveTerm
+
 
 FloatArray = NDArray[np.float64]
 TrueCurve = Callable[[Any], FloatArray]
@@ -573,3 +579,140 @@ def _add_truth(plot: TermPlot, truth: TrueCurve) -> None:
             hovertemplate="truth: %{y:.4g}<extra></extra>",
             hoverinfo=None,
         )
+
+
+# Plausible curves in the figure of a term: what a fit without noise could have had.
+
+DRAWS = "plausible curves"
+"""``meta`` of plausible curves, and the label of the button that shows them."""
+DRAWS_OPACITY = 0.5
+
+
+def add_draws(
+    plot: TermPlot, curves: Sequence[Curve], columns: Sequence[int], *, visible: bool = False
+) -> None:
+    """Add plausible versions of curves as thin lines, and of levels as small points.
+
+    Parameters
+    ----------
+    plot : TermPlot
+        Of a term; unchanged where the noise of the term is not known.
+    curves : sequence of Curve
+        Those of the term, one a class.
+    columns : sequence of int
+        Which of them.
+    visible : bool, default=False
+    """
+    if plot.term.noise_deviations is None:
+        return
+    drawn, places = drawn_curves(plot.term), plot.places
+    for place, number in enumerate(columns):
+        curve = curves[number]
+        own = (drawn[..., number] if curve.is_class else drawn).round(4)
+        name = f"{len(own)} {DRAWS}"
+        style: dict[str, Any] = {
+            "name": f"{curve.name}, {name}" if curve.is_class else name,
+            "legendgroup": curve.name if curve.is_class else None,
+            "meta": DRAWS,
+            "opacity": DRAWS_OPACITY,
+            "visible": visible,
+        }
+        if places.n_steps:
+            # None divides the lines of one trace.
+            steps = own[:, places.steps]
+            x = [edge for _ in steps for edge in (*places.edges.tolist(), None)]
+            y = [score for line in steps.tolist() for score in (*line, line[-1], None)]
+            line = {"color": curve.color, "width": 1, "shape": "hv"}
+            plot.add(x, y, mode="lines", line=line, **style)
+        if places.alone:
+            x = np.tile(places.beside(place, len(columns)), len(own)).tolist()
+            y = own[:, places.alone].ravel().tolist()
+            style["showlegend"] = not places.n_steps
+            plot.add(x, y, mode="markers", marker={"color": curve.color, "size": 4}, **style)
+
+
+# The figure of a term with heading, privacy cost, legend, and buttons for previews and scales.
+
+
+def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
+    """Return one term, with buttons for monotone previews and for the scale of the scores.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    index : int
+        Which of its terms.
+    line : str
+        The privacy cost; left out if empty.
+    """
+    term = model.terms[index]
+    feature = model.subject(term)
+    if term.partner is not None:
+        return _pair_figure(model, term, line)
+    previews = monotone_previews(model, term)
+    figure = shape_figure(model, term, previews=previews, draws=True)
+    bottom = figure.layout.margin.b
+    menus = [scale_menu(model)]
+    if any(trace.meta not in (None, "released") for trace in figure.data):
+        state = "edited" if term.is_edited else "released"
+        menus.append(_preview_menu(figure, list(previews), state))
+    figure.update_layout(updatemenus=menus, showlegend=True)
+    kind = f"{feature.kind}, edited" if term.is_edited else feature.kind
+    says = [term_sentence(model, term), edit_note(*with_bands(term))]
+    words = "\n".join([*textwrap.wrap(" ".join(says).strip(), 95), line]).strip()
+    add_heading(figure, f"Term: {feature.name} ({kind})", words, with_menu=True)
+    place_legend(figure, below=bottom + 6, height=480)
+    return figure
+
+
+def _pair_figure(model: AdditiveModel, term: AdditiveTerm, line: str) -> Figure:
+    figure = heat_figure(model, term)
+    lowest, highest = common_range(model)
+    own, common = heat_range(term), max(-lowest, highest)
+    scales = [
+        (name, "restyle", [{"zmin": -reach, "zmax": reach}, [0]])
+        for name, reach in (("own scale", own), ("same scale for all terms", common))
+    ]
+    figure.update_layout(updatemenus=[buttons(scales, x=1, xanchor="right")])
+    names = " & ".join(model.features[index].name for index in term.features)
+    kind = "interaction, edited" if term.is_edited else "interaction"
+    title = f"Term: {names} ({kind}; pale: within the noise)"
+    height = figure.layout.height
+    add_heading(figure, title, line, with_menu=True)
+    figure.update_layout(height=max(480, height + 110))
+    return figure
+
+
+def scale_menu(model: AdditiveModel) -> dict[str, Any]:
+    """Return buttons for the term's own range of scores and for that of all terms."""
+    lowest, highest = common_range(model)
+    return buttons(
+        [
+            ("own scale", "relayout", [{"yaxis.autorange": True}]),
+            (
+                "same scale for all terms",
+                "relayout",
+                [{"yaxis.autorange": False, "yaxis.range": [lowest, highest]}],
+            ),
+        ],
+        x=1,
+        xanchor="right",
+    )
+
+
+def _preview_menu(figure: Figure, names: list[str], state: str) -> dict[str, Any]:
+    """Return buttons that show one version and fade the model's curve behind a preview."""
+    metas = [trace.meta for trace in figure.data]
+    indices = [index for index, meta in enumerate(metas) if meta is not None]
+
+    def version(shown: str | None) -> list[Any]:
+        visible = [metas[i] in ("released", shown) for i in indices]
+        opacity = {"released": FADED if shown in names else 1.0, DRAWS: DRAWS_OPACITY}
+        faded = [opacity.get(metas[i], 1.0) for i in indices]
+        return [{"visible": visible, "opacity": faded}, indices]
+
+    entries = [(f"as {state}", "restyle", version(None))]
+    entries += [(f"preview {name}", "restyle", version(name)) for name in names]
+    if DRAWS in metas:
+        entries.append((DRAWS, "restyle", version(DRAWS)))
+    return buttons(entries, x=0, xanchor="left")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._figures import ceil_text
+from interpret_dp._validate import ceil_text
 from interpret_dp.explanation.plots.parts import (
     COLORS,
     LEGEND_BELOW,

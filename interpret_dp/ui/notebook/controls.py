@@ -1,26 +1,34 @@
-"""Buttons and fields of the notebook editor, as ipywidgets, and its texts as HTML.
+"""Buttons, fields and offers of earlier edits in the notebook editor, as ipywidgets.
 
 Every text is escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._figures import notebook_table
 from interpret_dp._optional import import_optional
-from interpret_dp.accounting.state import DOES_NOT_HOLD
+from interpret_dp._validate import notebook_table
+from interpret_dp.accounting.guarantee import DOES_NOT_HOLD
 from interpret_dp.explanation.markup import Element, element, to_html
-from interpret_dp.released.edits import edits_text
-from interpret_dp.ui.actions import SESSION_BUTTONS, TOOLS, shapes_for, time_text
-from interpret_dp.ui.metrics import MetricsTable
+from interpret_dp.released.additive_model import edits_text
+from interpret_dp.ui.actions import (
+    SESSION_BUTTONS,
+    TOOLS,
+    MetricsTable,
+    counted,
+    shapes_for,
+    time_text,
+)
 
 if TYPE_CHECKING:
     from interpret_dp.accounting import Guarantee
-    from interpret_dp.editor import EditSession
+    from interpret_dp.editor import EarlierEdits, EditSession
     from interpret_dp.released import EditRecord
+
 
 # Buttons by the name of their row.
 _ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -259,3 +267,74 @@ def session_html(session: EditSession, hint: str) -> str:
             style=_NOTE_BOX,
         )
     )
+
+
+# The offer of earlier sessions' edits in the notebook editor, and where edits are kept.
+
+
+class EarlierRows:
+    """A row for each autosave file of an earlier session, and a line with this session's file.
+
+    Parameters
+    ----------
+    session : EditSession
+    run : callable
+        Runs what a button does, and shows its text or its error; it is given an action.
+    """
+
+    def __init__(self, session: EditSession, run: Callable[[Callable[[], str]], None]) -> None:
+        self._session = session
+        self._run = run
+        widgets = ipywidgets()
+        self.offers = widgets.VBox()
+        self.place = widgets.HTML()
+        session.autosave.start()
+        self.look()
+
+    def look(self) -> None:
+        """Read which files there are now."""
+        before = self.offers.children
+        self.offers.children = [self._row(entry) for entry in self._session.autosave.earlier]
+        for row in before:
+            for part in (*row.children, row):
+                part.close()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show where this session's edits are kept, or why they are not."""
+        autosave = self._session.autosave
+        text = error_html(autosave.problem)
+        if autosave.path is not None and not autosave.problem:
+            text = note_html(f"Edits are kept as they are made, in {autosave.path}.")
+        self.place.value = text
+
+    def close(self) -> None:
+        """Close every widget."""
+        for row in self.offers.children:
+            for part in (*row.children, row):
+                part.close()
+        self.offers.close()
+        self.place.close()
+
+    def _row(self, earlier: EarlierEdits) -> Any:
+        widgets = ipywidgets()
+        text = f"Edits of an earlier session: {earlier}"
+        parts = [widgets.HTML(value=note_html(text), layout={"flex": "1 1 420px"})]
+        if not earlier.problem:
+            hints = {"Take them": "Go on where it ended", "Discard": "Delete the file"}
+            for (label, hint), act in zip(hints.items(), (self._take, self._discard), strict=True):
+                button = widgets.Button(description=label, tooltip=hint, layout={"width": "auto"})
+                button.on_click(partial(self._press, act, earlier))
+                parts.append(button)
+        return widgets.HBox(parts, layout={"flex_flow": "row wrap", "align_items": "center"})
+
+    def _press(self, act: Callable[[EarlierEdits], str], earlier: EarlierEdits, _: Any) -> None:
+        self._run(partial(act, earlier))
+        self.look()
+
+    def _take(self, earlier: EarlierEdits) -> str:
+        return f"Took {counted(self._session.autosave.take(earlier))}."
+
+    def _discard(self, earlier: EarlierEdits) -> str:
+        self._session.autosave.discard(earlier)
+        return f"Discarded {counted(earlier.count)}."

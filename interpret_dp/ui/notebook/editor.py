@@ -20,10 +20,12 @@ from interpret_dp.released import FeaturePair
 from interpret_dp.ui.actions import (
     TOOLS,
     Request,
+    correlated_text,
     counted,
     disabled_buttons,
     go_back,
     load,
+    metrics_tables,
     perform,
     previewed,
     selection_text,
@@ -32,9 +34,9 @@ from interpret_dp.ui.actions import (
     verdict_text,
 )
 from interpret_dp.ui.figure import BINS, EditedTerm
-from interpret_dp.ui.metrics import correlated_text, metrics_tables
 from interpret_dp.ui.notebook.controls import (
     Controls,
+    EarlierRows,
     error_html,
     history_html,
     metrics_html,
@@ -42,7 +44,6 @@ from interpret_dp.ui.notebook.controls import (
     privacy_text,
     session_html,
 )
-from interpret_dp.ui.notebook.earlier import EarlierRows
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -17,7 +17,7 @@ import interpret_dp
 import interpret_dp as dp
 from interpret_dp._documents import digest_of
 from interpret_dp.accounting.composition import GdpPair, compose
-from interpret_dp.lime.paper.explainer import PaperLimeTabular
+from interpret_dp.lime.paper import PaperLimeTabular
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 
 PACKAGE = str(Path(interpret_dp.__path__[0]))

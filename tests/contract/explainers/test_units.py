@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from interpret_dp import Categorical, Integer, LedgerError, PrivacyUnit, Schema, SchemaError
-from interpret_dp.schema.units import open_people
+from interpret_dp.fitting.rows import open_people
 from tests.contract.explainers.registry import (
     DATASET,
     EXPLAINERS,

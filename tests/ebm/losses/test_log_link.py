@@ -11,7 +11,7 @@ from sklearn.metrics import mean_absolute_error, mean_gamma_deviance, mean_poiss
 
 from interpret_dp import Continuous, DeclarationWarning, Schema, private_metrics
 from interpret_dp.explanation.plots.prediction import outcome_text, prediction_figure
-from interpret_dp.explanation.plots.term import term_figure
+from interpret_dp.explanation.plots.shape import term_figure
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.released import AdditiveModel
 from tests.ebm import tasks

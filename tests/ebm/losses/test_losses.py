@@ -6,9 +6,8 @@ import pytest
 from scipy.stats import norm
 
 import interpret_dp as dp
-from interpret_dp.ebm.losses import LOSSES, RegressionLoss, register_loss
-from interpret_dp.ebm.losses.shape import Shape
-from interpret_dp.ebm.losses.squared_error import SquaredError
+from interpret_dp.ebm.losses import LOSSES, RegressionLoss, SquaredError, register_loss
+from interpret_dp.ebm.shape import Shape
 
 
 class SquaredErrorOfGaps(RegressionLoss):

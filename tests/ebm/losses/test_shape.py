@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from interpret_dp.ebm.losses import RegressionLoss
-from interpret_dp.ebm.losses.gamma import GammaDeviance
-from interpret_dp.ebm.losses.shape import Shape, best_clip, cell_edges, errors_of_mean
+from interpret_dp.ebm.losses import GammaDeviance, RegressionLoss
+from interpret_dp.ebm.shape import Shape, best_clip, cell_edges, errors_of_mean
 
 N_ROWS = 40_000
 CLIPS = 2.0 ** (-np.arange(21) / 2.0)

@@ -9,20 +9,21 @@ import pytest
 from hypothesis import given, strategies as st
 
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
-from interpret_dp.ebm.noise.boosted import Boosted
-from interpret_dp.ebm.noise.denoising import Curve, denoise
-from interpret_dp.ebm.noise.intercepts import (
+from interpret_dp.ebm.noise.boosted import (
+    Boosted,
     _sums,
     balanced_intercept,
     balanced_intercepts,
     mean_probability,
+    with_coupling,
+    with_noise_of_others,
 )
+from interpret_dp.ebm.noise.denoising import Curve, denoise
 from interpret_dp.ebm.noise.uncertainty import TermNoise
-from interpret_dp.ebm.noise.variances import with_coupling, with_noise_of_others
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.correlations import Correlations, orthonormal_scores
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
-from interpret_dp.released.intervals import assisted_interval
+from interpret_dp.released.terms import assisted_interval
 
 WEIGHTS = np.concatenate(([50.0], np.full(30, 100.0), [0.0]))
 

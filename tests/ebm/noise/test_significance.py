@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
-from interpret_dp.ebm.noise.significance import excess
+from interpret_dp.ebm.noise.uncertainty import excess
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 
 N_BINS = 20

@@ -11,8 +11,8 @@ from sklearn.metrics import r2_score
 import interpret_dp as dp
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.ebm.config import MOST_LEVELS, BoostingSettings
-from interpret_dp.ebm.pairs.interactions import NO_PAIRS, pair_task
-from interpret_dp.ebm.pairs.training import _coarse_bins
+from interpret_dp.ebm.interactions import NO_PAIRS, pair_task
+from interpret_dp.ebm.pairs import _coarse_bins
 from interpret_dp.ebm.trainer.binning import Bins
 from tests.ebm.pairs.pair_problems import COSTS, FEATURES, LABELS, interaction, problem
 from tests.ebm.tasks import machine

@@ -10,11 +10,10 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from interpret_dp import Categorical, Continuous, Schema
-from interpret_dp.ebm.noise.monotone import project_columns, projected_variances
-from interpret_dp.ebm.trainer.curves import Averaged
-from interpret_dp.ebm.trainer.monotone import monotone_change
+from interpret_dp.ebm.noise.propagation import project_columns, projected_variances
+from interpret_dp.ebm.trainer.curves import Averaged, monotone_change
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
-from interpret_dp.released.isotonic import isotonic
+from interpret_dp.released.arrays import isotonic
 from tests.ebm.tasks import TARGETS, model_of
 
 FEATURES = {

@@ -4,8 +4,8 @@ import html
 
 import pytest
 
-from interpret_dp.explanation.pages import ledger as ledger_page
-from interpret_dp.explanation.pages.ledger import render_ledger_page
+from interpret_dp.explanation import pages as ledger_page
+from interpret_dp.explanation.pages import render_ledger_page
 from interpret_dp.explanation.plots import parts
 from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
 from interpret_dp.ledger import PrivacyLedger

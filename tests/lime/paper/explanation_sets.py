@@ -6,13 +6,13 @@ import numpy as np
 from hypothesis import strategies as st
 
 from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema
-from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.accounting.lattice import Neighbourhood
+from interpret_dp.accounting.plans import ReleasePlan
+from interpret_dp.lime.adaptive import ExplanationData, Queries
 from interpret_dp.lime.black_box import black_box
-from interpret_dp.lime.paper.coordinates import Coordinates
-from interpret_dp.lime.paper.interactive import ExplanationData, Queries
-from interpret_dp.lime.paper.weighting import stable_weight, weight_table
+from interpret_dp.lime.coordinates import Coordinates, stable_weight, weight_table
 from interpret_dp.mechanisms import SeededRandomness, active_randomness
-from interpret_dp.release import ReleasePlan, ReleaseRequest
+from interpret_dp.release import ReleaseRequest
 from interpret_dp.schema import open_table
 from tests.audit.fits import cells_of
 

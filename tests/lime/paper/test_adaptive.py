@@ -12,16 +12,22 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from interpret_dp import PrivacyLedger
-from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.accounting.lattice import Neighbourhood
+from interpret_dp.accounting.plans import ReleasePlan
 from interpret_dp.audit import replay
+from interpret_dp.lime import adaptive
+from interpret_dp.lime.adaptive import (
+    AdaptiveConfig,
+    Explained,
+    ExplanationData,
+    Queries,
+    adaptive_plan,
+    explain_adaptively,
+    minimum_on_ball,
+)
 from interpret_dp.lime.black_box import LABEL_UNITS
-from interpret_dp.lime.paper import adaptive, interactive
-from interpret_dp.lime.paper.adaptive import AdaptiveConfig, adaptive_plan, explain_adaptively
-from interpret_dp.lime.paper.coordinates import UNITS
-from interpret_dp.lime.paper.history import Explained, minimum_on_ball
-from interpret_dp.lime.paper.interactive import ExplanationData, Queries
-from interpret_dp.lime.paper.weighting import stable_weight, weight_table
-from interpret_dp.release import ReleasePlan, ReleaseSession
+from interpret_dp.lime.coordinates import UNITS, stable_weight, weight_table
+from interpret_dp.release import ReleaseSession
 from tests.audit.fits import check_both_ways, kinds
 from tests.lime.paper import explanation_sets as sets
 
@@ -141,8 +147,8 @@ def report_of_a_control():
 
 
 def test_a_norm_that_is_too_small_is_found(monkeypatch):
-    right = interactive.row_norm(sets.weights())
-    for module in (adaptive, interactive):
+    right = adaptive.row_norm(sets.weights())
+    for module in (adaptive, adaptive):
         monkeypatch.setattr(module, "row_norm", lambda table: right // 20)
     violations = report_of_a_control().violations
     found = {v.where.split()[0] for v in violations if v.kind == "sensitivity"}

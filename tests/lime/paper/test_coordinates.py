@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from interpret_dp import Categorical, Continuous, Integer, Schema, SchemaError
-from interpret_dp.lime.paper.coordinates import UNITS, Coordinates
+from interpret_dp.lime.coordinates import UNITS, Coordinates
 from interpret_dp.schema import open_table
 from tests.lime.paper.explanation_sets import FEATURES, points
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from interpret_dp import BudgetExceededError, Continuous, Schema, SchemaError
-from interpret_dp.lime.paper.explainer import PaperLimeTabular
+from interpret_dp.lime.paper import PaperLimeTabular
 from tests.lime.tables import SCHEMA, Risk, Three, account, table
 
 

@@ -6,19 +6,18 @@ Through the explainer, with rows on which the model fails: tests/audit/test_repl
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
-from interpret_dp.accounting.neighbourhood import Neighbourhood
+from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.audit import replay
-from interpret_dp.lime.black_box import LABEL_UNITS
-from interpret_dp.lime.paper import interactive
-from interpret_dp.lime.paper.coordinates import UNITS
-from interpret_dp.lime.paper.interactive import (
+from interpret_dp.lime import adaptive
+from interpret_dp.lime.adaptive import (
     ExplanationData,
     Queries,
     descend,
     exact_moments,
     gradients_release,
 )
-from interpret_dp.lime.paper.weighting import stable_weight, weight_table
+from interpret_dp.lime.black_box import LABEL_UNITS
+from interpret_dp.lime.coordinates import UNITS, stable_weight, weight_table
 from interpret_dp.release import ReleaseSession
 from tests.audit.fits import kinds
 from tests.lime.paper import explanation_sets as sets
@@ -56,7 +55,7 @@ def test_the_sensitivity_of_the_gradient_is_reached():
     rows = [line(at, -LABEL_UNITS) for at in range(1, UNITS + 1)]
     moments = [exact_moments(row, MIDDLE, ONE_COLUMN)[0] for row in rows]
     norms = [int(abs(one.gradients(np.ones((1, 1))))[0, 0]) for one in moments]
-    assert 0.99 < max(norms) / interactive.row_norm(ONE_COLUMN) <= 1.0
+    assert 0.99 < max(norms) / adaptive.row_norm(ONE_COLUMN) <= 1.0
 
 
 @settings(max_examples=15)
@@ -77,8 +76,8 @@ def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data):
 
 
 def test_a_norm_that_is_too_small_is_found(monkeypatch):
-    right = interactive.row_norm(ONE_COLUMN)
-    monkeypatch.setattr(interactive, "row_norm", lambda weights: right * 8 // 10)
+    right = adaptive.row_norm(ONE_COLUMN)
+    monkeypatch.setattr(adaptive, "row_norm", lambda weights: right * 8 // 10)
     # At phi = 0 the gradient is b alone, so that the worst label and distance are those of b.
     fit = fit_of(table=ONE_COLUMN, asked=MIDDLE)
     reports = [

@@ -5,11 +5,16 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from threadpoolctl import threadpool_limits
 
+from interpret_dp.lime import adaptive as moments_module
+from interpret_dp.lime.adaptive import PHI_UNITS, ExplanationData, Queries, exact_moments
 from interpret_dp.lime.black_box import LABEL_UNITS
-from interpret_dp.lime.paper import interactive as moments_module
-from interpret_dp.lime.paper.coordinates import UNITS, differences
-from interpret_dp.lime.paper.interactive import PHI_UNITS, ExplanationData, Queries, exact_moments
-from interpret_dp.lime.paper.weighting import exponential_weight, stable_weight, weight_table
+from interpret_dp.lime.coordinates import (
+    UNITS,
+    differences,
+    exponential_weight,
+    stable_weight,
+    weight_table,
+)
 from tests.lime.paper import explanation_sets as sets
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings, strategies as st
 
-from interpret_dp.lime.paper.coordinates import UNITS
-from interpret_dp.lime.paper.weighting import exponential_weight, stable_weight, weight_table
+from interpret_dp.lime.coordinates import UNITS, exponential_weight, stable_weight, weight_table
 
 FUNCTIONS = {
     "stable": stable_weight,

@@ -17,7 +17,7 @@ from interpret_dp import DPExplainableBoostingClassifier
 from interpret_dp._documents import sealed
 from interpret_dp.editor import KINDS
 from interpret_dp.editor.autosave import AUTOSAVE_VARIABLE
-from interpret_dp.released.origin import note_file
+from interpret_dp.released.additive_model import note_file
 from interpret_dp.ui.actions import TOOLS
 from interpret_dp.ui.figure import BINS
 from interpret_dp.ui.notebook.editor import NotebookEditor

@@ -41,7 +41,7 @@ def test_an_error_in_the_figure_appears_in_the_card(shown, open_app, monkeypatch
     explanation = copy.copy(shown.total)
     client = open_app(explanation)
     monkeypatch.setattr(type(explanation), "figure", broken)
-    monkeypatch.setattr("interpret_dp.ui.dash.app.install.term_editor", broken)
+    monkeypatch.setattr("interpret_dp.ui.dash.install.term_editor", broken)
     for key in (None, 1):
         part = client.part(key)
         assert "This part could not be shown." in text_of(part)
@@ -89,7 +89,7 @@ def test_models_and_explainers_share_the_full_dashboard(shown, open_app):
 
 def test_an_explainers_request_is_found_in_its_account(open_app, tmp_path):
     from interpret_dp.accounting import GdpPair
-    from interpret_dp.explanation.spend import QueryBudget
+    from interpret_dp.explanation.budget import QueryBudget
 
     ledger = budgeted("loans", epsilon=2, delta=1e-5, url=f"sqlite:///{tmp_path / 'privacy.db'}")
     reservation = reserve(ledger, "loans", mu=0.05, explainer="DPLimeTabular")

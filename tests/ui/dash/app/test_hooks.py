@@ -12,7 +12,7 @@ from plotly.utils import PlotlyJSONEncoder
 from tests.processes import output_of
 from tests.ui.dash.client import AppClient
 
-ENTRY = "interpret_dp.ui.dash.app.hooks"
+ENTRY = "interpret_dp.ui.dash.hooks"
 
 
 def _entry_points():
@@ -76,8 +76,8 @@ def test_an_error_in_our_parts_leaves_interprets_app_whole(shown, monkeypatch, c
     def broken(*_):
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr("interpret_dp.ui.dash.app.install.set_up", broken)
-    monkeypatch.setattr("interpret_dp.ui.dash.app.privacy_tab.with_tab", broken)
+    monkeypatch.setattr("interpret_dp.ui.dash.install.set_up", broken)
+    monkeypatch.setattr("interpret_dp.ui.dash.privacy_tab.with_tab", broken)
     with caplog.at_level(logging.WARNING):
         client = AppClient([shown.total])
         tabs = client.layout()["props"]["children"][1]["props"]["children"]["props"]["children"]

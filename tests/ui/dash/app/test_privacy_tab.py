@@ -9,7 +9,7 @@ from interpret.glassbox import ExplainableBoostingClassifier
 
 from interpret_dp import Guarantee, PrivacyLedger, PrivacySpend
 from interpret_dp.accounting import mu_of_budget
-from interpret_dp.ui.dash.app.privacy_tab import collect_accounts, spending_figure
+from interpret_dp.ui.dash.privacy_tab import collect_accounts, spending_figure
 from tests.ledger.requests import budgeted, reserve, reserve_epsilon
 from tests.ui.dash.client import AppClient, components, text_of
 
@@ -109,7 +109,7 @@ def test_the_figure_adds_up_and_marks_what_is_shown(ledger):
 
 
 def test_an_error_in_one_account_leaves_the_others(shown, open_app, monkeypatch):
-    from interpret_dp.ui.dash.app import privacy_tab
+    from interpret_dp.ui.dash import privacy_tab
 
     def sometimes(account):
         if account.dataset == "costs":

@@ -10,7 +10,7 @@ import pytest
 import requests
 from interpret.data import ClassHistogram
 
-from interpret_dp.cli.serve import serve
+from interpret_dp.cli.show import serve
 from tests.processes import python
 from tests.ui.dash.client import AppClient
 
@@ -41,7 +41,7 @@ assert patient.get(url + "_dash-layout", timeout=5).status_code == 200
 """
 SHOWN = "interpret.show(explanation)"
 CONTROL = """
-from interpret_dp.ui.dash.app.install import stop_interprets_server
+from interpret_dp.ui.dash.install import stop_interprets_server
 atexit.unregister(stop_interprets_server)
 """
 
@@ -148,6 +148,6 @@ def test_the_commands_server_refuses_other_sites_and_goes_on(shown, monkeypatch)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("interpret.visual._interactive.visualize_provider", None)
-    monkeypatch.setattr("interpret_dp.cli.serve.say_item", visit)
+    monkeypatch.setattr("interpret_dp.cli.show.say_item", visit)
     serve(shown.total, port=None, no_browser=True)
     assert interpret.shutdown_show_server()

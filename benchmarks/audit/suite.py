@@ -1,0 +1,246 @@
+"""All attacks on ourselves, one after the other or in processes: ``python -m benchmarks.audit``."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from benchmarks.audit import subjects
+from benchmarks.audit.results import REFUTED, STANDS, AttackLine, ReplayLine
+from benchmarks.audit.subjects import DELTA, REPLAYS, Subject, replay_explainer
+from interpret_dp._validate import check_choice, check_int
+from interpret_dp.accounting.gaussian import epsilon_of_mu
+from interpret_dp.audit.membership import (
+    loss_found_by_guesses,
+    loss_found_by_runs,
+    membership_attack,
+)
+from interpret_dp.audit.one_run import audit_maps
+from interpret_dp.audit.replaying import LessNoise, Watching
+
+_CONFIDENCE = 0.95
+_CLAIMS = (0.5, 1.0, 4.0)
+
+Line: TypeAlias = AttackLine | ReplayLine
+Progress: TypeAlias = Callable[[Iterable[int]], Iterable[int]]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Numbers of fits with a row, and as many without, of each attack.
+
+    Attributes
+    ----------
+    additive, others : int
+        Against our additive models; against private metrics and backgrounds.
+    reference : int
+        Against interpret's own regressor.
+    control_at_1, control_at_4 : int
+        Of half of the noise under a claim of epsilon 1, and of 4. At 1 a weaker attack than this
+        would not find it; 0 leaves it out.
+    canaries : int
+        Of a one-run audit.
+    """
+
+    additive: int
+    others: int
+    reference: int
+    control_at_1: int
+    control_at_4: int
+    canaries: int
+
+
+EFFORTS = {
+    "full": Effort(1000, 500, 3000, 3000, 600, 5000),
+    "quick": Effort(60, 40, 400, 0, 600, 5000),
+}
+"""``quick`` takes a minute and finds gross errors only; the controls and the reference it finds."""
+
+
+@dataclass(frozen=True)
+class AuditTask:
+    """One attack, by name; names can be sent to another process, and functions cannot.
+
+    Attributes
+    ----------
+    kind : {"replay", "attack", "maps", "control", "maps control", "reference"}
+    subject : str
+        The explainer to replay, or the name of a maker in :mod:`benchmarks.audit.subjects`.
+    epsilon : float
+        The claim; 0 for a replay, which needs none.
+    effort : str
+        A key of ``EFFORTS``.
+    """
+
+    kind: str
+    subject: str
+    epsilon: float
+    effort: str
+
+    @property
+    def title(self) -> str:
+        """Title of the task, for a progress bar."""
+        claim = f", epsilon {self.epsilon:g}" if self.epsilon else ""
+        return f"{self.kind}: {self.subject}{claim}"
+
+    def run(self, progress: Progress = iter) -> Line:
+        """Carry it out."""
+        effort = EFFORTS[self.effort]
+        if self.kind == "replay":
+            return replay_explainer(self.subject)
+        if self.kind == "maps":
+            return _audited_maps(self.epsilon, effort.canaries, Watching, STANDS)
+        if self.kind == "maps control":
+            noise = functools.partial(LessNoise, 1 / 3)
+            return _audited_maps(self.epsilon, effort.canaries, noise, REFUTED)
+        if self.kind == "reference":
+            subject = _REFERENCES[self.subject]()
+            return _attacked(subject, effort.reference, Watching, REFUTED, progress)
+        make = _MAKERS[self.subject]
+        if self.kind == "control":
+            runs = effort.control_at_1 if self.epsilon == 1.0 else effort.control_at_4
+            noise = functools.partial(LessNoise, 1 / 2)
+            return _attacked(make(self.epsilon), runs, noise, REFUTED, progress)
+        runs = effort.additive if self.subject in _ADDITIVE else effort.others
+        return _attacked(make(self.epsilon), runs, Watching, STANDS, progress)
+
+
+_ADDITIVE = ("classifier", "regressor")
+_MAKERS: dict[str, Callable[[float], Subject]] = {
+    "classifier": subjects.classifier,
+    "regressor": subjects.regressor,
+    "metrics": subjects.metrics,
+    "background": subjects.background,
+}
+_REFERENCES: dict[str, Callable[[], Subject]] = {
+    "its predictions": functools.partial(subjects.reference, 1.0, counts_rows=False),
+    "its row count": functools.partial(subjects.reference, 1.0, counts_rows=True),
+}
+
+
+def tasks_of(effort: str) -> list[AuditTask]:
+    """Return all attacks of an effort, those that take longest first.
+
+    Raises
+    ------
+    ValueError
+        If there is no such effort.
+    """
+    size = EFFORTS[check_choice("effort", effort, tuple(EFFORTS))]
+    tasks = [("control", "regressor", 1.0)] if size.control_at_1 else []
+    tasks += [("attack", subject, claim) for subject in _MAKERS for claim in _CLAIMS]
+    tasks += [("reference", subject, 1.0) for subject in _REFERENCES]
+    tasks += [("control", "regressor", 4.0)]
+    tasks += [("maps", "DPLocallyLinearClassifier", claim) for claim in _CLAIMS]
+    tasks += [("maps control", "DPLocallyLinearClassifier", 4.0)]
+    tasks += [("replay", name, 0.0) for name in REPLAYS]
+    return [AuditTask(*task, effort) for task in tasks]
+
+
+def run_tasks(
+    tasks: Sequence[AuditTask],
+    *,
+    jobs: int = 1,
+    progress: Callable[[AuditTask], Progress] = lambda _: iter,
+) -> Iterator[Line]:
+    """Carry out tasks, and yield the line of each as it is done.
+
+    Parameters
+    ----------
+    tasks : sequence of AuditTask
+    jobs : int, default=1
+        Processes. With one everything runs here, and ``progress`` sees each attack's runs.
+    progress : callable
+        Returns, for a task, what wraps the numbers of its runs, such as ``tqdm``.
+    """
+    jobs = check_int("jobs", jobs, low=1)
+    if jobs == 1:
+        for task in tasks:
+            yield task.run(progress(task))
+        return
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        for done in as_completed([pool.submit(task.run) for task in tasks]):
+            yield done.result()
+
+
+def _attacked(
+    subject: Subject,
+    runs: int,
+    noise: Callable[[], Watching],
+    expected: str,
+    progress: Progress,
+) -> AttackLine:
+    start = time.process_time()
+    report = membership_attack(
+        subject.fit,
+        subject.with_row,
+        subject.without_row,
+        statistics=subject.statistics,
+        epsilon=subject.epsilon,
+        delta=DELTA,
+        mu=subject.mu,
+        runs=runs,
+        confidence=_CONFIDENCE,
+        noise=noise,
+        progress=progress,
+    )
+    gaussian = None if report.mu_bound is None else _epsilon_of(report.mu_bound)
+    by_mu = gaussian is not None and gaussian >= report.epsilon_bound
+    single = 1.0 - (1.0 - _CONFIDENCE) / (1 if subject.mu is None else 2)
+    return AttackLine(
+        subject=subject.name + (" with half the noise" if noise is not Watching else ""),
+        attack="membership",
+        epsilon=subject.epsilon,
+        delta=DELTA,
+        bound=report.epsilon_bound,
+        gaussian_bound=gaussian,
+        confidence=_CONFIDENCE,
+        runs=runs,
+        evidence=(report.mu_statistic or "") if by_mu else report.epsilon_statistic,
+        finds=loss_found_by_runs(
+            runs - runs // 2,
+            delta=DELTA,
+            epsilon=subject.epsilon,
+            mu=subject.mu,
+            confidence=single,
+        ),
+        is_refuted=report.refuted,
+        expected=expected,
+        seconds=time.process_time() - start,
+    )
+
+
+def _epsilon_of(mu: float) -> float:
+    return epsilon_of_mu(mu, DELTA) if mu > 0 else 0.0
+
+
+def _audited_maps(
+    epsilon: float, canaries: int, noise: Callable[[], Watching], expected: str
+) -> AttackLine:
+    start = time.process_time()
+    audit = audit_maps(epsilon, DELTA, n_canaries=canaries, confidence=_CONFIDENCE, noise=noise)
+    evidence, bound = audit.best
+    return AttackLine(
+        subject="DPLocallyLinearClassifier"
+        + (" with a third of the noise" if noise is not Watching else ""),
+        attack=f"one run, {canaries:,} canaries",
+        epsilon=epsilon,
+        delta=DELTA,
+        bound=bound.epsilon,
+        gaussian_bound=None,
+        confidence=_CONFIDENCE,
+        runs=1,
+        evidence=f"{evidence}, {bound.n_correct} of {bound.n_guesses} guesses right",
+        finds=loss_found_by_guesses(
+            canaries, bound.n_guesses, delta=DELTA, epsilon=epsilon, confidence=bound.confidence
+        ),
+        is_refuted=bound.epsilon > epsilon,
+        expected=expected,
+        seconds=time.process_time() - start,
+    )

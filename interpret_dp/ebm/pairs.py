@@ -1,0 +1,604 @@
+"""Terms of two features: chosen, counted, boosted on a fixed grid of cells, and purified.
+
+Pairs are chosen privately, by the size of the interaction in the residuals. Every candidate's
+residuals are summed on a coarse grid, and the main effects are projected out of the table of sums.
+The norm of what is left changes by no more than one row's residual, whatever the grid, so that the
+exponential mechanism can choose among many candidates at the price of one (docs/proofs/dp_ebm.md).
+It is the measure of FAST (Lou et al. 2013) on cells of equal weight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from interpret.utils import purify
+from numpy.typing import NDArray
+
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends.base import AdditiveRows
+from interpret_dp.ebm.config import (
+    MOST_LEVELS,
+    MOST_RANKED,
+    SELECTION_GROUPS,
+    BoostingSettings,
+    TrainerConfig,
+    most_cells,
+)
+from interpret_dp.ebm.interactions import PairTask
+from interpret_dp.ebm.losses import Loss
+from interpret_dp.ebm.noise.uncertainty import TermNoise, no_noise
+from interpret_dp.ebm.trainer.binning import Bins, merge_bins, project_to_total
+from interpret_dp.ebm.trainer.boosting import score_rows
+from interpret_dp.ebm.trainer.curves import BoostingResult
+from interpret_dp.ebm.trainer.partitions import leaf_gains
+from interpret_dp.release import ReleaseSession
+from interpret_dp.schema import Continuous, FeatureSpec, Integer
+
+# Boosting of pairs after the features: noisy sums on a fixed grid of cells, pure by construction.
+#
+# A row is in one cell of each pair, so that the privacy of each round is that of a feature's round
+# (docs/proofs/dp_ebm.md). Every update is projected onto the tables without main effects, in
+# squares weighted by released counts: pairs learn interactions alone, and the curves of the
+# features, and what is known of their noise, stay as they are.
+
+FloatArray = NDArray[np.float64]
+
+_BLOCKS = 4
+# Directions of the cells that are main effects up to rounding.
+_RANK_TOLERANCE = 1e-10
+# A covariance of all cells that move is computed up to here, and variances from draws beyond.
+_MOST_CELLS = 512
+_DRAWS, _DRAWS_AT_ONCE = 512, 64
+
+
+@dataclass(frozen=True, eq=False)
+class PairCells:
+    """The cells of one pair; public.
+
+    Attributes
+    ----------
+    first, second : int
+        Numbers of its features' terms.
+    weights : ndarray of float64, shape (n_first, n_second)
+        Released number of rows per cell, never negative.
+    """
+
+    first: int
+    second: int
+    weights: FloatArray
+
+    @property
+    def n_codes(self) -> int:
+        """Number of cells."""
+        return int(self.weights.size)
+
+
+@dataclass(frozen=True, eq=False)
+class PairUpdates:
+    """Public linear map from a round's noisy sums of a pair to its change.
+
+    Attributes
+    ----------
+    gain : ndarray of float64, shape (n_cells,)
+        Score per unit of residual sum, 0 for cells that do not move.
+    weights : ndarray of float64, shape (n_first, n_second)
+    """
+
+    gain: FloatArray
+    weights: FloatArray
+
+    @cached_property
+    def moved(self) -> NDArray[np.int64]:
+        """Cells that move, as numbers into the flat table."""
+        return np.flatnonzero(self.gain > 0)
+
+    @cached_property
+    def _main_effects(self) -> FloatArray:
+        """Return an orthonormal basis of the main effects on the cells that move, weighted."""
+        rows, columns = np.unravel_index(self.moved, self.weights.shape)
+        root = np.sqrt(self.weights.ravel()[self.moved])
+        effects = np.hstack(
+            [
+                rows[:, np.newaxis] == np.arange(self.weights.shape[0]),
+                columns[:, np.newaxis] == np.arange(self.weights.shape[1]),
+            ]
+        )
+        basis, sizes, _ = np.linalg.svd(root[:, np.newaxis] * effects, full_matrices=False)
+        return np.asarray(basis[:, sizes > _RANK_TOLERANCE * max(sizes.max(initial=0.0), 1e-300)])
+
+    def changes(self, sums: FloatArray) -> FloatArray:
+        """Return the pure change of the cells that move, shape (n_moved, ...).
+
+        Parameters
+        ----------
+        sums : ndarray of float64, shape (n_moved, ...)
+            Noisy residual sums of these cells.
+        """
+        where = (slice(None), *[np.newaxis] * (sums.ndim - 1))
+        root = np.sqrt(self.weights.ravel()[self.moved])[where]
+        raw = root * (self.gain[self.moved][where] * sums)
+        return np.asarray((raw - self._main_effects @ (self._main_effects.T @ raw)) / root)
+
+
+def pair_updates(
+    cells: PairCells, *, settings: BoostingSettings, count_noise: float, n_rows: float
+) -> PairUpdates:
+    """Return the map of a pair's rounds.
+
+    Parameters
+    ----------
+    cells : PairCells
+    settings : BoostingSettings
+    count_noise : float
+        Standard deviation of the released count of a cell; cells below two of them do not move.
+    n_rows : float
+        Released number of rows; cells lighter than the average take smaller steps.
+    """
+    inner = max((cells.weights.shape[0] - 2) * (cells.weights.shape[1] - 2), 1)
+    gain = leaf_gains(
+        cells.weights.ravel(),
+        step=settings.step,
+        count_noise=count_noise,
+        lightest=max(settings.least_hessian, n_rows / inner),
+    )
+    return PairUpdates(gain, cells.weights)
+
+
+def boost_pairs(
+    rows: AdditiveRows,
+    pairs: Sequence[PairCells],
+    updates: Sequence[PairUpdates],
+    *,
+    config: TrainerConfig,
+    session: ReleaseSession,
+) -> tuple[list[FloatArray], float]:
+    """Train the pairs from where the rows' scores are.
+
+    Parameters
+    ----------
+    rows : AdditiveRows
+        Private, paired up: their features are the pairs.
+    pairs, updates : sequences, one entry a pair
+    config : TrainerConfig
+    session : ReleaseSession
+        Every sum passes through it.
+
+    Returns
+    -------
+    scores : list of ndarray of float64, shape (n_first, n_second) each
+        Averages of the last half of the rounds, in units of score.
+    noise : float
+        Standard deviation of the noise of one residual sum, in residuals.
+    """
+    rng = session.public_choices
+    scores = [np.zeros(cells.n_codes) for cells in pairs]
+    totals = [np.zeros(cells.n_codes) for cells in pairs]
+    width = max(cells.n_codes for cells in pairs)
+    pending, changes = np.zeros(0, dtype=np.int64), np.zeros((0, width, 1), dtype=np.int32)
+    averaged, noise = 0, 0.0
+    rows.begin(np.zeros(1, dtype=np.int64))
+    for number in range(config.n_rounds):
+        for block in np.array_split(rng.permutation(len(pairs)), min(_BLOCKS, len(pairs))):
+            exact = rows.advance(pending, changes, block, width)
+            pending = block
+            changes = np.zeros((len(block), width, 1), dtype=np.int32)
+            for slot, k in enumerate(block):
+                moved = updates[k].moved
+                # Residuals of two rows may point in opposite directions.
+                noisy, sigma = session.gaussian(
+                    "pairs",
+                    exact[slot, moved, 0][np.newaxis],
+                    row_norm=rows.residual_norm,
+                    aligned=False,
+                )
+                noise = sigma / LATTICE
+                change = np.rint(updates[k].changes(noisy[0].astype(np.float64)))
+                # As for features: far beyond a sensible score, and well inside int32.
+                change = np.clip(change, -(2**29), 2**29)
+                scores[k][moved] += change
+                changes[slot, moved, 0] = change
+        if number >= config.n_rounds - config.averaged_rounds:
+            averaged += 1
+            for total, score in zip(totals, scores, strict=True):
+                total += score
+    means = [
+        (total / max(averaged, 1) / LATTICE).reshape(cells.weights.shape)
+        for total, cells in zip(totals, pairs, strict=True)
+    ]
+    return means, noise
+
+
+def pair_noise(
+    updates: PairUpdates,
+    curvature: FloatArray,
+    *,
+    noise: float,
+    config: TrainerConfig,
+    rng: np.random.Generator,
+) -> TermNoise:
+    """Propagate the noise of every round into the averaged scores of one pair.
+
+    Parameters
+    ----------
+    updates : PairUpdates
+    curvature : ndarray of float64, shape (n_cells,)
+        Mean second derivative of the loss in each cell.
+    noise : float
+        Standard deviation of the noise of one residual sum.
+    config : TrainerConfig
+    rng : numpy.random.Generator
+        For public choices.
+
+    Returns
+    -------
+    TermNoise
+        Of the cells row by row: variances alone where there are more than 512.
+
+    Notes
+    -----
+    To first order a deviation N of the scores becomes ``N + A (e - D N)`` in a round with noise e,
+    where A is the map of the round and D the hessian, weight times curvature.
+    """
+    moved, n_codes = updates.moved, len(updates.gain)
+    if not len(moved) or not config.n_rounds:
+        return no_noise(n_codes)
+    hessian = curvature[moved] * updates.weights.ravel()[moved]
+    if n_codes > _MOST_CELLS:
+        variances = np.zeros(n_codes)
+        variances[moved] = noise**2 * _simulated(updates, hessian, config, rng)
+        return TermNoise(variances=variances)
+    step = updates.changes(np.eye(len(moved)))
+    onward, own = np.zeros_like(step), np.zeros_like(step)
+    for index in range(config.n_rounds - 1, -1, -1):
+        if index >= config.n_rounds - config.averaged_rounds:
+            onward[np.diag_indices_from(onward)] += 1.0 / config.averaged_rounds
+        residual_map = onward @ step
+        own += residual_map @ residual_map.T
+        onward -= residual_map * hessian
+    covariance = np.zeros((n_codes, n_codes))
+    covariance[np.ix_(moved, moved)] = noise**2 * own
+    return TermNoise(covariance=covariance)
+
+
+def _simulated(
+    updates: PairUpdates, hessian: FloatArray, config: TrainerConfig, rng: np.random.Generator
+) -> FloatArray:
+    """Return the mean squares of scores that noise of one was added to, shape (n_moved,)."""
+    squares = np.zeros(len(hessian))
+    for _ in range(_DRAWS // _DRAWS_AT_ONCE):
+        deviation = np.zeros((len(hessian), _DRAWS_AT_ONCE))
+        average = np.zeros_like(deviation)
+        for index in range(config.n_rounds):
+            sums = rng.standard_normal(deviation.shape) - hessian[:, np.newaxis] * deviation
+            deviation += updates.changes(sums)
+            if index >= config.n_rounds - config.averaged_rounds:
+                average += deviation / config.averaged_rounds
+        squares += (average**2).sum(axis=1)
+    return squares / _DRAWS
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedPair:
+    """Released arrays of one pair, in units of score.
+
+    Attributes
+    ----------
+    first, second : int
+        Numbers of its features' terms.
+    weights, scores : ndarray of float64, shape (n_first, n_second)
+    noise : TermNoise
+        Of the cells row by row.
+    gain : ndarray of float64, shape (n_first, n_second)
+        Score added per unit of noisy residual sum, before the projection; 0 where nothing moves.
+    """
+
+    first: int
+    second: int
+    weights: FloatArray
+    scores: FloatArray
+    noise: TermNoise
+    gain: FloatArray
+
+    def in_units(self, scale: float, largest_weight: float) -> TrainedPair:
+        """Return the pair in other units: of a score of 1, and of a row of the largest weight."""
+        return replace(
+            self,
+            weights=largest_weight * self.weights,
+            scores=scale * self.scores,
+            noise=self.noise.scaled(scale),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedPairs:
+    """Released result of the stage.
+
+    Attributes
+    ----------
+    pairs : list of TrainedPair
+    coarse : dict of int to Bins
+        For each feature in a pair, how the bins of its own term are merged.
+    scores : list of ndarray of float64
+        Of the features' own terms, with what purifying moved into them.
+    intercept : ndarray of float64, shape (1,)
+    """
+
+    pairs: list[TrainedPair]
+    coarse: dict[int, Bins]
+    scores: list[FloatArray]
+    intercept: FloatArray
+
+
+def train_pairs(
+    rows: AdditiveRows,
+    bins: Sequence[Bins],
+    specs: Sequence[FeatureSpec],
+    trained: BoostingResult,
+    task: PairTask,
+    *,
+    config: TrainerConfig,
+    session: ReleaseSession,
+    count_noise: float,
+) -> TrainedPairs:
+    """Choose and train pairs on top of the trained features.
+
+    Parameters
+    ----------
+    rows : AdditiveRows
+        Private, as the features' boosting left them.
+    bins, specs : sequences, one entry a term
+        Bins and declaration of each feature.
+    trained : BoostingResult
+        The features' curves.
+    task : PairTask
+        With at least one pair.
+    config : TrainerConfig
+    session : ReleaseSession
+        Every release passes through it.
+    count_noise : float
+        Standard deviation of a released count.
+    """
+    start = trained.start
+    score_rows(rows, trained.scores, trained.intercept)
+    chosen = list(task.named)
+    if task.n_chosen:
+        chosen += select_pairs(rows, bins, specs, trained.scores, task, session)
+    # interpret's order of terms.
+    chosen.sort(key=lambda pair: (*sorted(pair), *pair))
+    n_rows = start.n_rows
+    settings = config.pair_boosting(n_rows, start.scale)
+    coarse = _coarse_bins(bins, specs, chosen, settings)
+    no_codes = np.zeros(0, dtype=np.uint16)
+    maps = [coarse[k].code_map if k in coarse else no_codes for k in range(len(bins))]
+    widths = [coarse[k].n_codes if k in coarse else 0 for k in range(len(bins))]
+    rows.pair_up(chosen, maps, widths)
+    cells = _release_cells(rows, chosen, coarse, specs, session, n_rows)
+    updates = [
+        pair_updates(c, settings=settings, count_noise=count_noise, n_rows=n_rows) for c in cells
+    ]
+    scores, noise = boost_pairs(rows, cells, updates, config=config, session=session)
+    curvatures = _curvatures(trained, bins, coarse, cells, scores, start.loss)
+    noises = [
+        pair_noise(u, c, noise=noise, config=config, rng=session.public_choices)
+        for u, c in zip(updates, curvatures, strict=True)
+    ]
+    pairs = [
+        TrainedPair(c.first, c.second, c.weights, s, n, u.gain.reshape(c.weights.shape))
+        for c, s, n, u in zip(cells, scores, noises, updates, strict=True)
+    ]
+    return _purified(pairs, coarse, trained)
+
+
+def _coarse_bins(
+    bins: Sequence[Bins],
+    specs: Sequence[FeatureSpec],
+    chosen: Sequence[tuple[int, int]],
+    settings: BoostingSettings,
+) -> dict[int, Bins]:
+    """Return the merged bins of each feature in its pairs.
+
+    Those of a number, to the grid. But an integer of few values keeps the bins of its own term, as
+    a category keeps its levels, if one of its pairs can have so many cells: bins that are too
+    coarse there would cost more than too fine ones do in the others.
+    """
+    coarse = {
+        k: merge_bins(bins[k].weights, bins[k].cuts, settings.leaves, float(bins[k].weights.sum()))
+        for k in sorted({feature for pair in chosen for feature in pair})
+    }
+    of_few_values = [
+        k
+        for k in coarse
+        if isinstance(spec := specs[k], Integer) and spec.upper - spec.lower < MOST_LEVELS
+    ]
+    # Two of them may be in one pair: the one with fewer bins goes first.
+    for k in sorted(of_few_values, key=lambda k: bins[k].n_codes):
+        partners = [a if b == k else b for a, b in chosen if k in (a, b)]
+        n_partner = min(coarse[partner].n_codes - 2 for partner in partners)
+        most = most_cells(settings.noise_level, float(bins[k].weights.sum()))
+        if (bins[k].n_codes - 2) * n_partner <= most:
+            coarse[k] = replace(bins[k], code_map=np.arange(bins[k].n_codes, dtype=np.uint16))
+    return coarse
+
+
+def _release_cells(
+    rows: AdditiveRows,
+    chosen: Sequence[tuple[int, int]],
+    coarse: dict[int, Bins],
+    specs: Sequence[FeatureSpec],
+    session: ReleaseSession,
+    n_rows: float,
+) -> list[PairCells]:
+    """Release how many rows each cell has: a row is in one cell of each pair."""
+    shapes = [(coarse[a].n_codes, coarse[b].n_codes) for a, b in chosen]
+    counts = rows.bin_counts([math.prod(shape) for shape in shapes])
+    cells = []
+    for (a, b), shape, exact in zip(chosen, shapes, counts, strict=True):
+        # A number is never unseen, which is public: nothing to count or to add noise to.
+        possible = np.ones(shape, dtype=np.bool_)
+        if isinstance(specs[a], Continuous):
+            possible[-1] = False
+        if isinstance(specs[b], Continuous):
+            possible[:, -1] = False
+        places = np.flatnonzero(possible)
+        noisy, _ = session.gaussian(
+            "pair bins", exact[places][np.newaxis], row_norm=LATTICE, aligned=True
+        )
+        weights = np.zeros(shape)
+        weights.ravel()[places] = project_to_total(noisy[0] / LATTICE, n_rows)
+        cells.append(PairCells(a, b, weights))
+    return cells
+
+
+def _curvatures(
+    trained: BoostingResult,
+    bins: Sequence[Bins],
+    coarse: dict[int, Bins],
+    cells: Sequence[PairCells],
+    scores: Sequence[FloatArray],
+    loss: Loss,
+) -> list[FloatArray]:
+    """Return the expected second derivative of the loss in each cell, from released numbers."""
+    spreads = [_mean(b, s[:, 0] ** 2) for b, s in zip(bins, trained.scores, strict=True)]
+    curvatures = []
+    for c, own in zip(cells, scores, strict=True):
+        rest = sum(spreads) - spreads[c.first] - spreads[c.second]
+        rows, columns = (
+            _coarse_means(bins[k], coarse[k], trained.scores[k]) for k in (c.first, c.second)
+        )
+        centres = trained.intercept[0] + own + rows[:, np.newaxis] + columns
+        spread = np.array([max(rest, 0.0) ** 0.5])
+        curvatures.append(loss.mean_curvature(centres.reshape(-1, 1), spread)[:, 0])
+    return curvatures
+
+
+def _coarse_means(fine: Bins, coarse: Bins, scores: FloatArray) -> FloatArray:
+    """Return the weighted means of a feature's scores over the bins that its pairs use."""
+    weights = np.bincount(coarse.code_map, fine.weights, minlength=coarse.n_codes)
+    sums = np.bincount(coarse.code_map, fine.weights * scores[:, 0], minlength=coarse.n_codes)
+    return np.asarray(sums / np.maximum(weights, 1e-300))
+
+
+def _purified(
+    pairs: list[TrainedPair], coarse: dict[int, Bins], trained: BoostingResult
+) -> TrainedPairs:
+    """Move what is left of main effects out of the pairs, by interpret's own algorithm.
+
+    Updates are pure up to rounding, so that this is the last digit; nothing that is known of the
+    noise changes.
+    """
+    scores = [s.copy() for s in trained.scores]
+    intercept = trained.intercept.copy()
+    pure = []
+    for pair in pairs:
+        if not pair.scores.any():
+            pure.append(pair)
+            continue
+        table, impurities, constant = purify(pair.scores, pair.weights, is_randomized=False)
+        # A cell without rows has no mean to be centred by; where nothing was learned, nothing is.
+        table = np.where(pair.gain > 0, table, 0.0)
+        intercept += constant
+        for (axis,), effect in impurities:
+            feature = (pair.first, pair.second)[axis]
+            scores[feature][:, 0] += effect[coarse[feature].code_map]
+        pure.append(replace(pair, scores=table))
+    return TrainedPairs(pure, coarse, scores, intercept)
+
+
+_MOST_SELECTION_CELLS = SELECTION_GROUPS**2
+
+
+def select_pairs(
+    rows: AdditiveRows,
+    bins: Sequence[Bins],
+    specs: Sequence[FeatureSpec],
+    scores: Sequence[FloatArray],
+    task: PairTask,
+    session: ReleaseSession,
+) -> list[tuple[int, int]]:
+    """Choose ``task.n_chosen`` pairs, one after the other.
+
+    Parameters
+    ----------
+    rows : AdditiveRows
+        Private, with the scores of the released features.
+    bins, specs, scores : sequences, one entry a term
+        Bins, declaration and released curve of each feature.
+    task : PairTask
+    session : ReleaseSession
+        Every choice passes through it.
+    """
+    sizes = [_mean(b, np.abs(curve[:, 0])) for b, curve in zip(bins, scores, strict=True)]
+    ranked = sorted(task.eligible, key=lambda k: (-sizes[k], k))
+    candidates = task.candidates(ranked[:MOST_RANKED])
+    groups = [_groups(b, spec) for b, spec in zip(bins, specs, strict=True)]
+    # One group more than are compared: rows in it are left out.
+    widths = [int(group.max()) + 1 for group in groups]
+    exact = rows.pair_sums(candidates, groups, widths)
+    strengths = [interaction_size(table[:-1, :-1, 0]) for table in exact]
+    chosen = []
+    for _ in range(task.n_chosen):
+        place = session.choose(
+            "pair selection", strengths, row_norm=rows.residual_norm, prefers_large=True
+        )
+        chosen.append(candidates.pop(place))
+        strengths.pop(place)
+    return chosen
+
+
+def _mean(bins: Bins, scores: FloatArray) -> float:
+    return float(bins.weights @ scores) / max(float(bins.weights.sum()), 1e-300)
+
+
+def _groups(bins: Bins, spec: FeatureSpec) -> NDArray[np.uint16]:
+    """Return the group of each bin; the last group is left out of the comparison.
+
+    Missing and undeclared values are left out. Ranges of an ordered feature are of equal weight;
+    of a nominal one the most frequent levels stand alone, and the others together.
+    """
+    n_inner = bins.n_codes - 2
+    inner = bins.weights[1:-1]
+    if isinstance(spec, Continuous) or spec.ordered:
+        # Edges only say that neighbours may be merged.
+        edges = np.arange(1.0, n_inner)
+        total = float(bins.weights.sum())
+        merged = merge_bins(bins.weights, edges, SELECTION_GROUPS, total).code_map[1:-1] - 1
+    else:
+        order = np.argsort(-inner, kind="stable")
+        merged = np.empty(n_inner, dtype=np.int64)
+        merged[order] = np.minimum(np.arange(n_inner), SELECTION_GROUPS - 1)
+    out = int(merged.max()) + 1
+    return np.concatenate(([out], merged, [out])).astype(np.uint16)
+
+
+def interaction_size(sums: NDArray[np.int64]) -> int:
+    """Return the size of the interaction in a table of residual sums, in lattice units.
+
+    Parameters
+    ----------
+    sums : ndarray of int64, shape (n_first, n_second)
+        Private.
+
+    Returns
+    -------
+    int
+        ``floor(sqrt(n / 16) * norm)`` of the table without its means of rows and columns, where n
+        is the number of cells: equal effects count alike on any grid. Exact, in integers of any
+        size, so that it changes by at most the norm of what changes in ``sums``, rounded up.
+    """
+    n_first, n_second = sums.shape
+    exact: NDArray[Any] = sums.astype(object)
+    # n_first * n_second times the centred table: an integer.
+    centred = (
+        n_first * n_second * exact
+        - n_first * exact.sum(axis=1, keepdims=True)
+        - n_second * exact.sum(axis=0, keepdims=True)
+        + exact.sum()
+    )
+    square = int((centred**2).sum())
+    n_cells = n_first * n_second
+    return math.isqrt(square * n_cells // (_MOST_SELECTION_CELLS * n_cells**2))

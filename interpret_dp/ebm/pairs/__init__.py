@@ -1,1 +1,0 @@
-"""Terms of two features: which ones, on what grid, and how they are trained."""

@@ -1,0 +1,667 @@
+"""Metrics of models on private rows: ranks, totals, calibration and deviance.
+
+Each row falls into one cell: by its label and the model's logit, by the probability of its label,
+or by the size of its error. So a row adds 1 to one count, and accuracy, log loss, area under the
+curve or errors are post-processing of the noisy counts. Totals and calibration come from sums of
+bounded parts (docs/proofs/evaluation.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp._validate import listed
+from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends.kernels import sigmoid_table
+from interpret_dp.backends.local import class_odds, means_at, score_steps
+from interpret_dp.fitting.account import gaussian_request, neighbourhood_of, refuse_unnamed_unit
+from interpret_dp.fitting.rows import PrivateRows, open_rows
+from interpret_dp.released import AdditiveModel
+from interpret_dp.schema import Categorical, Continuous, Table, encode_classes, encode_target
+from interpret_dp.schema.cells import Values
+from interpret_dp.schema.containers import kind_of, refuse_mismatches, target_mismatch
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from interpret_dp.ebm.estimators import PrivateEBM
+    from interpret_dp.ledger import PrivacyLedger
+
+
+# Cells that all rows fall into, by what a model predicts of them.
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Few cells where figures weigh a row heavily: the noise of each counts as much as a row there.
+_LOGIT_EDGES = np.concatenate(
+    [-np.arange(6.0, 3.0, -0.5), np.arange(-3.0, 3.25, 0.25), np.arange(3.5, 6.5, 0.5)]
+)
+# Losses of the label in octaves: a probability of 2**-9 or less counts as that.
+_LOSS_EDGES = np.concatenate([np.arange(8) / 8, np.arange(4, 12) / 4, np.arange(3.0, 10.0)])
+_CERTAIN = 2**30
+_PROBABILITY_EDGES = np.floor(_CERTAIN * 2.0 ** -_LOSS_EDGES[:0:-1]).astype(np.int64)
+# Errors as shares of the target's range: a quarter of it or more counts as that.
+_ERROR_EDGES = 2.0 ** (-np.arange(40, 7, -1) / 4)
+
+
+def _label_shares(scores: Floats, labels: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+    """Return the probability of each row's label, from integers, and whether it is predicted.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_rows, n_classes)
+    labels : ndarray of int64, shape (n_rows,)
+        -1 for a row without a label, of which the result means nothing.
+
+    Returns
+    -------
+    shares : ndarray of int64, shape (n_rows,)
+        In units of 1 / ``_CERTAIN``.
+    is_right : ndarray of bool, shape (n_rows,)
+    """
+    odds = class_odds(scores)
+    own = np.take_along_axis(odds, np.maximum(labels, 0)[:, np.newaxis], axis=1)[:, 0]
+    return own * _CERTAIN // odds.sum(axis=1), odds.argmax(axis=1) == labels
+
+
+def predictions(model: Any, table: Table) -> Floats:
+    """Return the prediction of each row, or its probability of the second class, from that row.
+
+    Other links than the identity are looked up in steps of 1/256 of the score; logarithms between
+    the target's bounds, logits from -16 to 16.
+    """
+    target = model.schema_.target
+    if model.link_ == "identity":
+        return np.asarray(model.predict(table))
+    if model.link_ == "log":
+        scores = model.predict_with_uncertainty(table)[:, 0]
+        return means_at(scores, target.lower, target.upper)
+    means = sigmoid_table() / LATTICE
+    places = score_steps(model.decision_function(table)) + len(means) // 2
+    return np.asarray(means[np.clip(places, 0, len(means) - 1).astype(np.int64)])
+
+
+class Cells(Protocol):
+    """A partition of all rows by what a model predicts of them."""
+
+    n_cells: int
+
+    def codes(self, table: Table, y: Values) -> Integers:
+        """Return each row's cell, shape (n_rows,); -1 without a target. Private."""
+
+    def figures(self, counts: Floats) -> dict[str, float]:
+        """Return the figures that follow from released counts, shape (n_cells,)."""
+
+
+def cells_of(model: Any) -> Cells:
+    """Return the cells that suit a fitted model's target."""
+    target = model.schema_.target
+    if isinstance(target, Continuous):
+        return _ErrorCells(model, target)
+    if model.released_.classes is not None and len(model.released_.classes) == 2:
+        return _LogitCells(model)
+    return _LossCells(model)
+
+
+class _LogitCells:
+    """Two classes: label and logit."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._width = len(_LOGIT_EDGES) + 1
+        self.n_cells = 2 * self._width
+
+    def codes(self, table: Table, y: Values) -> Integers:
+        labels = encode_classes(y, Categorical(self._model.released_.classes), table.n_rows)
+        scores = self._model.decision_function(table)
+        places = np.searchsorted(_LOGIT_EDGES, scores, side="right")
+        return np.where(labels < 0, -1, labels * self._width + places).astype(np.int64)
+
+    def figures(self, counts: Floats) -> dict[str, float]:
+        no, yes = counts.reshape(2, -1)
+        logits = _middles(_LOGIT_EDGES)
+        losses = np.logaddexp(0.0, logits), np.logaddexp(0.0, -logits)
+        right = no[logits < 0].sum() + yes[logits > 0].sum()
+        # Half of a pair counts where both are in one cell.
+        below = np.cumsum(no) - no / 2
+        pairs = max(no.sum(), 1.0) * max(yes.sum(), 1.0)
+        return {
+            "accuracy": _share(right, counts),
+            "log_loss": max(float(no @ losses[0] + yes @ losses[1]), 0.0) / _total(counts),
+            "roc_auc": float(np.clip(yes @ below / pairs, 0.0, 1.0)),
+        }
+
+
+class _LossCells:
+    """More classes, or one: the probability of the label, and whether it is the largest."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._width = len(_PROBABILITY_EDGES) + 1
+        self.n_cells = 2 * self._width
+
+    def codes(self, table: Table, y: Values) -> Integers:
+        classes = self._model.released_.classes
+        labels = encode_classes(y, Categorical(classes), table.n_rows).astype(np.int64)
+        scores = np.zeros((table.n_rows, len(classes)))
+        if len(classes) > 1:
+            scores[:] = self._model.decision_function(table)
+        share, is_right = _label_shares(scores, labels)
+        places = np.searchsorted(_PROBABILITY_EDGES, share, side="right")
+        return np.where(labels < 0, -1, is_right * self._width + places).astype(np.int64)
+
+    def figures(self, counts: Floats) -> dict[str, float]:
+        wrong, right = counts.reshape(2, -1)
+        losses = np.log(2.0) * _middles(_LOSS_EDGES)[:0:-1]
+        return {
+            "accuracy": _share(right.sum(), counts),
+            "log_loss": max(float((wrong + right) @ losses), 0.0) / _total(counts),
+        }
+
+
+class _ErrorCells:
+    """A regression: the size of the error, as a share of the target's range."""
+
+    n_cells = len(_ERROR_EDGES) + 1
+
+    def __init__(self, model: Any, target: Continuous) -> None:
+        self._model, self._target = model, target
+        self._range = target.upper - target.lower or 1.0
+
+    def codes(self, table: Table, y: Values) -> Integers:
+        target = encode_target(y, self._target, table.n_rows)
+        errors = np.abs(predictions(self._model, table) - target) / self._range
+        places = np.searchsorted(_ERROR_EDGES, errors, side="right")
+        return np.where(np.isnan(target), -1, places).astype(np.int64)
+
+    def figures(self, counts: Floats) -> dict[str, float]:
+        sizes = self._range * np.append(_middles(_ERROR_EDGES)[1:-1], _ERROR_EDGES[-1])
+        sizes = np.concatenate(([self._range * _ERROR_EDGES[0] / 2], sizes))
+        square = max(float(counts @ sizes**2), 0.0) / _total(counts)
+        size = max(float(counts @ sizes), 0.0) / _total(counts)
+        found = {"rmse": math.sqrt(square), "mean_absolute_error": size}
+        is_squared = self._model.released_.parameters.get("objective", "rmse") == "rmse"
+        return found | ({"deviance": square} if is_squared else {})
+
+
+def _middles(edges: Floats) -> Floats:
+    """Return the middle of each cell; cells at the ends count as their edge."""
+    return np.asarray(np.concatenate(([edges[0]], (edges[1:] + edges[:-1]) / 2, [edges[-1]])))
+
+
+def _total(counts: Floats) -> float:
+    return max(float(counts.sum()), 1.0)
+
+
+def _share(part: float, counts: Floats) -> float:
+    return float(np.clip(part / _total(counts), 0.0, 1.0))
+
+
+# Totals, calibration and deviance of a model on private rows, from sums of bounded parts.
+#
+# A row falls into one tenth of the predictions, by cuts that follow from the released model. It
+# adds to the tenth 1, its prediction and its target, and its target and deviance to sums of all
+# rows, each with a fixed weight. So the norm of a row is bounded (docs/proofs/evaluation.md).
+
+# Of a row's count, prediction and target in its tenth, its target in the total, and its deviance.
+_WEIGHTS = np.array([0.25, 0.375, 1.0, 0.75, 0.75])
+# The total is that of its own sum and of the tenths', by their precisions.
+_OWN_SUM = 10 * _WEIGHTS[3] ** 2 / (10 * _WEIGHTS[3] ** 2 + _WEIGHTS[2] ** 2)
+_SCORES = 4096  # of the released distribution of scores
+_FAR = 1e-6  # predictions beyond this quantile, or that from above, count as the quantile
+_MANTISSAS = 4096
+
+
+class Calibration:
+    """Sums of one model over private rows, and the figures that follow from noisy ones.
+
+    Parameters
+    ----------
+    model : DPExplainableBoosting*
+        Fitted: a regression, or of two classes.
+
+    Attributes
+    ----------
+    row_norm : int
+        Bound on the L2 norm of what a row adds to the sums, in lattice units.
+    labels : list of int
+        The last tenth in each group of predictions: 1 to 10, unless the model has few predictions.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        target, released = model.schema_.target, model.to_released()
+        is_number = isinstance(target, Continuous)
+        lower, upper = (target.lower, target.upper) if is_number else (0.0, 1.0)
+        values, shares = _released_predictions(released, lower, upper)
+        edges, self.labels = _tenths(values, shares)
+        self._cuts, self._low, self._width = edges[1:-1], edges[:-1], np.diff(edges)
+        # Targets are measured from the mean prediction.
+        self._centre = float(np.clip(shares @ values, lower, upper))
+        self._half = max(upper - self._centre, self._centre - lower) or 1.0
+        self._deviance = _DEVIANCES.get(str(released.parameters.get("objective")))
+        used = _WEIGHTS[: 4 if self._deviance is None else 5]
+        if self._deviance is not None:
+            extremes, centre = np.array([lower, upper]), np.full(2, self._centre)
+            self._largest = float(self._deviance(extremes, centre).max())
+        self.row_norm = math.isqrt(sum(int(w * LATTICE) ** 2 for w in used)) + 1
+
+    def parts(self, table: Table, y: Values) -> tuple[Integers, Integers]:
+        """Return each row's group, shape (n_rows,), and what it adds, shape (n_rows, 5); private.
+
+        The group is -1, and the parts mean nothing, without a target.
+        """
+        predicted, target = predictions(self._model, table), self._targets(table, y)
+        groups = np.searchsorted(self._cuts, predicted, side="right")
+        width = np.where(self._width > 0, self._width, 1.0)[groups]
+        parts = np.ones((len(groups), 5))
+        parts[:, 1] = np.clip((predicted - self._low[groups]) / width, 0.0, 1.0)
+        parts[:, 2] = parts[:, 3] = np.clip((target - self._centre) / self._half, -1.0, 1.0)
+        parts[:, 4] = 0.0
+        if self._deviance is not None:
+            parts[:, 4] = np.clip(self._deviance(target, predicted) / self._largest, 0.0, 1.0)
+        whole = np.trunc(np.nan_to_num(parts) * (_WEIGHTS * LATTICE)).astype(np.int64)
+        return np.where(np.isnan(target), -1, groups).astype(np.int64), whole
+
+    def _targets(self, table: Table, y: Values) -> Floats:
+        """Return targets, 1 for the second class; NaN where there is none. Private."""
+        if isinstance(self._model.schema_.target, Continuous):
+            return np.asarray(encode_target(y, self._model.schema_.target, table.n_rows))
+        labels = encode_classes(y, Categorical(self._model.released_.classes), table.n_rows)
+        return np.where(labels < 0, np.nan, labels)
+
+    def sums(self, rows: PrivateRows, kept: NDArray[np.bool_]) -> Integers:
+        """Return the sums over the kept rows with a target, shape (3 n_groups + 2,); private."""
+        groups, parts = self.parts(rows.table, rows.y)
+        used = kept & (groups >= 0)
+        sums = np.zeros((len(self.labels), 3), dtype=np.int64)
+        np.add.at(sums, groups[used], parts[used, :3])
+        return np.concatenate((sums.ravel(), parts[used, 3:].sum(axis=0)))
+
+    def figures(self, sums: Floats) -> tuple[dict[str, float], Floats]:
+        """Return figures of released sums, and of each group count, prediction and target.
+
+        Parameters
+        ----------
+        sums : ndarray of float64, shape (3 n_groups + 2,)
+            In units of rows.
+
+        Returns
+        -------
+        figures : dict of str to float
+        groups : ndarray of float64, shape (n_groups, 3)
+            Count, mean prediction and mean target.
+        """
+        counts, shares, gaps = (sums[:-2].reshape(-1, 3) / _WEIGHTS[:3]).T
+        predicted = self._low * counts + self._width * shares
+        gap = _OWN_SUM * sums[-2] / _WEIGHTS[3] + (1 - _OWN_SUM) * gaps.sum()
+        total = self._centre * counts.sum() + self._half * gap
+        found = {"predicted_over_observed": float(predicted.sum() / total) if total else math.nan}
+        if self._deviance is not None:
+            mean = sums[-1] / _WEIGHTS[4] / max(counts.sum(), 1.0)
+            found["deviance"] = self._largest * max(float(mean), 0.0)
+        rows = np.maximum(counts, 1.0)
+        observed = self._centre * counts + self._half * gaps
+        return found, np.stack([counts, predicted / rows, observed / rows], axis=1)
+
+
+def _released_predictions(
+    model: AdditiveModel, lower: float, upper: float
+) -> tuple[Floats, Floats]:
+    """Return predictions, increasing, and their shares of the rows, were terms independent.
+
+    Between two scores of a grid: what rounds to a score lies below its prediction.
+    """
+    curves = [term.scores.ravel() for term in model.terms]
+    lowest = float(model.intercept[0]) + sum(float(curve.min()) for curve in curves)
+    step = sum(float(np.ptp(curve)) for curve in curves) / _SCORES or 1.0
+    shares = np.ones(1)
+    for curve, term in zip(curves, model.terms, strict=True):
+        weights = np.maximum(term.weights.ravel(), 0.0)
+        if not weights.any():
+            weights = np.ones_like(weights)
+        places = np.rint((curve - curve.min()) / step).astype(np.intp)
+        own = np.bincount(places, weights / weights.sum())
+        shares = np.asarray(np.convolve(shares, own), dtype=np.float64)
+    scores = np.asarray(lowest + step * (np.arange(len(shares)) + (len(shares) > 1) / 2))
+    if model.link == "identity":
+        return scores, shares
+    if model.link == "logit":
+        return 1.0 / (1.0 + np.exp(-np.clip(scores, -700.0, 700.0))), shares
+    return np.clip(np.exp(np.clip(scores, -700.0, 700.0)), lower, upper), shares
+
+
+def _tenths(values: Floats, shares: Floats) -> tuple[Floats, list[int]]:
+    """Return the edges of groups of predictions, and the last tenth in each group."""
+    below = np.cumsum(shares)
+    ends = values[np.searchsorted(below, [_FAR, 1 - _FAR])]
+    places = np.searchsorted(below, np.arange(1, 10) / 10 - 1e-9)
+    # Where all rows are below a cut, it cuts nothing.
+    every = values[places[below[places] < 1 - 1e-9]]
+    cuts = np.unique(every)
+    labels = [*map(int, np.searchsorted(every, cuts, side="right")), 10]
+    return np.concatenate((ends[:1], cuts, ends[1:])), labels
+
+
+def _logarithms(numbers: Floats) -> Floats:
+    """Return logarithms by a table and a short series; of 0 some finite number.
+
+    Additions and products of floats alone: the last bit of NumPy's own logarithm may depend on
+    where in an array a number stands.
+    """
+    mantissas, exponents = np.frexp(np.nan_to_num(numbers))
+    centres = 0.5 + (np.arange(_MANTISSAS) + 0.5) / (2 * _MANTISSAS)
+    places = np.trunc((mantissas - 0.5) * (2 * _MANTISSAS))
+    places = np.clip(places, 0, _MANTISSAS - 1).astype(np.int64)
+    gap = (mantissas - centres[places]) / centres[places]
+    return np.asarray(exponents * math.log(2.0) + np.log(centres)[places] + gap - gap * gap / 2)
+
+
+def _poisson(target: Floats, predicted: Floats) -> Floats:
+    ratio = _logarithms(target) - _logarithms(predicted)
+    return 2.0 * (target * ratio - target + predicted)
+
+
+def _gamma(target: Floats, predicted: Floats) -> Floats:
+    ratio = _logarithms(predicted) - _logarithms(target)
+    return 2.0 * (ratio + target / predicted - 1.0)
+
+
+_DEVIANCES = {"poisson_deviance": _poisson, "gamma_deviance": _gamma}
+
+
+_MECHANISM = "discrete Gaussian noise on a histogram and sums of predictions, exactly sampled"
+# Of mu squared: the histogram then has a fifth more noise than alone.
+_SHARE_OF_SUMS = 0.3
+_SIMULATIONS = 200
+_SEEN = 3.0  # deviations of its noise that the count of a tenth needs
+
+
+@dataclass(frozen=True)
+class PrivateMetrics:
+    """Figures of models on private rows, released; public.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a model; its columns are the figures.
+    standard_errors : DataFrame
+        Of the same form: what the added noise alone does to each figure. Sampling error is not
+        included.
+    calibration : DataFrame
+        A line for each tenth of each model's predictions: ``model``, ``tenth``, mean ``predicted``
+        and ``observed``, and the ``standard_error`` of their difference. Tenths are those of the
+        released distribution of predictions. NaN where noise could be all rows; empty for more
+        than two classes. Where many rows have one prediction, ``tenth`` is the last that a line
+        covers.
+    n_rows : float
+        Released number of rows with a target.
+    guarantee : Guarantee
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier, private_metrics
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(500)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+    >>> others = make_cohort(500, seed=1)
+    >>> models = {"risk": model.fit(patients.X, patients.y)}
+    >>> metrics = private_metrics(models, others.X, others.y, epsilon=0.5, delta=1e-6)
+    >>> metrics.guarantee.epsilon
+    0.5
+    """
+
+    table: pd.DataFrame
+    standard_errors: pd.DataFrame
+    calibration: pd.DataFrame
+    n_rows: float
+    guarantee: Guarantee
+
+    def _repr_html_(self) -> str:
+        """Show figures, standard errors, calibration and the guarantee in a notebook."""
+        shown = self.table.round(4).astype(str) + " ± " + self.standard_errors.round(4).astype(str)
+        tenths = self.calibration.round(4).to_html(index=False) if len(self.calibration) else ""
+        return str(shown.to_html()) + str(tenths) + self.guarantee._repr_html_()
+
+
+def private_metrics(
+    models: Mapping[str, PrivateEBM],
+    X: Any,
+    y: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    ledger: PrivacyLedger | str | None = None,
+    dataset: str | None = None,
+    neighboring: str = "add_or_remove_one",
+    unit: Any = None,
+) -> PrivateMetrics:
+    """Release how well models predict private rows; charged to the ledger before a row is read.
+
+    Parameters
+    ----------
+    models : mapping of str to fitted DPExplainableBoosting*
+        By the names that the table shows, such as those of an editing session before and after.
+        They share ``epsilon``, and must be of one task, with the same target. One of them must
+        have the columns of all the others.
+    X, y : as ``fit`` takes them
+        Private. The models' own training rows will do: their data set is then charged again.
+    epsilon, delta : float
+        The promise for everything that is returned.
+    ledger : PrivacyLedger or str, default=None
+        Where it is charged; None: the in-memory ledger of the process.
+    dataset : str, default=None
+        Name of the rows' data set in the ledger; required with a ledger.
+    neighboring : {"add_or_remove_one", "replace_one"}
+    unit : array-like, shape (n_rows,), or "rows", default=None
+        Identifiers of people, as ``fit`` takes them; the first model's ``schema_.unit`` holds.
+
+    Returns
+    -------
+    PrivateMetrics
+        Of the rows that ``max_rows`` leaves, where the schema declares a unit. For two classes
+        accuracy, log loss and the area under the ROC curve; for more, accuracy and log loss; for a
+        regression the root mean squared and the mean absolute error, and the mean deviance of its
+        objective. They are computed from cells: logits beyond 6 or -6 count as these, probabilities
+        below 2**-9 as 2**-9, and errors above a quarter of the target's range as a quarter. A
+        Poisson or gamma deviance counts as at most that of the target's bounds from the mean
+        prediction. For two classes and regressions also all predictions over all targets, 1 if the
+        total is right.
+
+    Raises
+    ------
+    TypeError, ValueError, SchemaError, LedgerError
+        If an argument or the form of the data is wrong; nothing was spent.
+    BudgetExceededError
+        If the data set's budget does not cover it; nothing was spent.
+    ReleaseError
+        If the computation failed. What was charged is in the message.
+
+    Examples
+    --------
+    >>> from interpret_dp import DPExplainableBoostingClassifier, private_metrics
+    >>> from interpret_dp.datasets import make_cohort
+    >>> patients = make_cohort(1_000)
+    >>> model = DPExplainableBoostingClassifier(schema=patients.schema)
+    >>> session = model.fit(patients.X, patients.y).edit()
+    >>> record = session.make_monotone("age")
+    >>> others = make_cohort(1_000, seed=1)
+    >>> metrics = private_metrics({"before": model, "after": session.model}, others.X, others.y,
+    ...                           epsilon=0.5, delta=1e-6)
+    >>> metrics.guarantee.epsilon
+    0.5
+    """
+    first = _checked(models)
+    rows, privacy_unit = open_rows(
+        X,
+        y,
+        feature_names=_columns_of_all(models),
+        schema=first.schema_,
+        sample_weight=None,
+        unit=unit,
+    )
+    target_faults = target_mismatch(kind_of(rows.y), first.schema_.target, first._task)
+    for model in models.values():
+        # Once a model reads the rows they are paid for.
+        specs = [model.schema_.features.get(name) for name in rows.table.names]
+        refuse_mismatches(rows.table, specs, target_faults)
+    neighbourhood = neighbourhood_of(neighboring, privacy_unit)
+    refuse_unnamed_unit(ledger, unit, first.schema_)
+    kinds = {label: cells_of(model) for label, model in models.items()}
+    calibrations = {
+        label: Calibration(model) for label, model in models.items() if _has_sums(model)
+    }
+    planned = {"metrics": (1.0, len(kinds))}
+    if calibrations:
+        planned = {"metrics": (1.0 - _SHARE_OF_SUMS, len(kinds))}
+        planned["calibration"] = _SHARE_OF_SUMS, len(calibrations)
+    request = gaussian_request(
+        planned,
+        epsilon=epsilon,
+        delta=delta,
+        ledger=ledger,
+        dataset=dataset,
+        neighbourhood=neighbourhood,
+    )
+    guarantee = request.guarantee(_MECHANISM)
+    found: dict[str, _Released] = {}
+    with request.opened("private_metrics") as session:
+        kept = rows.used_rows(neighbourhood.max_rows, session.public_choices)
+        for label, cells in kinds.items():
+            exact = _counted(cells, rows, kept)
+            noisy, sigma = session.gaussian(
+                "metrics", exact[np.newaxis], row_norm=LATTICE, aligned=True
+            )
+            found[label] = _Released(cells, noisy[0] / LATTICE, sigma / LATTICE)
+        for label, calibration in calibrations.items():
+            # Targets of two rows may lie on either side of the mean prediction.
+            noisy, sigma = session.gaussian(
+                "calibration",
+                calibration.sums(rows, kept)[np.newaxis],
+                row_norm=calibration.row_norm,
+                aligned=False,
+            )
+            sums = noisy[0] / LATTICE, sigma / LATTICE
+            found[label] = found[label]._replace(calibration=calibration, sums=sums)
+    guarantee = replace(guarantee, ledger_head=session.head)
+    return _figures(found, request.randomness.public, guarantee)
+
+
+def _has_sums(model: PrivateEBM) -> bool:
+    """Whether a model is a regression or of two classes."""
+    return model.released_.classes is None or len(model.released_.classes) == 2
+
+
+def _checked(models: Mapping[str, PrivateEBM]) -> PrivateEBM:
+    """Return the first model, after checking that the others predict the same thing."""
+    from interpret_dp.ebm.estimators import PrivateEBM
+
+    if not isinstance(models, Mapping) or not models:
+        raise TypeError(
+            f"models is of type {type(models).__name__}; it must be a mapping from names to fitted "
+            'models, such as {"before": model, "after": session.model}.'
+        )
+    for name, model in models.items():
+        if not isinstance(model, PrivateEBM) or not hasattr(model, "has_fitted_"):
+            raise TypeError(
+                f"models[{name!r}] is of type {type(model).__name__}; it must be a fitted "
+                "DPExplainableBoostingClassifier or DPExplainableBoostingRegressor."
+            )
+    first, *others = models.values()
+    for model in others:
+        if model.schema_.target != first.schema_.target:
+            raise ValueError(
+                f"The models' targets are {first.schema_.target!r} and {model.schema_.target!r}; "
+                "they must be the same. Compare models of one target."
+            )
+    return first
+
+
+def _columns_of_all(models: Mapping[str, PrivateEBM]) -> list[str]:
+    """Return the columns of the model that has most, after checking that it has the others' too.
+
+    A union of columns would have no order, and rows without names are read by their order.
+    """
+    widest = max(models, key=lambda name: len(models[name].schema_.features))
+    columns = list(models[widest].schema_.features)
+    for name, model in models.items():
+        lacking = [column for column in model.schema_.features if column not in columns]
+        if lacking:
+            raise ValueError(
+                f"models[{name!r}] has {listed(lacking)}, but models[{widest!r}] has not; one of "
+                "the models must have the columns of all the others. Evaluate the two separately."
+            )
+    return columns
+
+
+def _counted(cells: Cells, rows: PrivateRows, kept: NDArray[np.bool_]) -> Integers:
+    """Count the kept rows in each cell, in lattice units; rows without a target are in none."""
+    codes = cells.codes(rows.table, rows.y)[kept]
+    counts = np.bincount(codes[codes >= 0], minlength=cells.n_cells)
+    return counts.astype(np.int64) * LATTICE
+
+
+class _Released(NamedTuple):
+    """What was released of one model, in rows, with the deviation of its noise."""
+
+    cells: Cells
+    counts: Floats
+    noise: float
+    calibration: Calibration | None = None
+    sums: tuple[Floats, float] = (np.zeros(0), 0.0)
+
+    def figures(self) -> tuple[dict[str, float], Floats]:
+        """Return the figures, and of each tenth count, mean prediction and mean target."""
+        found = self.cells.figures(self.counts)
+        if self.calibration is None:
+            return found, np.zeros((0, 3))
+        more, tenths = self.calibration.figures(self.sums[0])
+        return found | more, tenths
+
+    def noised(self, rng: np.random.Generator) -> _Released:
+        """Return the same with more noise, of the size that it has."""
+        sums, noise = self.sums
+        return self._replace(
+            counts=self.counts + self.noise * rng.standard_normal(len(self.counts)),
+            sums=(sums + noise * rng.standard_normal(len(sums)), noise),
+        )
+
+
+def _figures(
+    found: Mapping[str, _Released], rng: np.random.Generator, guarantee: Guarantee
+) -> PrivateMetrics:
+    """Compute the figures of what was released, and what noise of its size does to them."""
+    import pandas as pd
+
+    table, errors, totals, lines = {}, {}, [], []
+    for label, released in found.items():
+        # Counts as released, negative ones too: then the noise of many empty cells cancels.
+        totals.append(max(float(released.counts.sum()), 0.0))
+        table[label], tenths = released.figures()
+        simulated = [released.noised(rng).figures() for _ in range(_SIMULATIONS)]
+        errors[label] = {
+            figure: float(np.std([one[figure] for one, _ in simulated])) for figure in table[label]
+        }
+        if released.calibration is not None:
+            draws = np.array([means for _, means in simulated])
+            gaps = (draws[:, :, 2] - draws[:, :, 1]).std(axis=0)
+            tenths[tenths[:, 0] <= _SEEN * draws[:, :, 0].std(axis=0)] = np.nan
+            means = tenths[:, 1], tenths[:, 2], gaps + 0 * tenths[:, 0]
+            labels = released.calibration.labels
+            lines += [(label, *line) for line in zip(labels, *means, strict=True)]
+    columns = ["model", "tenth", "predicted", "observed", "standard_error"]
+    return PrivateMetrics(
+        pd.DataFrame(table).T,
+        pd.DataFrame(errors).T,
+        pd.DataFrame(lines, columns=columns),
+        float(np.mean(totals)),
+        guarantee,
+    )

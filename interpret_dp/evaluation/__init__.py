@@ -1,1 +1,0 @@
-"""Metrics of models on private rows."""

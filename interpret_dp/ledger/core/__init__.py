@@ -1,1 +1,0 @@
-"""The log and what follows from it: entries, accounts, the filter, and the databases."""

@@ -1,0 +1,484 @@
+"""Reading methods of the ledger, and its reports as a table and a JSON document."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from interpret_dp._validate import (
+    ceil_text,
+    check_name,
+    check_real,
+    did_you_mean,
+    floor_text,
+    left_for_selections,
+    notebook_table,
+    selections_text,
+)
+from interpret_dp.accounting.composition import GdpPair, compose_each, gaussian_part
+from interpret_dp.accounting.gaussian import epsilons_of_mu
+from interpret_dp.accounting.guarantee import Doubts
+from interpret_dp.exceptions import LedgerError
+from interpret_dp.ledger.account import (
+    Account,
+    Approval,
+    Budget,
+    Request,
+    Spent,
+    largest_epsilon,
+    remaining_mu,
+    total_of,
+)
+from interpret_dp.ledger.chain import GENESIS, verify_chain
+from interpret_dp.ledger.handle import LedgerHandle
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from interpret_dp.ledger.store import Log
+
+
+# Reports of the ledger: a table and a JSON document.
+
+NO_LIMIT = "no limit declared"
+
+REPORT_COLUMNS = (
+    "dataset",
+    "time",
+    "explainer",
+    "purpose",
+    "user",
+    "host",
+    "asked_epsilon",
+    "asked_delta",
+    "mu",
+    "delta",
+    "state",
+    "guarantee_state",
+    "total_mu",
+    "total_epsilon",
+)
+_REQUEST_FIELDS = [
+    {"asked_epsilon": "epsilon", "asked_delta": "epsilon_delta"}.get(name, name)
+    for name in REPORT_COLUMNS[:-2]
+]
+
+
+def report_frame(accounts: Sequence[Account]) -> pd.DataFrame:
+    """Return one row per request, with what had been spent up to it.
+
+    Totals are over everything that was ever spent. ``total_epsilon`` is at the delta of the budget
+    in force now, and missing without a budget.
+    """
+    import pandas as pd
+
+    rows = [row for account in accounts for row in _rows(account)]
+    return pd.DataFrame(rows, columns=list(REPORT_COLUMNS))
+
+
+def _rows(account: Account) -> Iterator[tuple[Any, ...]]:
+    totals = list(compose_each(request.pair for request in account.requests))
+    epsilons = _epsilons(totals, account.budget.delta if account.budget else None)
+    for request, total, epsilon in zip(account.requests, totals, epsilons, strict=True):
+        yield (*(getattr(request, name) for name in _REQUEST_FIELDS), total.mu, epsilon)
+
+
+def _epsilons(totals: Sequence[GdpPair], delta: float | None) -> list[float]:
+    """Return the epsilon of each total: NaN without a delta, infinite if it is too small."""
+    import numpy as np
+
+    if delta is None:
+        return [math.nan] * len(totals)
+    mus = np.array([total.mu for total in totals])
+    left = np.array([gaussian_part(delta, total.delta) for total in totals])
+    epsilons = np.full(len(totals), math.inf)
+    epsilons[left > 0] = epsilons_of_mu(mus[left > 0], left[left > 0])
+    return [float(epsilon) for epsilon in epsilons]
+
+
+def account_document(account: Account) -> dict[str, Any]:
+    """Return an account for JSON; figures that no limit bounds are None."""
+    budget = account.budget
+    expired = budget is not None and budget.has_expired
+    return {
+        "dataset": account.dataset,
+        "names": list(account.names),
+        "limit": NO_LIMIT if budget is None else "declared",
+        "protected": account.protected,
+        "budget": None if budget is None else dataclasses.asdict(budget) | {"expired": expired},
+        "approval_above": account.approval_above,
+        "spent": account.spent.to_dict(),
+        "remaining_epsilon": _remaining(account),
+        **clauses_document(account),
+        # Their fields are plain values or lists of text, which need no deep copy.
+        "requests": [vars(request) | clauses_document(request) for request in account.requests],
+    }
+
+
+def clauses_document(part: Account | Request) -> dict[str, Any]:
+    """Return the state of the guarantees of an account or a request, and why, for JSON."""
+    return {
+        "guarantee_state": part.guarantee_state,
+        "guarantee_sentence": Doubts(part.conditions, part.failures).sentence,
+        "conditions": list(part.conditions),
+        "failures": list(part.failures),
+    }
+
+
+def overview_row(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return names, state, budget, spending, rest and number of requests of an account."""
+    budget, spent = document["budget"], document["spent"]
+    names, n_requests = " = ".join(document["names"]), str(spent["n_requests"])
+    state = document["guarantee_state"]
+    if budget is None:
+        total = f"mu {ceil_text(spent['mu'])}"
+        return names, state, document["limit"], total, "no limit", n_requests
+    at_delta = f"at delta {budget['delta']:g}"
+    total = ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
+    left = document["remaining_epsilon"]
+    return (
+        names,
+        state,
+        f"epsilon {budget['epsilon']:g} {at_delta}{selections_text(budget['delta_x'])}",
+        f"epsilon {total}",
+        "nothing: expired"
+        if budget["expired"]
+        else f"epsilon {floor_text(left) if left else 0}"
+        f"{left_for_selections(left, budget['delta_x'], spent['delta'])}",
+        n_requests,
+    )
+
+
+def oversight_document(account: Account) -> dict[str, Any]:
+    """Return an account for an officer: also totals over time, by class, user and purpose, acts."""
+    spent, delta = account.spent, account.budget.delta if account.budget else None
+    pairs = list(compose_each(request.pair for request in account.requests))
+    totals = [
+        {"mu": pair.mu, "delta": pair.delta, "epsilon": value if math.isfinite(value) else None}
+        for pair, value in zip(pairs, _epsilons(pairs, delta), strict=True)
+    ]
+    return account_document(account) | {
+        "spent_epsilon": {
+            "budget": _epsilon(GdpPair(spent.mu, spent.delta), delta),
+            "period": _epsilon(spent.period, delta),
+            "ever": _epsilon(spent.ever, delta),
+        },
+        "totals": totals,
+        "periods": [{"number": entry.number, "time": entry.date} for entry in account.renewed],
+        "by_explainer": _grouped(account, "explainer"),
+        "by_user": _grouped(account, "user"),
+        "by_purpose": _grouped(account, "purpose"),
+        "approvals": [
+            dataclasses.asdict(approval) | {"status": approval.status}
+            for approval in account.approvals
+        ],
+        "acts": [entry.to_dict() | {"user": entry.user} for entry in account.acts],
+    }
+
+
+def _grouped(account: Account, field: str) -> list[dict[str, Any]]:
+    """Return what each group of requests cost together, the dearest first.
+
+    ``share`` is the part of the account's mu squared, which adds up as epsilon does not.
+    """
+    groups: dict[str, list[Request]] = {}
+    for request in account.ever:
+        groups.setdefault(getattr(request, field), []).append(request)
+    delta = account.budget.delta if account.budget else None
+    pairs = {name: total_of(requests) for name, requests in groups.items()}
+    total = math.fsum(pair.mu**2 for pair in pairs.values())
+    lines = []
+    for name, requests in groups.items():
+        pair = pairs[name]
+        lines.append(
+            {
+                field: name,
+                "n_requests": len(requests),
+                "mu": pair.mu,
+                "delta": pair.delta,
+                "epsilon": _epsilon(pair, delta),
+                "share": pair.mu**2 / total if total else 0.0,
+            }
+        )
+    return sorted(lines, key=lambda line: (-line["mu"], line[field]))
+
+
+def _epsilon(pair: GdpPair, delta: float | None) -> float | None:
+    """Return the epsilon of a pair; None without a delta, or where no figure can state it."""
+    if delta is None:
+        return None
+    if pair == GdpPair(0.0):
+        return 0.0
+    epsilon = pair.epsilon_at(delta)
+    return epsilon if math.isfinite(epsilon) else None
+
+
+def _remaining(account: Account) -> float | None:
+    if account.budget is None:
+        return None
+    if account.budget.has_expired:
+        return 0.0
+    return largest_epsilon(remaining_mu(account), account.budget.delta)
+
+
+_FORMAT = "interpret_dp.ledger"
+_VERSION = 1
+
+
+class LedgerReader(LedgerHandle):
+    """Queries to a ledger; no method here changes it."""
+
+    def budget(self, dataset: str) -> Budget | None:
+        """Return the budget in force; None if no limit was declared, or the ledger not begun.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set's name.
+        """
+        dataset = check_name("dataset", dataset)
+        store = self._opened()
+        if not store.is_there():
+            return None
+        with store.reading() as log:
+            return log.account(dataset).budget
+
+    def spent(self, dataset: str) -> Spent:
+        """Return what was ever spent on a data set, open reservations counted.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set's name.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger has no budget for the data set, unless it is in memory and has none at
+            all.
+        """
+        return self._account(dataset).spent
+
+    def remaining(self, dataset: str, delta: float | None = None) -> float:
+        """Return the largest epsilon of one more Gaussian release that fits.
+
+        Parameters
+        ----------
+        dataset : str
+            The data set's name.
+        delta : float, optional
+            Of that release; by default the budget's delta.
+
+        Returns
+        -------
+        float
+            0.0 if nothing fits or the budget has expired; infinite if no limit was declared.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger has no budget for the data set, unless it is in memory and has none at
+            all.
+        """
+        if delta is not None:
+            delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
+        account = self._account(dataset)
+        if account.budget is None:
+            return remaining_mu(account)
+        if account.budget.has_expired:
+            return 0.0
+        return largest_epsilon(remaining_mu(account), delta or account.budget.delta)
+
+    def datasets(self) -> list[str]:
+        """Return the names of all data sets in the ledger, sorted."""
+        with self._opened().reading() as log:
+            return log.datasets()
+
+    def approvals(self, dataset: str | None = None) -> list[Approval]:
+        """Return all requests for approval in their order, of one account or of all.
+
+        Parameters
+        ----------
+        dataset : str, default=None
+            One data set only; None: all.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger has no entry of that data set.
+        """
+        approvals = [a for account in self._accounts(dataset)[0] for a in account.approvals]
+        return sorted(approvals, key=lambda approval: approval.number)
+
+    def entries(self, dataset: str | None = None) -> list[dict[str, Any]]:
+        """Return the log's entries in order, of one data set or of all.
+
+        Parameters
+        ----------
+        dataset : str, default=None
+            One data set only; None: all.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger has no entry of that data set.
+        """
+        with self._opened().reading() as log:
+            if dataset is not None:
+                dataset = _known_dataset(log, dataset)
+            return [entry.to_dict() for entry in log.entries(dataset)]
+
+    def report(self, dataset: str | None = None) -> pd.DataFrame:
+        """Return one row per request, with what had been spent up to it.
+
+        Parameters
+        ----------
+        dataset : str, default=None
+            One data set only; None: all.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger has no entry of that data set.
+        """
+        return report_frame(self._accounts(dataset)[0])
+
+    def to_dict(self, dataset: str | None = None) -> dict[str, Any]:
+        """Return budgets, spending, requests and head as a document for JSON.
+
+        Parameters
+        ----------
+        dataset : str, default=None
+            One data set only; None: all.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger has no entry of that data set.
+        """
+        accounts, head = self._accounts(dataset)
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "ledger": self.display_url,
+            "head": head,
+            "datasets": [account_document(account) for account in accounts],
+        }
+
+    def _repr_html_(self) -> str:
+        """Show budgets and spending in a notebook, escaped; says so where they cannot be read."""
+        title = f"Privacy ledger ({self.display_url})"
+        try:
+            document = self.to_dict()
+        except LedgerError as error:
+            return notebook_table(title, (), (), note=f"It cannot be read now: {error}")
+        empty = "" if document["datasets"] else "Nothing was declared or spent yet. "
+        return notebook_table(
+            title,
+            (
+                "data set",
+                "promise",
+                "budget",
+                "spent so far",
+                "left for one more release",
+                "requests",
+            ),
+            [overview_row(account) for account in document["datasets"]],
+            note=f"{empty}Head of the log: {document['head'] or 'none'}",
+        )
+
+    @property
+    def head(self) -> str | None:
+        """The hash of the log's last entry; None while the log is empty."""
+        with self._opened().reading() as log:
+            return log.head()
+
+    def verify(self, head: str | None = None) -> str | None:
+        """Check the whole log against its hash chain; return its head.
+
+        Parameters
+        ----------
+        head : str, optional
+            A head that a guarantee or report carries. It must still be in the log: without it, a
+            log whose last entries were cut off looks whole.
+
+        Raises
+        ------
+        LedgerError
+            Names the first entry that was changed, removed, moved or cut off; or if the file's
+            pages or indexes are damaged.
+        """
+        with self._opened().reading() as log:
+            last = verify_chain(log.entries(), head)
+            log.check_pages()
+        return None if last == GENESIS else last
+
+    def _account(self, dataset: str) -> Account:
+        dataset = check_name("dataset", dataset)
+        with self._opened().reading() as log:
+            account = log.account(dataset)
+            # What was spent in memory while there was no budget at all can still be asked for.
+            if not account.requests:
+                refuse_unlimited(log, account, persistent=self.persistent)
+        return account
+
+    def _accounts(self, dataset: str | None) -> tuple[list[Account], str | None]:
+        with self._opened().reading() as log:
+            if dataset is not None:
+                return [log.account(_known_dataset(log, dataset))], log.head()
+            accounts = (log.account(name) for name in log.datasets())
+            # Linked names share an account, which is listed once, under the name of its budget.
+            return [a for a in accounts if a.dataset == a.names[0]], log.head()
+
+
+def _known_dataset(log: Log, dataset: str) -> str:
+    dataset = check_name("dataset", dataset)
+    known = log.datasets()
+    if dataset not in known:
+        listed = ", ".join(map(repr, known)) or "none yet"
+        raise LedgerError(
+            f"The ledger has no entry of data set {dataset!r}; it knows {listed}. Check the "
+            "spelling."
+        )
+    return dataset
+
+
+def require_budget(log: Log, dataset: str) -> Budget:
+    """Return the budget in force.
+
+    Raises
+    ------
+    LedgerError
+        If nobody has declared one.
+    """
+    budget = log.account(dataset).budget
+    if budget is None:
+        raise _no_budget_error(dataset, _with_budget(log))
+    return budget
+
+
+def refuse_unlimited(log: Log, account: Account, *, persistent: bool) -> None:
+    """Raise LedgerError for an account without a budget, unless the ledger has none at all.
+
+    A ledger that outlives the process always needs one.
+    """
+    if account.budget is None:
+        known = _with_budget(log)
+        if persistent or known:
+            raise _no_budget_error(account.dataset, known)
+
+
+def _with_budget(log: Log) -> list[str]:
+    return [name for name in log.datasets() if log.account(name).budget is not None]
+
+
+def _no_budget_error(dataset: str, known: list[str]) -> LedgerError:
+    has = f" It has one for {', '.join(map(repr, known))}." if known else ""
+    hint = did_you_mean(dataset, known) or has
+    return LedgerError(
+        f"The ledger has no budget for data set {dataset!r}.{hint} Declare what may ever be spent "
+        f"on it with ledger.create_budget({dataset!r}, epsilon=..., delta=...), or `interpret-dp "
+        "fit --budget EPSILON`. Nothing was spent."
+    )

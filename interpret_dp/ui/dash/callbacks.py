@@ -1,0 +1,379 @@
+"""The callbacks of the editor: select, act, notice other views' edits, draw.
+
+One callback draws and the others trigger it, so that what is on the page is always one state of
+the session. All of them answer from released figures in memory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from typing import Any
+
+import dash
+from dash import ALL, MATCH, ctx, no_update
+from dash.dependencies import Input, Output, State
+from dash.exceptions import PreventUpdate
+
+from interpret_dp.ui.actions import (
+    Outcome,
+    Request,
+    go_back,
+    perform,
+    previewed,
+    status_text,
+    typed_bins,
+)
+from interpret_dp.ui.dash import parts
+from interpret_dp.ui.dash.components import (
+    CLOCK,
+    edit_count,
+    explanation_of,
+    message_on_error,
+    panel_children,
+    panel_id,
+)
+from interpret_dp.ui.dash.layout import ACTED, ALL_CLASSES, own_history
+from interpret_dp.ui.dash.parts import (
+    Ids,
+    message,
+    metrics_children,
+    notes,
+    preview_message,
+    selection_line,
+    session_of,
+    slices_style,
+)
+from interpret_dp.ui.figure import EditedTerm
+
+_TIP_OF_LOOK = (
+    "The dotted line shows this entry. 'Hide' takes it away, 'Go back' makes it the curve."
+)
+_CARD = Ids(MATCH, MATCH)
+_TEXTS = ("selected", "status", "note", "history", "metrics")
+_NEW_AXES = tuple(_CARD(part)["type"] for part in ("class", "scale"))
+# Ranges of axes that a user has zoomed or moved to. Resetting an axis resets its spikes as well.
+_VIEW = """
+(change, _class, _scale, view) => {
+    if (window.dash_clientside.callback_context.triggered_id.type !== PLOT) return {};
+    view = { ...view };
+    for (const [key, value] of Object.entries(change || {})) {
+        const [axis, part] = key.split(".");
+        if (part === "showspikes" || part === "autorange") view[axis] = null;
+        else if (part === "range") view[axis] = value;
+        else if (part === "range[0]") view[axis] = [value, change[`${axis}.range[1]`]];
+    }
+    return view;
+}
+""".replace("PLOT", json.dumps(_CARD("plot")["type"]))
+
+
+def register(app: dash.Dash) -> None:
+    """Add the callbacks to one of interpret's apps."""
+    for add in (_add_selecting, _add_acting, _add_noticing, _add_drawing, _add_panel):
+        add(app)
+    _add_memory(app)
+    parts.register(app)
+
+
+def _column(value: Any) -> int | None:
+    return None if value in (None, ALL_CLASSES) else int(value)
+
+
+def _term(identity: Any, entry: int | None = None) -> EditedTerm:
+    return EditedTerm.of(session_of(identity), int(identity["key"]), entry=entry)
+
+
+# ---------------------------------------------------------------------------------- selecting
+
+
+def _add_selecting(app: dash.Dash) -> None:
+    @app.callback(
+        Output(_CARD("message"), "children", allow_duplicate=True),
+        Output(_CARD("preview"), "data", allow_duplicate=True),
+        Output(_CARD("selection"), "data"),
+        Input(_CARD("plot"), "selectedData"),
+        Input(_CARD("select"), "data"),
+        State(_CARD("selection"), "data"),
+        *(State(_CARD(name), "value") for name in ("from", "to", "levels")),
+        prevent_initial_call=True,
+    )
+    @message_on_error(3)
+    def select(box: Any, made: Any, before: list[int], *typed: Any) -> Any:
+        trigger = ctx.triggered_id
+        term = _term(trigger)
+        if trigger["type"] == _CARD("select")["type"]:
+            if "action" in made:
+                return _chosen(term, made["action"], *typed)
+            return None, None, _clicked(term, made, before or [])
+        # plotly reports "nothing" whenever a figure is drawn anew: that is no choice.
+        ranges = (box or {}).get("range") or {}
+        if not ranges.get("x"):
+            raise PreventUpdate
+        bins = term.places.within(ranges)
+        if not bins:
+            raise PreventUpdate
+        # A preview is of the selection that it was made for.
+        return None, None, bins
+
+
+def _chosen(term: EditedTerm, action: str, *typed: Any) -> Any:
+    """Return message, preview and selection of a button: everything, nothing, or what is typed."""
+    if action != "select-typed":
+        return None, None, term.places.whole() if action == "select-all" else []
+    try:
+        return None, None, typed_bins(term, *typed)
+    except (TypeError, ValueError) as error:
+        return message(Outcome(str(error), "error")), no_update, no_update
+
+
+def _clicked(term: EditedTerm, click: Any, before: list[int]) -> list[int]:
+    """Return the selection after a click: one bin of a curve; levels come and go.
+
+    The arrow keys name all bins.
+    """
+    if "bins" in click:
+        return sorted({int(code) for code in click["bins"]} & set(term.places.codes))
+    code = int(click["bin"])
+    if not term.places.n_steps:
+        return sorted(set(before) ^ {code})
+    # The shift key takes everything from what is selected to here.
+    return term.places.reaching(before, code) if click["extends"] else [code]
+
+
+# ------------------------------------------------------------------------------------- acting
+
+
+def _add_acting(app: dash.Dash) -> None:
+    @app.callback(
+        Output(_CARD("message"), "children"),
+        Output(_CARD("looked"), "data"),
+        Output(_CARD("preview"), "data"),
+        Output(_CARD("refresh"), "data"),
+        Input(_CARD("act"), "data"),
+        State(_CARD("selection"), "data"),
+        State(_CARD("class"), "value"),
+        State(_CARD("number"), "value"),
+        State(_CARD("shape"), "value"),
+        State(_CARD("looked"), "data"),
+        State(_CARD("edits"), "value"),
+        State(_CARD("preview"), "data"),
+        prevent_initial_call=True,
+        running=[(Output(_CARD("card"), "aria-busy"), "true", "false")],
+    )
+    @message_on_error(4)
+    def act(
+        made: Any,
+        bins: list[int],
+        column: Any,
+        number: str | None,
+        shape: str,
+        looked: int | None,
+        edits: str,
+        planned: Any,
+    ) -> Any:
+        trigger = ctx.triggered_id
+        request = Request(
+            bins=tuple(bins or ()),
+            column=_column(column),
+            number=number or "",
+            shape=shape,
+        )
+        action = made["action"]
+        kind, _, entry = action.partition("-")
+        shown = plan = None
+        try:
+            if kind == "look":
+                shown = None if int(entry) == looked else int(entry)
+                outcome = Outcome(_TIP_OF_LOOK if shown is not None else "", "note")
+            elif kind == "back":
+                outcome = go_back(session_of(trigger), int(entry), int(trigger["key"]))
+            elif action == "drag":
+                bins = [int(code) for code in made["bins"]]
+                request = dataclasses.replace(request, bins=tuple(bins), moved_by=float(made["by"]))
+                outcome = perform(_term(trigger), action, request)
+            elif action == "discard":
+                outcome = Outcome("")
+            elif action == "accept":
+                outcome = _accepted(_term(trigger), planned)
+            else:
+                term = _term(trigger)
+                preview = previewed(term, action, request) if edits == "preview" else None
+                if preview is not None and preview.changed:
+                    plan = {"action": action, "request": dataclasses.asdict(request)}
+                    offer = preview_message(Ids(trigger["uid"], trigger["key"]), preview, action)
+                    return offer, None, plan, time.time()
+                outcome = perform(term, action, request)
+        except (TypeError, ValueError, OSError) as error:
+            # Drawn anew all the same: a drag that was refused must not stay on the page.
+            outcome = Outcome(str(error), "error")
+        return message(outcome) if outcome.text else None, shown, plan, time.time()
+
+
+def _accepted(term: EditedTerm, planned: Any) -> Outcome:
+    """Make the edit that was previewed."""
+    if planned is None:
+        raise ValueError("There is no preview to accept. Press a tool first.")
+    return perform(term, planned["action"], _request(planned))
+
+
+def _request(planned: Any) -> Request:
+    return Request(**{**planned["request"], "bins": tuple(planned["request"]["bins"])})
+
+
+def _previewed(term: EditedTerm, planned: Any) -> EditedTerm:
+    """Return a term with the edit that a page holds and that was not made yet."""
+    if planned is None:
+        return term
+    try:
+        preview = previewed(term, planned["action"], _request(planned))
+    except (TypeError, ValueError):
+        # It no longer suits: another view has edited the model. Accepting says why.
+        return term
+    return EditedTerm.of(term.session, term.index, preview=preview)
+
+
+# ------------------------------------------------------------------------- noticing and drawing
+
+
+def _add_noticing(app: dash.Dash) -> None:
+    every_card = Ids(ALL, ALL)
+
+    @app.callback(
+        Output(every_card("refresh"), "data", allow_duplicate=True),
+        Input(CLOCK, "n_intervals"),
+        Input(ACTED, "data"),
+        State(every_card("seen"), "data"),
+        prevent_initial_call=True,
+        # A slow server is not asked again before it has answered.
+        running=[(Output(CLOCK, "disabled"), True, False)],
+    )
+    def notice(_ticks: int, _acted: Any, _seen: Any) -> Any:
+        cards = ctx.states_list[0]
+        refreshed = [time.time() if _is_outdated(card) else no_update for card in cards]
+        if all(answer is no_update for answer in refreshed):
+            raise PreventUpdate
+        return refreshed
+
+
+def _is_outdated(card: Any) -> bool:
+    """Whether the model was edited since a card was drawn."""
+    explanation, seen = explanation_of(card["id"]["uid"]), card.get("value")
+    # A card that has just left the page has seen nothing.
+    if explanation is None or seen is None:
+        return False
+    return bool(explanation.edit_session.version != seen["version"])
+
+
+def _add_drawing(app: dash.Dash) -> None:
+    follow_axes: Any = app.clientside_callback
+    follow_axes(
+        _VIEW,
+        Output(_CARD("view"), "data"),
+        Input(_CARD("plot"), "relayoutData"),
+        Input(_CARD("class"), "value"),
+        Input(_CARD("scale"), "value"),
+        State(_CARD("view"), "data"),
+        prevent_initial_call=True,
+    )
+
+    @app.callback(
+        Output(_CARD("message"), "children", allow_duplicate=True),
+        Output(_CARD("plot"), "figure"),
+        Output(_CARD("tools"), "disabled"),
+        Output(_CARD("button-reset"), "disabled"),
+        Output(_CARD("slices"), "style"),
+        *(Output(_CARD(part), "children") for part in _TEXTS),
+        Output(_CARD("seen"), "data"),
+        Input(_CARD("refresh"), "data"),
+        Input(_CARD("selection"), "data"),
+        *(Input(_CARD(field), "value") for field in ("class", "mode", "scale", "slice-bins")),
+        State(_CARD("slice"), "value"),
+        State(_CARD("view"), "data"),
+        State(_CARD("looked"), "data"),
+        State(_CARD("preview"), "data"),
+        State(_CARD("seen"), "data"),
+        prevent_initial_call=True,
+    )
+    @message_on_error(11)
+    def draw(
+        _refresh: Any,
+        bins: list[int],
+        column: Any,
+        mode: str,
+        scale: str,
+        slice_bins: Any,
+        slice_term: str | None,
+        view: Any,
+        entry: Any,
+        planned: Any,
+        before: Any,
+    ) -> Any:
+        trigger = ctx.triggered_id
+        term = _previewed(_term(trigger, entry), planned)
+        session, ids = term.session, Ids(trigger["uid"], trigger["key"])
+        figure = term.figure(
+            column=_column(column),
+            selected=bins or (),
+            drags=mode == "drag",
+            on_common_scale=scale == "common",
+            draws=scale == "draws",
+            gestures=ids.gestures,
+        )
+        for axis in ("xaxis", "xaxis2", "yaxis"):
+            # Other classes and another scale have ranges of their own.
+            if view and view.get(axis) and trigger["type"] not in _NEW_AXES:
+                figure.layout[axis].range = view[axis]
+        seen = {"version": term.view.version, "edits": len(session.history)}
+        return (
+            no_update,
+            figure,
+            not bins,
+            not term.view.is_edited,
+            slices_style(session),
+            selection_line(term, tuple(bins or ())),
+            status_text(session, term.view.name),
+            notes(term, bins or ()),
+            own_history(term),
+            metrics_children(term, bins or (), slice_term, slice_bins),
+            # Left alone unless it changed: the privacy panel follows it.
+            no_update if seen == before else seen,
+        )
+
+
+def _add_memory(app: dash.Dash) -> None:
+    """Give a card that is drawn anew what a person had in it; the page itself remembers."""
+    fields = ("class", "mode", "scale", "edits", "number", "from", "to", "shape")
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        dash.ClientsideFunction("interpret_dp", "remember"),
+        Output(_CARD("memory"), "data"),
+        Input(_CARD("selection"), "data"),
+        *(Input(_CARD(name), "value") for name in fields),
+    )
+
+
+def _add_panel(app: dash.Dash) -> None:
+    """Count edits in every panel of the page; cards of one model may share a panel."""
+    panels = panel_id(ALL, ALL)
+
+    @app.callback(
+        Output(panels, "children"),
+        Output(panels, "data-edits"),
+        Input(Ids(ALL, ALL)("seen"), "data"),
+        State(panels, "data-edits"),
+        prevent_initial_call=True,
+    )
+    def count(_seen: Any, _edits: Any) -> Any:
+        counted = [_counted(panel) for panel in ctx.states_list[0]]
+        if all(children is no_update for children, _ in counted):
+            raise PreventUpdate
+        return [list(column) for column in zip(*counted, strict=True)]
+
+
+def _counted(panel: Any) -> tuple[Any, Any]:
+    """Return the children and the number of edits of a panel that shows another number."""
+    explanation = explanation_of(panel["id"]["uid"])
+    if explanation is None or edit_count(explanation) == panel.get("value"):
+        return no_update, no_update
+    return panel_children(explanation), edit_count(explanation)

@@ -1,0 +1,63 @@
+"""The entry point ``dash_hooks``: Dash imports this module when the first app of a process is made.
+
+It loads in every environment that has this package, whatever the app, so it is short, imports
+little, and lets no error through: that would break apps that have nothing to do with ours. The
+rest is imported when interpret makes an app.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any
+
+__all__: list[str] = []
+
+_log = logging.getLogger(__name__)
+_NOTICE = "interpret's dashboard stays without its privacy parts; its figures are complete."
+
+
+def _guarded(hook: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the hook with its errors logged; the argument is handed back instead."""
+
+    @functools.wraps(hook)
+    def guarded(argument: Any) -> Any:
+        try:
+            return hook(argument)
+        except Exception:
+            _log.warning(_NOTICE, exc_info=True)
+            return argument
+
+    return guarded
+
+
+def _set_up(app: Any) -> Any:
+    from interpret_dp.ui.dash.components import is_interprets, remember
+
+    if is_interprets(app):
+        from interpret_dp.ui.dash.install import set_up
+
+        remember(app)
+        set_up(app)
+    return app
+
+
+def _lay_out(layout: Any) -> Any:
+    from interpret_dp.ui.dash.components import served_app
+
+    app = served_app()
+    if app is None:
+        return layout
+    from interpret_dp.ui.dash.install import lay_out
+
+    return lay_out(layout, app)
+
+
+try:
+    import dash
+
+    dash.hooks.setup()(_guarded(_set_up))
+    dash.hooks.layout()(_guarded(_lay_out))
+except Exception:
+    _log.warning(_NOTICE, exc_info=True)

@@ -1,0 +1,546 @@
+"""The tab "Privacy" of interpret's full dashboard: accounts, and plans of the next fit.
+
+Accounts show what the ledger says and nothing else: no figure of the rows is in a ledger.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import weakref
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import dash
+import numpy as np
+from dash import MATCH, dcc, html, no_update
+from dash.dependencies import Input, Output, State
+from dash.development.base_component import Component
+
+from interpret_dp._validate import ceil_text, floor_text, left_for_selections, selections_text
+from interpret_dp.exceptions import LedgerError
+from interpret_dp.explanation.budget import BudgetState
+from interpret_dp.explanation.objects import PrivateEBMExplanation
+from interpret_dp.explanation.panel import budget_bar, shares_text
+from interpret_dp.explanation.plan import FitPlan
+from interpret_dp.explanation.plots.parts import literal, probabilities, thinned
+from interpret_dp.explanation.plots.spending import CLASSES, Requests, spending_plot
+from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.ledger import PrivacyLedger
+from interpret_dp.ui.actions import Outcome, counted
+from interpret_dp.ui.dash.components import (
+    error_message,
+    explanations_of,
+    figure_component,
+    message_on_error,
+    shows_ours,
+    titled_card,
+    to_component,
+)
+from interpret_dp.ui.dash.parts import message
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+
+# Cards of the privacy tab that plan the next fit, with a figure whose slider chooses epsilon.
+#
+# A plan reads no private row and charges nothing: its rows are simulated. It takes some seconds, so
+# a thread makes it, once for the same guesses, and the page asks for it.
+
+_PAUSE = 500  # milliseconds between two looks at whether the plan is made
+
+_plans: weakref.WeakKeyDictionary[Any, dict[Any, Future[FitPlan]]] = weakref.WeakKeyDictionary()
+
+
+@functools.cache
+def _worker() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, "interpret_dp-plan")
+
+
+def register_planning(app: dash.Dash) -> None:
+    """Add the callback of the cards to one of interpret's apps."""
+
+    @app.callback(
+        Output(_part("shown", MATCH), "children"),
+        Output(_part("clock", MATCH), "disabled"),
+        Output(_part("asked", MATCH), "data"),
+        Input(_part("start", MATCH), "n_clicks"),
+        Input(_part("clock", MATCH), "n_intervals"),
+        State(_part("rows", MATCH), "value"),
+        State(_part("guess", MATCH), "value"),
+        State(_part("asked", MATCH), "data"),
+        prevent_initial_call=True,
+    )
+    def fill(_clicks: Any, _looks: Any, n_rows: Any, guess: Any, request: Any) -> Any:
+        trigger: Any = dash.ctx.triggered_id
+        has_begun = trigger["type"] == _part("clock", 0)["type"]
+        # A field may change while a plan is made.
+        request = request if has_begun else [n_rows, guess]
+        try:
+            plan = _plan(explanations_of(app)[trigger["number"]], *request)
+            if plan.done():
+                return _plan_parts(plan.result()), True, request
+        except (TypeError, ValueError) as error:
+            return message(Outcome(str(error), "error")), True, request
+        except Exception as error:
+            return error_message(error), True, request
+        line = html.Div("Planning: fits of simulated rows run.", role="status")
+        return no_update if has_begun else line, False, request
+
+
+def _part(name: str, number: Any) -> dict[str, Any]:
+    """Return the id of a part of the card of an explanation, by its number in the app."""
+    return {"type": f"idp-plan-{name}", "number": number}
+
+
+def _plan(explanation: Any, n_rows: Any, guess: Any) -> Future[FitPlan]:
+    """Begin a plan, or return the one that was begun for these guesses and this budget."""
+    numbers = _numbers(explanation, guess)
+    left = explanation.privacy.as_of_now().remaining_epsilon
+    plans = _plans.setdefault(explanation, {})
+    key = n_rows, numbers, left
+    if key not in plans:
+        name = "spread" if explanation.model.classes is None else "rate"
+        given: Any = {name: numbers[0] if len(numbers) == 1 else numbers}
+        plans[key] = _worker().submit(explanation.plan_next, n_rows, **given)
+    return plans[key]
+
+
+def _numbers(explanation: Any, guess: Any) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in str(guess or "").split(","))
+    except ValueError:
+        raise ValueError(
+            f"'{_guess(explanation.model)[0]}' is {guess!r}; it must be a number, or several with "
+            "commas between them, by your public guess. Never read it off the private rows."
+        ) from None
+
+
+def plan_cards(explanations: Sequence[Any]) -> list[Component]:
+    """Return a card for each data set that an additive model is shown of, the first one."""
+    models: dict[str | None, int] = {}
+    for number, explanation in enumerate(explanations):
+        is_ours = isinstance(explanation, PrivateEBMExplanation)
+        if is_ours and explanation.model.schema.target is not None:
+            models.setdefault(explanation.privacy.guarantee.dataset, number)
+    return [_card(explanations[number], number) for number in models.values()]
+
+
+def _card(explanation: Any, number: int) -> Component:
+    name, guess = _guess(explanation.model)
+    n_rows = round(explanation.model.n_rows)
+    fields = [
+        _field("Rows of the table", dcc.Input(n_rows, "number", id=_part("rows", number), min=2)),
+        _field(name, dcc.Input(guess, "text", id=_part("guess", number))),
+        html.Button(
+            "Plan the next fit",
+            id=_part("start", number),
+            n_clicks=0,
+            className="idp-page-strong",
+        ),
+    ]
+    text = (
+        f"What each epsilon would show, by the schema of '{explanation.name}' and the default "
+        "settings: no private row is read, and nothing is charged. The number of rows is the "
+        "released one. Change both values as you like; they must be public."
+    )
+    return titled_card(
+        f"Plan of the next fit: {explanation.privacy.guarantee.dataset or 'not named'}",
+        [
+            html.Div(text),
+            html.Div(fields, className="idp-page idp-plan"),
+            html.Div(id=_part("shown", number)),
+            dcc.Store(id=_part("asked", number)),
+            dcc.Interval(id=_part("clock", number), interval=_PAUSE, disabled=True),
+        ],
+    )
+
+
+def _field(name: str, field: Component) -> Component:
+    return html.Label([html.Span(name), field])
+
+
+def _guess(model: Any) -> tuple[str, str]:
+    """Return the name of the guess that a plan needs, and the model's own value, "" without one."""
+    target = model.schema.target
+    if model.classes is None:
+        return "Standard deviation of the target", ""
+    share = probabilities(model, np.zeros(1)) if len(model.classes) == 2 else None
+    if share is None:
+        return f"Shares of {', '.join(map(str, target.levels))}", ""
+    own = float(share[0]) if target.levels[1] == model.classes[1] else 1.0 - float(share[0])
+    return f"Share of '{target.levels[1]}'", f"{own:.2g}"
+
+
+def _plan_parts(plan: FitPlan) -> list[Component]:
+    """Return the figure, and the table that says the same in numbers."""
+    rows = [html.Tr([html.Td(text) for text in row]) for row in plan.text_rows()]
+    head = html.Tr([html.Th(text) for text in plan.text_columns])
+    table = html.Table([html.Thead(head), html.Tbody(rows)])
+    words = html.Ul([html.Li(note) for note in plan.notes])
+    return [
+        figure_component(plan.draw("slider")),
+        html.Details([html.Summary("The same in numbers"), table, words], className="idp-scroll"),
+    ]
+
+
+_OURS, _OTHERS = "models of this dashboard", "other requests"
+_VALUE, _CONTENT = "privacy", "privacy-tab"
+_MAX_REQUESTS = 200  # in the table, the latest
+
+
+def register(app: dash.Dash) -> None:
+    """Add the callbacks that fill the tab to one of interpret's apps."""
+    register_planning(app)
+
+    @app.callback(Output(_CONTENT, "children"), [Input("tabs", "value")])
+    @message_on_error()
+    def fill(tab: str | None) -> Any:
+        # As interpret's own tabs do: empty while another one is shown, so that it is read anew.
+        return _content(explanations_of(app)) if tab == _VALUE else None
+
+
+def with_tab(layout: Any, app: Any) -> Any:
+    """Return interpret's layout with our tab; the small dashboard, and others' work, as it is."""
+    if app.ctx is None or not shows_ours(app):
+        return layout
+    # The layout is the app's own object and is served again and again.
+    layout = copy.deepcopy(layout)
+    content = html.Div(id=_CONTENT, className="contain")
+    tabs = layout["tabs"]
+    tabs.children = [*tabs.children, dcc.Tab(label="Privacy", value=_VALUE, children=content)]
+    return layout
+
+
+def _content(explanations: list[Any]) -> Component:
+    accounts = collect_accounts(explanations)
+    cards = [_guarded_card(account) for account in accounts]
+    cards += plan_cards(explanations)
+    return html.Div([_introduction(accounts), *cards], className="idp-tab")
+
+
+def _introduction(accounts: list[ShownAccount]) -> Component:
+    text = (
+        "What has been spent on each data set whose models are shown here, read off the ledger "
+        "just now. Looking at explanations and editing curves costs nothing; fitting a model does, "
+        "and so does each new answer of PaperLimeTabular. No figure of the rows is on this page."
+    )
+    doubts = [
+        html.Div(f"{', '.join(model.names)}: {sentence}", className="idp-error")
+        for account in accounts
+        for model in account.models
+        if (sentence := model.spend.guarantee.state_sentence)
+    ]
+    return titled_card("Privacy", [*doubts, html.Div(text)])
+
+
+def _guarded_card(account: ShownAccount) -> Component:
+    title = f"Data set: {account.dataset}"
+    try:
+        return titled_card(title, _account_parts(account))
+    except Exception as error:
+        return titled_card(title, [error_message(error)])
+
+
+def _account_parts(account: ShownAccount) -> list[Component | None]:
+    has_requests = account.requests is not None and not account.requests.empty
+    problem = html.Div(account.problem, className="idp-error") if account.problem else None
+    return [
+        problem,
+        _doubts(account),
+        None if account.problem else _summary(account),
+        _room(account),
+        figure_component(spending_figure(account)) if has_requests else None,
+        _requests(account) if has_requests else None,
+        _assumptions(account),
+        html.Div(f"Ledger: {account.ledger}; head {account.head or 'none'}", className="idp-muted"),
+    ]
+
+
+def _doubts(account: ShownAccount) -> Component | None:
+    """Return on what the promises on the data set depend; None if all hold, or none is known."""
+    doubts = "" if account.budget is None else account.budget.doubts
+    return html.Div(f"Of all releases: {doubts}", className="idp-error") if doubts else None
+
+
+def _summary(account: ShownAccount) -> Component:
+    budget = account.budget
+    if budget is None:
+        return html.Div(
+            "No limit declared: what is spent is recorded, and nothing is ever refused. Declare "
+            "one with ledger.create_budget(...) in a ledger that outlives the process."
+        )
+    shown = sum(m.spend.model_share or 0.0 for m in account.models if m.request is not None)
+    shown = min(shown, budget.spent_share)
+    others = max(0.0, budget.spent_share - shown)
+    parts = [(_OURS, shown, CLASSES[0]), (_OTHERS, others, CLASSES[1])]
+    spent = "0" if not budget.n_requests else ceil_text(budget.spent_epsilon)
+    text = (
+        f"Spent epsilon {spent} of {budget.epsilon:g} at delta {budget.delta:g}"
+        f"{selections_text(budget.delta_x)}, in {counted(budget.n_requests, 'request')}. "
+        "Left for one more release: epsilon "
+        f"{floor_text(budget.remaining_epsilon)} at delta {budget.delta:g}"
+        + left_for_selections(budget.remaining_epsilon, budget.delta_x, budget.spent_delta)
+        + ". "
+    )
+    waiting = "The budget has expired: an officer renews it. " if budget.expired else ""
+    if budget.open_reservations:
+        waiting += (
+            f"{budget.open_reservations} of the requests run now or were left by a crash; all "
+            "count as spent."
+        )
+    return html.Div(
+        [
+            html.Div([html.B(text), waiting], style={"marginBottom": "6px"}),
+            to_component(budget_bar(parts)),
+            html.Div(shares_text(*budget.spent_shares), className="idp-muted"),
+        ]
+    )
+
+
+def _room(account: ShownAccount) -> Component:
+    """Return how many more models like each of those shown fit under the budget."""
+    lines = []
+    for model in account.models:
+        guarantee = model.spend.guarantee
+        setting = guarantee.promised
+        names = ", ".join(repr(name) for name in model.names)
+        more = model.spend.more_like_this
+        room = "" if more is None else f"; room for {more:,} more at this setting"
+        lines.append(html.Li(f"{names}: {setting}{room}"))
+    return html.Div(
+        [html.Div("Models and explainers shown here", style={"fontWeight": 600}), html.Ul(lines)],
+        style={"margin": "10px 0"},
+    )
+
+
+def spending_figure(account: ShownAccount) -> Figure:
+    """Return all spending up to each request, as steps, below the limit.
+
+    In epsilon at the budget's delta; in mu where no limit was declared. Of very many requests a few
+    are shown, and those of this dashboard; totals count all of them.
+    """
+    requests, budget = account.requests, account.budget
+    if requests is None or requests.empty:
+        raise ValueError(f"Data set {account.dataset!r} has no request; there is nothing to draw.")
+    shown_here = {model.request for model in account.models}
+    own = {place for place, number in enumerate(requests.index) if number in shown_here}
+    requests = requests.iloc[sorted(own.union(thinned(len(requests))))]
+    numbers = [int(number) for number in requests.index]
+    unit = "mu" if budget is None else "epsilon"
+    ours, others = (
+        [i for i, number in enumerate(numbers) if (number in shown_here) is wanted]
+        for wanted in (True, False)
+    )
+    return spending_plot(
+        numbers,
+        [float(total) for total in requests[f"total_{unit}"]],
+        list(requests["time"]),
+        [_words(request) for _, request in requests.iterrows()],
+        [
+            Requests(_OURS, CLASSES[0], "circle", ours),
+            Requests(_OTHERS, CLASSES[1], "diamond", others),
+        ],
+        unit=unit,
+        limits=[] if budget is None else [(numbers[0], budget.epsilon)],
+        delta=0.0 if budget is None else budget.delta,
+    )
+
+
+def _words(request: Any) -> str:
+    purpose = f", for {literal(request['purpose'])}" if request["purpose"] else ""
+    return (
+        f"{literal(request['explainer'])}{purpose}<br>asked for epsilon "
+        f"{ceil_text(request['asked_epsilon'])} at delta {ceil_text(request['asked_delta'])}, "
+        f"{request['state']}; promise {request['guarantee_state']}"
+    )
+
+
+def _requests(account: ShownAccount) -> Component:
+    requests = account.requests
+    if requests is None:
+        raise ValueError(f"The requests of data set {account.dataset!r} were not read.")
+    names: dict[Any, str] = {
+        model.request: ", ".join(model.names)
+        for model in account.models
+        if model.request is not None
+    }
+    unit = "mu" if account.budget is None else "epsilon"
+    numeric = {"Epsilon", "Delta", "Cost (mu)", f"Total {unit}"}
+    body = [
+        {
+            "Date (UTC)": request["time"],
+            "Who": request["explainer"],
+            "User": request["user"] or "unknown",
+            "Purpose": request["purpose"] or "not given",
+            "Epsilon": ceil_text(request["asked_epsilon"]),
+            "Delta": ceil_text(request["asked_delta"]),
+            "Cost (mu)": ceil_text(request["mu"]),
+            f"Total {unit}": ceil_text(request[f"total_{unit}"]),
+            "Promise": request["guarantee_state"],
+            "State": request["state"],
+            "Shown here as": names.get(number, ""),
+        }
+        for number, request in requests.iloc[::-1][:_MAX_REQUESTS].iterrows()
+    ]
+    head = list(body[0])
+    classes = ["idp-number" if name in numeric else "" for name in head]
+    cut = f", the latest {_MAX_REQUESTS}" if len(requests) > _MAX_REQUESTS else ""
+    table = html.Table(
+        [
+            html.Thead(_row(html.Th, head, classes)),
+            html.Tbody([_row(html.Td, list(cells.values()), classes) for cells in body]),
+        ]
+    )
+    return html.Details(
+        [
+            html.Summary(f"Requests ({len(requests):,}{cut})", style={"cursor": "pointer"}),
+            html.Div(table, className="idp-scroll"),
+        ],
+        open=True,
+    )
+
+
+def _row(kind: Any, cells: list[str], classes: list[str]) -> Component:
+    return html.Tr([kind(cell, className=c) for cell, c in zip(cells, classes, strict=True)])
+
+
+def _assumptions(account: ShownAccount) -> Component | None:
+    if not account.assumptions:
+        return None
+    title = f"What the promises assume ({len(account.assumptions)})"
+    clauses = html.Ul([html.Li(clause) for clause in account.assumptions])
+    return html.Details(
+        [html.Summary(title, style={"cursor": "pointer"}), clauses], style={"margin": "10px 0"}
+    )
+
+
+# -------------------------------------------------------------------------- reading the ledgers
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownModel:
+    """One model of the dashboard, with the explanations that show it.
+
+    Attributes
+    ----------
+    spend : PrivacySpend
+        Its cost, with the ledger's figures as of now.
+    names : tuple of str
+        The explanations.
+    request : int or None
+        Number of its request in the ledger; None if the ledger does not hold it.
+    """
+
+    spend: PrivacySpend
+    names: tuple[str, ...]
+    request: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownAccount:
+    """One data set's account.
+
+    Attributes
+    ----------
+    dataset, ledger : str
+        Name of the data set and words for its ledger.
+    models : tuple of ShownModel
+        The models of this dashboard that were charged to it.
+    assumptions : tuple of str
+        The assumptions of their promises, each clause once.
+    budget : BudgetState or None
+        None if no limit was declared.
+    head : str or None
+        Hash of the ledger's last entry.
+    requests : DataFrame or None
+        The ledger's report, with the number of each request as index.
+    problem : str
+        Why nothing can be read; empty if all is well.
+    """
+
+    dataset: str
+    ledger: str
+    models: tuple[ShownModel, ...]
+    assumptions: tuple[str, ...]
+    budget: BudgetState | None = None
+    head: str | None = None
+    requests: pd.DataFrame | None = field(default=None, compare=False)
+    problem: str = ""
+
+
+def collect_accounts(explanations: Sequence[Any]) -> list[ShownAccount]:
+    """Return one account per data set and ledger, in the order of the explanations.
+
+    Explanations of other packages, which have no ``privacy``, are passed over.
+    """
+    groups: dict[tuple[Any, str], list[Any]] = {}
+    for explanation in explanations:
+        spend = getattr(explanation, "privacy", None)
+        if isinstance(spend, PrivacySpend):
+            dataset = spend.guarantee.dataset or "not named"
+            groups.setdefault((spend.account, dataset), []).append(explanation)
+    return [_account(ledger, dataset, group) for (ledger, dataset), group in groups.items()]
+
+
+def _account(ledger: Any, dataset: str, explanations: Sequence[Any]) -> ShownAccount:
+    promises = [e.privacy.guarantee for e in explanations]
+    clauses = dict.fromkeys(clause for p in promises for clause in p.shown_assumptions)
+    try:
+        entries, numbers = _read_account(ledger, dataset)
+    except LedgerError as error:
+        entries, numbers = {"problem": f"The ledger cannot be read now: {error}"}, {}
+    return ShownAccount(
+        dataset=dataset,
+        models=_models(explanations, numbers),
+        assumptions=tuple(clauses),
+        **{"ledger": explanations[0].privacy.ledger} | entries,
+    )
+
+
+def _read_account(ledger: Any, dataset: str) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return what the ledger holds of an account, and the numbers of its requests.
+
+    Numbers are by the hash of the entry that closed the request.
+    """
+    if not isinstance(ledger, PrivacyLedger):
+        problem = "The explanations carry no ledger, so nothing is known of other requests."
+        return {"problem": problem}, {}
+    if dataset not in ledger.datasets():
+        problem = (
+            f"The ledger has no entry of data set {dataset!r}. A model that was loaded from a "
+            "file finds its account if the ledger is given: load_model(path, ledger=...)."
+        )
+        return {"problem": problem}, {}
+    (document,) = ledger.to_dict(dataset)["datasets"]
+    requests, budget = ledger.report(dataset), ledger.budget(dataset)
+    requests.index = [request["number"] for request in document["requests"]][: len(requests)]
+    state = None
+    if budget is not None:
+        state = BudgetState.of(budget, ledger.spent(dataset), ledger.remaining(dataset))
+    numbers = {
+        entry["hash"]: entry["reservation"]
+        for entry in ledger.entries(dataset)
+        if entry["kind"] == "commit"
+    }
+    entries = {"ledger": repr(ledger), "budget": state, "head": ledger.head, "requests": requests}
+    return entries, numbers
+
+
+def _models(explanations: Sequence[Any], numbers: dict[str, int]) -> tuple[ShownModel, ...]:
+    groups: dict[Any, list[Any]] = {}
+    for explanation in explanations:
+        guarantee = explanation.privacy.guarantee
+        groups.setdefault(guarantee.ledger_head or id(guarantee), []).append(explanation)
+    return tuple(
+        ShownModel(
+            spend=group[0].privacy.as_of_now(),
+            names=tuple(str(explanation.name) for explanation in group),
+            request=numbers.get(head) if isinstance(head, str) else None,
+        )
+        for head, group in groups.items()
+    )
