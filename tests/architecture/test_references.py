@@ -5,6 +5,7 @@ it only when somebody runs them.
 """
 
 import ast
+import re
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -12,9 +13,16 @@ import pytest
 
 import interpret_dp
 from tests.architecture.source_tree import Module
+from tests.architecture.test_pages import PAGES
 
 PACKAGE = Path(interpret_dp.__path__[0])
 USERS = ("tests", "benchmarks", "scripts", "examples", "docs")
+# Neither the format of a file, in quotes, nor a table of the ledger's schema in a database.
+NAME = re.compile(r"\binterpret_dp(?:\.(?!interpret_dp)\w+)+(?![\w\"])")
+SOURCES = [
+    *sorted(PACKAGE.rglob("*.py")),
+    *(page for page in PAGES if page.name != "CHANGELOG.md"),
+]
 
 
 def missing(path):
@@ -38,6 +46,19 @@ def test_what_is_imported_is_there(folder):
     # Modules of DP-LLM are imported too.
     pytest.importorskip("opacus")
     assert [line for path in files for line in missing(path)] == []
+
+
+@pytest.mark.thorough
+def test_names_in_messages_and_pages_lead_somewhere():
+    pytest.importorskip("opacus")
+    lost = []
+    for path in SOURCES:
+        for name in set(NAME.findall(path.read_text(encoding="utf-8"))):
+            try:
+                resolve_name(name.removesuffix(".py"))
+            except (AttributeError, ImportError):
+                lost.append(f"{path.name}: {name}")
+    assert lost == []
 
 
 def test_what_moved_is_found(tmp_path):
