@@ -1,4 +1,6 @@
 import json
+import re
+import tomllib
 
 import pytest
 
@@ -104,3 +106,16 @@ def test_what_is_right_is_let_through(tmp_path):
     page = _page(tmp_path, text)
     assert list(broken_links(page, tmp_path)) == []
     assert list(dangling_tests(page, tmp_path)) == []
+
+
+def test_the_architecture_shows_each_folder_and_the_layers_of_the_contract():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    package = ROOT / "interpret_dp"
+    parts = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    parts |= {path.name for path in package.glob("[a-z]*.py") if path.name != "exceptions.py"}
+    assert set(re.findall(r"^\| `([\w.]+/?)` \|", page, re.M)) == parts
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"][1:]
+    names = [sorted({re.sub("^_.*", "_", name) for name in re.findall(r"\w+", x)}) for x in layers]
+    drawn = page.split("```")[1].replace("helpers that begin with _", "_").split("\n")[1:-1]
+    assert [sorted(line.split(", ")) for line in drawn] == names
