@@ -136,12 +136,11 @@ def _typed(cell: Any, dtype: Any, levels: Sequence[Any]) -> Any:
 
 
 def _held(cells: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return cells in a dtype; numbers for which it is too narrow in the widest of its kind."""
-    try:
-        with np.errstate(over="raise"):
-            return cells.astype(dtype)
-    except ArithmeticError:
-        return cells.astype(np.float64 if dtype.kind == "f" else np.int64)
+    """Return cells in a dtype, or in the first wider one that holds them."""
+    for wide in (dtype, np.dtype(np.float64 if dtype.kind == "f" else np.int64)):
+        with suppress(ArithmeticError), np.errstate(over="raise"):
+            return cells.astype(wide)
+    return cells.astype(np.float64)
 
 
 def _of_kind(cell: Any, *, is_integer: bool) -> Any:

@@ -219,6 +219,12 @@ def test_the_example_has_the_form_of_the_rows(X, specs):
         assert [str(found[name][0]) for name in ("age", "site")] == ["4", "a"]
 
 
+@pytest.mark.parametrize(("upper", "held"), [(100, "int8"), (1_000, "int64"), (1e308, "float64")])
+def test_the_example_of_integers_is_held_whatever_the_bounds(upper, held):
+    found = example_row(np.empty((0, 1), dtype=np.int8), {"x": dp.Continuous(0, upper)})
+    assert (found.dtype, found[0, 0]) == (held, upper / 2)
+
+
 LISTING_TYPES = [
     pd.DataFrame({"age": [4.5], "site": pd.Categorical(["ward 7"])}),
     pl.DataFrame({"age": [4.5], "site": pl.Series(["ward 7"], dtype=pl.Enum(["ward 7"]))}),
