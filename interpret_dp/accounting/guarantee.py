@@ -337,8 +337,7 @@ class Guarantee:
         ):
             raise ValueError(
                 f"The releases add up to mu {billed.mu:.6g} and delta {billed.delta:.6g}, more "
-                f"than the mu {self.mu:.6g} of the whole. Each share's mu is that of its releases "
-                "together; mu is None where a release is not purely Gaussian."
+                f"than the mu {self.mu:.6g} of the whole; mu is None where not purely Gaussian."
             )
         pair = self.pair
         if pair is None:
