@@ -116,16 +116,6 @@ class OpacusSums:
         positions: NDArray[np.int64],
     ) -> NDArray[np.int64]:
         """Return the sum in integers, as :meth:`ClosedForm.lattice_sum` does, truncated."""
-        clipped = self.clipped_sum(weights, biases, positions)
-        return np.trunc(clipped * (self.row_norm / self._clip_norm)).astype(np.int64)
-
-    def clipped_sum(
-        self,
-        weights: NDArray[np.float32],
-        biases: NDArray[np.float32],
-        positions: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
-        """Return the sum before truncation, shape (n_parameters,). Private."""
         model, optimizer = self._model(weights.shape)
         layer = model.maps
         with torch.no_grad():
@@ -142,7 +132,7 @@ class OpacusSums:
                 optimizer.clip_and_accumulate()
             summed = [p.summed_grad.reshape(-1) for p in (layer.weight, layer.bias)]
             total += torch.cat(summed).numpy()
-        return total
+        return np.trunc(total * (self.row_norm / self._clip_norm)).astype(np.int64)
 
     def _backward(self, model: Any, part: NDArray[np.int64]) -> None:
         columns = self._columns[part].astype(np.float64)

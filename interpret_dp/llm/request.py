@@ -276,21 +276,21 @@ class FitRequest(ReleaseRequest):
     rows : PrivateRows
     schema : Schema
         Complete; with placeholders for undeclared columns and labels.
+    coding : InputCoding
+        Of its features.
     declaring : DeclaringTask
     settings : TrainingSettings
     batch_size : int or None
         Expected rows of a sample, where the rate follows from a number of rows.
-    sampling_rate : float or None
-        None where it follows from a count that is released first.
     image_shape : tuple of int, or None
     """
 
     rows: PrivateRows
     schema: Schema
+    coding: InputCoding
     declaring: DeclaringTask
     settings: TrainingSettings
     batch_size: int | None
-    sampling_rate: float | None
     image_shape: tuple[int, ...] | None
 
     @property
@@ -378,7 +378,8 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
     declaring = DeclaringTask(partial, names, names)
     schema = declaring.without_rows()
     _check_background(estimator.background, image_shape, None if declaring.is_needed else schema)
-    settings = settings_of(estimator, coding_of(estimator, schema, image_shape), image_shape)
+    coding = coding_of(estimator, schema, image_shape)
+    settings = settings_of(estimator, coding, image_shape)
     batch_size, rate = _sampling(estimator, settings)
     neighbourhood = neighbourhood_of(ADD_OR_REMOVE_ONE, privacy_unit)
     ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
@@ -389,11 +390,11 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
         delta=delta,
         neighbourhood=neighbourhood,
         schema=schema,
+        coding=coding,
         declaring=declaring,
         plan=_plan(epsilon, delta, declaring, settings, rate),
         settings=settings,
         batch_size=batch_size,
-        sampling_rate=rate,
         image_shape=image_shape,
         randomness=randomness_of(estimator.random_state),
         ledger=ledger,
@@ -572,4 +573,4 @@ def with_schema(request: FitRequest, schema: Schema, estimator: Any) -> FitReque
     settings = settings_of(estimator, coding, request.image_shape)
     # The number of steps was planned with these epochs.
     settings = dataclasses.replace(settings, epochs=request.settings.epochs)
-    return dataclasses.replace(request, schema=schema, settings=settings)
+    return dataclasses.replace(request, schema=schema, coding=coding, settings=settings)
