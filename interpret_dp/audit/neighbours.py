@@ -548,7 +548,6 @@ def _additive(model: Any, cells: Any) -> dict[str, float]:
 
     The number of bins differs between fits, so that whole curves cannot be compared.
     """
-    figures: dict[str, float] = {}
     scores = weights = product = 0.0
     for features, curve, weight in zip(
         model.term_features_, model.term_scores_, model.bin_weights_, strict=True
@@ -558,12 +557,13 @@ def _additive(model: Any, cells: Any) -> dict[str, float]:
         scores += score
         weights += float(weight[at])
         product += score * float(weight[at])
-    figures["score of the bins"] = scores
-    figures["weight of the bins"] = weights
-    figures["score times weight"] = product
-    figures["intercept"] = float(np.ravel(model.intercept_)[-1])
-    figures[ROW_COUNT] = float(np.sum(model.bag_weights_))
-    return figures
+    return {
+        "score of the bins": scores,
+        "weight of the bins": weights,
+        "score times weight": product,
+        "intercept": float(np.ravel(model.intercept_)[-1]),
+        ROW_COUNT: float(np.sum(model.bag_weights_)),
+    }
 
 
 def _bin(bins: Any, cell: Any) -> int:

@@ -106,7 +106,6 @@ class OpacusSums:
         # and the sum of many by more than the room that clipping leaves (docs/proofs/dp_llm.md).
         self._projections = None if projections is None else torch.tensor(projections).double()
         self._inverse_temperature = inverse_temperature
-        self._limit = clip_norm * CLIP_SHARE
         self._made: tuple[Any, Any] | None = None
 
     def lattice_sum(
@@ -160,7 +159,7 @@ class OpacusSums:
                     # Unused, and not of the rows: an empty table must not fail as the only one.
                     data_loader=DataLoader(TensorDataset(torch.zeros(1, 1))),
                     noise_multiplier=0.0,
-                    max_grad_norm=self._limit,
+                    max_grad_norm=self._clip_norm * CLIP_SHARE,
                     poisson_sampling=False,
                     loss_reduction="sum",
                 )

@@ -27,13 +27,8 @@ from interpret_dp.fitting.account import (
 )
 from interpret_dp.fitting.declaring import DeclaringTask, warn_of_gaps
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.llm.config import (
-    MOST_INPUTS,
-    MOST_PROJECTED,
-    TrainingSettings,
-    default_settings,
-    scattering_settings,
-)
+from interpret_dp.llm import config
+from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.release import ReleaseRequest
 from interpret_dp.released.scattering import Scattering
 from interpret_dp.schema import (
@@ -456,9 +451,9 @@ def settings_of(
     n_rows = _declared_rows(estimator)
     signal = None if n_rows is None else float(estimator.epsilon) * n_rows
     if coding.scattering is not None:
-        settings = scattering_settings(coding.n_inputs)
+        settings = config.scattering_settings(coding.n_inputs)
     else:
-        settings = default_settings(coding.n_inputs, image_shape, coding.n_varying, signal)
+        settings = config.default_settings(coding.n_inputs, image_shape, coding.n_varying, signal)
     given: dict[str, Any] = {}
     if estimator.n_maps is not None:
         given["n_maps"] = check_int("n_maps", estimator.n_maps, low=1, high=10_000, mend=_RULE)
@@ -485,7 +480,7 @@ def settings_of(
             "'orthonormal' or None. Give image_shape if columns are the pixels of images."
         )
     settings = dataclasses.replace(settings, **given)
-    most = MOST_INPUTS if settings.shares_features else MOST_PROJECTED
+    most = config.MOST_INPUTS if settings.shares_features else config.MOST_PROJECTED
     if coding.n_inputs > most:
         kind, mend = "", "Leave out columns or levels."
         if not settings.shares_features:

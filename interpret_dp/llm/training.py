@@ -17,18 +17,8 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.fitting.account import progress
-from interpret_dp.llm.config import (
-    CLIP_SHARE,
-    FEATURE_LENGTH,
-    PROJECTION_BITS,
-    ROW_BITS,
-    TrainingRows,
-    TrainingSettings,
-    exact_rows,
-    finite_rows,
-    rounded_rows,
-    rows_at_a_time,
-)
+from interpret_dp.llm import config
+from interpret_dp.llm.config import TrainingRows, TrainingSettings, finite_rows, rounded_rows
 from interpret_dp.llm.request import CENTRE, GRADIENTS
 from interpret_dp.release import ReleaseSession
 
@@ -74,7 +64,7 @@ def temperature(
         Of simulated rows. They have the length of rows in training and random directions.
     """
     dimension = weights.shape[2]
-    n_rows = min(_ROWS_AT_ONCE, rows_at_a_time(biases.size, dimension))
+    n_rows = min(_ROWS_AT_ONCE, config.rows_at_a_time(biases.size, dimension))
     rows = public.standard_normal((n_rows, dimension))
     rows *= settings.feature_length / math.sqrt(dimension)
     values = (rows @ weights.transpose(0, 2, 1) + biases[:, np.newaxis]).transpose(1, 2, 0)
@@ -160,7 +150,8 @@ def projected_features(inputs: Singles, projection: Singles) -> Singles:
     """Return R x of each row, shape (n_rows, dimension); a row decides its own."""
     features = np.empty((len(inputs), len(projection)), dtype=np.float32)
     for start in range(0, len(inputs), _ROWS):
-        features[start : start + _ROWS] = exact_rows(inputs[start : start + _ROWS], projection.T)
+        rows = slice(start, start + _ROWS)
+        features[rows] = config.exact_rows(inputs[rows], projection.T)
     return features
 
 
@@ -170,7 +161,7 @@ def released_frame(
     n_columns: int,
     session: ReleaseSession,
     *,
-    length: float = FEATURE_LENGTH,
+    length: float,
 ) -> Frame:
     """Release the number of rows and the sums of features and squared lengths, in one release.
 
@@ -184,7 +175,7 @@ def released_frame(
         Standardised columns: about the mean squared length of a row of inputs.
     session : ReleaseSession
         Open; ``CENTRE`` is in its plan.
-    length : float, default=FEATURE_LENGTH
+    length : float
         Root mean square length that centred rows are to have.
 
     Notes
@@ -267,8 +258,8 @@ def public_projections(
         return np.asarray(np.sqrt(0.5) * entries, dtype=np.float32)
     entries = _random(n_inputs, dimension, settings, image_shape, public)
     # Bytes, so that products of integers with them are exact and fast.
-    units = np.rint(np.sqrt(0.5) * entries * 2**PROJECTION_BITS)
-    return np.asarray(np.clip(units, -127, 127) / 2**PROJECTION_BITS, dtype=np.float32)
+    units = np.rint(np.sqrt(0.5) * entries * 2**config.PROJECTION_BITS)
+    return np.asarray(np.clip(units, -127, 127) / 2**config.PROJECTION_BITS, dtype=np.float32)
 
 
 def _cosines(image_shape: tuple[int, ...], dimension: int, smoothing: float) -> Doubles:
@@ -401,7 +392,7 @@ def clipped_integers(
     scaled = gradients * units
     # Rounded, since squares of tiny numbers are subnormal, which processors are slow at.
     lengths = np.sqrt((np.square(np.rint(scaled)).sum(axis=1) * squares).sum(axis=0))
-    scaled *= np.minimum(1.0, CLIP_SHARE * largest_norm / lengths).astype(np.float32)
+    scaled *= np.minimum(1.0, config.CLIP_SHARE * largest_norm / lengths).astype(np.float32)
     np.clip(scaled, -_MOST, _MOST, out=scaled)
     integers = np.rint(scaled).astype(np.float64)
 
@@ -449,7 +440,7 @@ class ClosedForm:
         self._projections, self._grid, self._fineness = projections, None, 1
         stretch = 1.0
         if projections is not None:
-            self._fineness = 2**PROJECTION_BITS
+            self._fineness = 2**config.PROJECTION_BITS
             self._grid = np.rint(projections * float(self._fineness)).astype(np.float64)
             stretch = math.sqrt(max(1.0, float(np.square(projections).sum(axis=1).mean())))
         self.row_norm = 2 ** (_NORM_BITS + math.ceil(math.log2(self._fineness * stretch)))
@@ -521,7 +512,7 @@ class ClosedForm:
             weights = weights @ self._projections
         matrix = np.concatenate([weights, biases[:, :, np.newaxis]], axis=2, dtype=np.float64)
         matrix = np.nan_to_num(matrix.reshape(biases.size, -1))
-        bits = _PRODUCT_BITS - ROW_BITS - math.ceil(math.log2(matrix.shape[1]))
+        bits = _PRODUCT_BITS - config.ROW_BITS - math.ceil(math.log2(matrix.shape[1]))
         unit = float(np.abs(matrix).max()) / 2**bits or 1.0
         return np.rint(matrix / unit), unit
 
