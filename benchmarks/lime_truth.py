@@ -81,8 +81,8 @@ def truth_of(task: Task, chosen: Indices, *, centered: bool = False) -> Truth:
     RuntimeError
         If equation 1 as it is printed, in floating point, gives other losses at the first query.
     """
-    anchors = tuple(int(task.labels[row]) for row in chosen) if centered else None
-    asked = Queries(task.points[chosen], (0,) * len(chosen), anchors)
+    labels = tuple(int(task.labels[row]) for row in chosen)
+    asked = Queries(task.points[chosen], (0,) * len(chosen), labels, centered)
     data = ExplanationData(task.points, task.labels[:, np.newaxis])
     n_coordinates = task.points.shape[1]
     second = np.empty((len(chosen), n_coordinates, n_coordinates))

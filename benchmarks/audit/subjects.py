@@ -27,12 +27,10 @@ from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.audit.neighbours import (
     DATASET,
     ROW_COUNT,
-    answering,
-    background_statistics,
     canary_tables,
+    explanation_parts,
     metric_statistics,
     model_statistics,
-    published_answers,
     published_parts,
     refit,
     replay,
@@ -205,6 +203,72 @@ def background(epsilon: float) -> Subject:
         epsilon,
         mu_of_budget(epsilon, DELTA),
     )
+
+
+def background_statistics(background: Any) -> Mapping[str, float]:
+    """Read the counts of a released :class:`interpret_dp.PrivateBackground`."""
+    return {
+        f"count {at} of {column.feature.name}": float(count)
+        for column in background.to_released().columns
+        for at, count in enumerate(column.counts)
+    }
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers of an explainer of a black box, which pays for each answer.
+
+    Attributes
+    ----------
+    explainer : PaperLimeTabular
+    explanation : object
+        interpret's.
+    """
+
+    explainer: PaperLimeTabular
+    explanation: Any
+
+    @property
+    def guarantee_(self) -> Any:
+        """The explainer's promise."""
+        return self.explainer.guarantee_
+
+
+def answering(
+    make: Callable[[Any, Any], PaperLimeTabular], queries: Any
+) -> Callable[[Any], Answers]:
+    """Return what makes an explainer of explanation data and asks it.
+
+    Parameters
+    ----------
+    make : callable
+        Of explanation data and of an in-memory ledger, which it hands to the explainer with
+        ``dataset="audit"``.
+    queries : as ``explain_local`` takes them
+        Public rows.
+    """
+
+    def explain(data: Any) -> Answers:
+        explainer = make(data, PrivacyLedger.in_memory())
+        return Answers(explainer, explainer.explain_local(queries))
+
+    return explain
+
+
+def published_answers(answers: Answers) -> dict[str, Any]:
+    """Return what an explainer of a black box publishes, by name.
+
+    Explanations with their costs, the history and the promise. The explainer itself is not
+    published: it holds the private rows, and refuses to be copied.
+    """
+    guarantee = answers.guarantee_
+    return {
+        "history": [vars(one) for one in answers.explainer.history_],
+        "sentence": guarantee.sentence,
+        "scope": guarantee.scope,
+        "explanation": explanation_parts(answers.explanation),
+        "costs": answers.explanation.privacy.per_row.to_dict("list"),
+    }
 
 
 def replay_explainer(name: str) -> ReplayLine:

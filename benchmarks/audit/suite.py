@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import functools
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from benchmarks.audit import subjects
 from benchmarks.audit.results import REFUTED, STANDS, AttackLine, ReplayLine
 from benchmarks.audit.subjects import DELTA, REPLAYS, Subject, replay_explainer
-from interpret_dp._validate import check_choice, check_int
+from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.accounting.gaussian import epsilon_of_mu
 from interpret_dp.audit.membership import (
-    loss_found_by_guesses,
-    loss_found_by_runs,
+    epsilon_lower_bound,
     membership_attack,
+    mu_lower_bound,
 )
-from interpret_dp.audit.one_run import audit_maps
+from interpret_dp.audit.one_run import (
+    accuracy_of_extremes,
+    audit_maps,
+    bisected,
+    one_run_epsilon,
+)
 from interpret_dp.audit.replaying import LessNoise, Watching
 
 _CONFIDENCE = 0.95
 _CLAIMS = (0.5, 1.0, 4.0)
+# Both counts are at least as good as these quantiles with 0.95**2 > 0.9.
+_QUANTILE = 0.05
+_LARGEST_MU = 60.0
+_THRESHOLDS = 25
 
 Line: TypeAlias = AttackLine | ReplayLine
 Progress: TypeAlias = Callable[[Iterable[int]], Iterable[int]]
@@ -244,3 +256,91 @@ def _audited_maps(
         expected=expected,
         seconds=time.process_time() - start,
     )
+
+
+def loss_found_by_runs(
+    judged: int, *, delta: float, epsilon: float, mu: float | None, confidence: float
+) -> float:
+    """Return the smallest epsilon that a membership attack refutes a claim at, with 90 %.
+
+    Parameters
+    ----------
+    judged : int
+        Runs with the row that judge, and as many without.
+    epsilon, delta, mu
+        The claim; ``mu`` is None where it is not Gaussian.
+    confidence : float
+        Of the single bound that refutes.
+
+    Returns
+    -------
+    float
+        Epsilon at ``delta`` of the Gaussian mechanism whose true loss would be found, if the
+        statistic carried all of it; infinite if none would.
+    """
+    from scipy.special import ndtr
+    from scipy.stats import binom
+
+    judged = check_int("judged", judged, low=1)
+    check_real("epsilon", epsilon, low=0)
+
+    def refuted(true_mu: float) -> bool:
+        # The middle is best for mu, and rare events without the row for epsilon.
+        thresholds = [true_mu / 2.0]
+        if mu is None:
+            thresholds = list(np.linspace(true_mu / 2.0, true_mu / 2.0 + 4.0, _THRESHOLDS))
+        for threshold in thresholds:
+            present, absent = (
+                int(binom.ppf(quantile, judged, chance))
+                for quantile, chance in (
+                    (_QUANTILE, float(ndtr(true_mu - threshold))),
+                    (1.0 - _QUANTILE, float(ndtr(-threshold))),
+                )
+            )
+            hits = (present, judged, absent, judged)
+            if mu is not None:
+                is_refuted = mu_lower_bound(*hits, confidence=confidence) > mu
+            else:
+                bound = epsilon_lower_bound(*hits, delta=delta, confidence=confidence)
+                is_refuted = bound > epsilon
+            if is_refuted:
+                return True
+        return False
+
+    return _smallest(refuted, delta)
+
+
+def loss_found_by_guesses(
+    n_canaries: int, n_guesses: int, *, delta: float, epsilon: float, confidence: float
+) -> float:
+    """Return the smallest epsilon that a one-run audit refutes a claim at, with 90 %.
+
+    Parameters
+    ----------
+    n_canaries, n_guesses : int
+    epsilon, delta : float
+        The claim.
+    confidence : float
+
+    Returns
+    -------
+    float
+        As :func:`loss_found_by_runs`, of independent canaries whose scores carry all of it.
+    """
+    from scipy.stats import binom
+
+    def refuted(true_mu: float) -> bool:
+        accuracy = accuracy_of_extremes(true_mu, n_guesses / n_canaries)
+        correct = int(binom.ppf(0.1, n_guesses, accuracy))
+        bound = one_run_epsilon(n_canaries, n_guesses, correct, delta=delta, confidence=confidence)
+        return bound > epsilon
+
+    return _smallest(refuted, delta)
+
+
+def _smallest(refuted: Callable[[float], bool], delta: float) -> float:
+    """Return the epsilon of the smallest mu that is refuted."""
+    if not refuted(_LARGEST_MU):
+        return math.inf
+    _, smallest = bisected(lambda mu: not refuted(mu), 0.0, _LARGEST_MU)
+    return epsilon_of_mu(smallest, delta)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from dp_accounting import dp_event
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+
 
 # The best of a random number of runs: what publishing it costs, as Gaussian differential privacy.
 #
@@ -93,19 +95,19 @@ class Repetitions:
             return (1.0 - self.stopping) / -log
         return self.shape * (1.0 - self.stopping) / math.expm1(-self.shape * log)
 
-    def rank_density(self, worse: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rank_density(self, worse: Floats) -> Floats:
         """Return f'(1 - u), the density of the best of the runs at the rank u; 0 is the top.
 
         f is the probability generating function of the number of runs. Defined for all u >= 0.
         """
         mixed = self.stopping + (1.0 - self.stopping) * worse
-        density: NDArray[np.float64] = self._scale * mixed ** -(self.shape + 1.0)
+        density: Floats = self._scale * mixed ** -(self.shape + 1.0)
         return density
 
-    def slope(self, worse: NDArray[np.float64]) -> NDArray[np.float64]:
+    def slope(self, worse: Floats) -> Floats:
         """Return minus the logarithmic derivative of :meth:`rank_density`."""
         rest = 1.0 - self.stopping
-        slope: NDArray[np.float64] = (self.shape + 1.0) * rest / (self.stopping + rest * worse)
+        slope: Floats = (self.shape + 1.0) * rest / (self.stopping + rest * worse)
         return slope
 
 
@@ -144,9 +146,7 @@ def selection_mu(mu: float, repetitions: Repetitions) -> float:
     return covering
 
 
-def selection_profile(
-    mu: float, repetitions: Repetitions, epsilons: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def selection_profile(mu: float, repetitions: Repetitions, epsilons: Floats) -> Floats:
     """Return an upper bound on the privacy profile of the best of the runs.
 
     Parameters
@@ -189,9 +189,7 @@ def selection_profile(
     return np.minimum(profile * (1.0 + _ROUNDING) + outside, 1.0)
 
 
-def _rounding_up(
-    z: NDArray[np.float64], above: NDArray[np.float64] | None, repetitions: Repetitions
-) -> NDArray[np.float64]:
+def _rounding_up(z: Floats, above: Floats | None, repetitions: Repetitions) -> Floats:
     """Return by how much the counted density may exceed its interpolation between grid points."""
     rows = 1.0 + abs(z) * _relative_slope(z, repetitions)
     error = _WITHIN_CELL * _STEP**2 / 8.0 * rows
@@ -201,9 +199,7 @@ def _rounding_up(
     return error[:, None] + _WITHIN_CELL * _WORST_STEP**2 / 8.0 * columns
 
 
-def _rounding_down(
-    z: NDArray[np.float64], above: NDArray[np.float64], repetitions: Repetitions
-) -> NDArray[np.float64]:
+def _rounding_down(z: Floats, above: Floats, repetitions: Repetitions) -> Floats:
     """Return by how much the neighbour's density may fall below its interpolation."""
     rows, columns = _relative_slope(z, repetitions), _relative_slope(above, repetitions)
     error = (abs(z) + rows) ** 2 + rows**2 + abs(z) * rows
@@ -211,13 +207,13 @@ def _rounding_down(
     return _WITHIN_CELL / 8.0 * (_STEP**2 * error[:, None] + _WORST_STEP**2 * spread)
 
 
-def _relative_slope(z: NDArray[np.float64], repetitions: Repetitions) -> NDArray[np.float64]:
+def _relative_slope(z: Floats, repetitions: Repetitions) -> Floats:
     """Return a bound on how fast the rank's density falls along one quantile, relative to it."""
     import numpy as np
     from scipy.special import ndtr
 
     density = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-    slope: NDArray[np.float64] = repetitions.slope(ndtr(z)) * density
+    slope: Floats = repetitions.slope(ndtr(z)) * density
     return slope
 
 
@@ -436,8 +432,6 @@ def _leaves(node: Mapping[str, Any], count: int) -> Iterator[tuple[GdpPair, int]
                 yield from _leaves(part, count)
         case kind:
             raise ValueError(
-                f"An event of kind {kind!r} has no exact reduction to a (mu, delta) pair; "
-                "only compositions of Gaussian releases, also of Poisson samples, of selections "
-                "among noisy counts, of choices by the exponential mechanism and of the best of "
-                "repeated runs have."
+                f"An event of kind {kind!r} has no exact reduction to a (mu, delta) pair; those "
+                "of docs/proofs have. Use a newer version of interpret_dp."
             )

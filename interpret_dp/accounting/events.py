@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import check_keys, open_document
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.accounting.gaussian import LARGEST_RANGE, SMALLEST_RANGE
+from interpret_dp.accounting.gaussian import LARGEST_RANGE, SMALLEST_RANGE, bisected
 from interpret_dp.accounting.lattice import reciprocal_down, reciprocal_up
 
 if TYPE_CHECKING:
     import numpy as np
     from dp_accounting import dp_event
     from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 
 # Gaussian releases of Poisson samples: their privacy loss distribution, as a (mu, delta) pair.
@@ -89,9 +90,7 @@ def covering_mu(
     return smallest_cover(delta, epsilons, profile)
 
 
-def smallest_cover(
-    delta: float, epsilons: NDArray[np.float64], profile: NDArray[np.float64]
-) -> float:
+def smallest_cover(delta: float, epsilons: Floats, profile: Floats) -> float:
     """Return the smallest mu so that the pair (mu, delta) lies above a profile between its points.
 
     Parameters
@@ -111,13 +110,12 @@ def smallest_cover(
         valid *= 2.0
         if valid > 1e6:
             return math.inf
-    invalid = valid / 2.0
-    while valid - invalid > _MU_PRECISION * valid:
-        middle = 0.5 * (valid + invalid)
-        if _covers(middle, delta, epsilons, profile):
-            valid = middle
-        else:
-            invalid = middle
+    valid = bisected(
+        lambda mu: _covers(mu, delta, epsilons, profile),
+        valid=valid,
+        invalid=valid / 2.0,
+        width=_MU_PRECISION,
+    )
     return valid * (1.0 + _MU_PRECISION)
 
 
@@ -153,10 +151,9 @@ def calibrated_noise(mu: float, delta: float, sampling_probability: float, count
         upper *= 1.5
     if upper > _LARGEST_MULTIPLIER:
         raise ValueError(
-            f"mu is {mu:.3g} for {count} steps at sampling probability "
-            f"{sampling_probability:.3g}, which needs noise of more than "
-            f"{_LARGEST_MULTIPLIER:g} times what one row adds. Ask for a larger epsilon or "
-            "delta, or for fewer epochs."
+            f"mu is {mu:.3g} for {count} steps at sampling probability {sampling_probability:.3g}, "
+            f"which needs noise of more than {_LARGEST_MULTIPLIER:g} times what one row adds. Ask "
+            "for a larger epsilon or delta, or for fewer epochs."
         )
     lower = upper / 1.5
     while excess(lower) <= 0.0:
@@ -196,7 +193,7 @@ def _check(noise_multiplier: float, sampling_probability: float, count: int, del
 
 def _profile(
     noise_multiplier: float, sampling_probability: float, count: int, delta: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Return points (epsilon, delta) of an upper bound on the profile, from 0 to below ``delta``.
 
     The bound is the profile of a discrete pair of distributions, hence convex in exp(epsilon).
@@ -224,9 +221,7 @@ def _profile(
     return epsilons, profile + (_SLACK + _SLACK_OF_A_STEP * count)
 
 
-def _covers(
-    mu: float, delta: float, epsilons: NDArray[np.float64], profile: NDArray[np.float64]
-) -> bool:
+def _covers(mu: float, delta: float, epsilons: Floats, profile: Floats) -> bool:
     """Return whether the pair's profile lies above the given one everywhere.
 
     Both are convex in u = exp(epsilon). So between two points the given one is below its chord,
@@ -359,20 +354,14 @@ class PrivateSelectionEvent:
 
 
 @dataclass(frozen=True)
-class _Field:
-    """Rules by which one attribute of an event is checked, written and read back."""
-
-    check: Callable[[str, Any, int], object]
-    write: Callable[[Any], Any]
-    read: Callable[[Any], Any]
-
-
-@dataclass(frozen=True)
 class _Kind:
-    """One kind of event: its class, or the name of dp_accounting's, and its attributes."""
+    """One kind of event: its class, or the name of dp_accounting's, and its attributes.
+
+    Each attribute has the check that returns it as a number; None of an event, or a list of them.
+    """
 
     event: type | str
-    fields: Mapping[str, _Field]
+    fields: Mapping[str, Callable[[str, Any], float] | None]
 
     @property
     def event_class(self) -> Any:
@@ -459,10 +448,8 @@ def check_new_event(document: Mapping[str, Any]) -> None:
     check_event_json(document)
     if "private_selection" in _kinds(document["event"]):
         raise ValueError(
-            "The event holds a 'private_selection', the best of a random number of runs. Those in "
-            "a ledger still count, but new ones are refused: DPRandomizedSearch was removed. Keep "
-            "the defaults, choose settings on public or simulated rows, or let every fit be "
-            "charged (docs/choosing_settings.md)."
+            "The event holds a 'private_selection'. Those in a ledger still count, but new ones "
+            "are refused: DPRandomizedSearch was removed. docs/choosing_settings.md has other ways."
         )
 
 
@@ -575,15 +562,15 @@ def _check_node(name: str, node: Any, depth: int) -> None:
         )
     fields = _KINDS[kind].fields
     check_keys(f"An event of kind {kind!r}", node, ("kind", *fields))
-    for key, field in fields.items():
-        field.check(key, node[key], depth + 1)
-
-
-def _check_nodes(name: str, nodes: Any, depth: int) -> None:
-    if not isinstance(nodes, list | tuple):
-        raise TypeError(f"{name} must be a list of events; a {type(nodes).__name__} was given.")
-    for node in nodes:
-        _check_node(name, node, depth)
+    for key, check in fields.items():
+        value = node[key]
+        if check is not None:
+            check(key, value)
+        elif key == "events" and not isinstance(value, list | tuple):
+            raise TypeError(f"{key} must be a list of events; a {type(value).__name__} was given.")
+        else:
+            for part in value if key == "events" else [value]:
+                _check_node(key, part, depth + 1)
 
 
 def _write_event(event: dp_event.DpEvent) -> Node:
@@ -593,15 +580,27 @@ def _write_event(event: dp_event.DpEvent) -> Node:
             f"An event of type {type(event).__name__} was given; the ledger knows "
             f"{', '.join(kind.event_class.__name__ for kind in _KINDS.values())}."
         )
-    fields = _KINDS[name].fields
-    return {"kind": name} | {key: f.write(getattr(event, key)) for key, f in fields.items()}
+    fields = {key: getattr(event, key) for key in _KINDS[name].fields}
+    return {"kind": name} | _converted(name, fields, _write_event)
 
 
 def _read_event(node: Node) -> dp_event.DpEvent:
-    kind = _KINDS[node["kind"]]
-    arguments = {key: field.read(node[key]) for key, field in kind.fields.items()}
-    event: dp_event.DpEvent = kind.event_class(**arguments)
+    event: dp_event.DpEvent = _KINDS[node["kind"]].event_class(
+        **_converted(node["kind"], node, _read_event)
+    )
     return event
+
+
+def _converted(kind: str, values: Mapping[str, Any], convert: Callable[[Any], Any]) -> Node:
+    """Return the attributes of an event: numbers, and events as ``convert`` returns them."""
+    converted: Node = {}
+    for key, check in _KINDS[kind].fields.items():
+        value = values[key]
+        if check is not None:
+            converted[key] = check(key, value)
+        else:
+            converted[key] = [*map(convert, value)] if key == "events" else convert(value)
+    return converted
 
 
 @functools.cache
@@ -609,33 +608,19 @@ def _kind_names() -> dict[type[dp_event.DpEvent], str]:
     return {kind.event_class: name for name, kind in _KINDS.items()}
 
 
-def _real(**bounds: Any) -> _Field:
-    return _Field(lambda name, value, _: check_real(name, value, **bounds), float, float)
-
-
-_NOISE_MULTIPLIER = _real(low=SMALLEST_MU, high=1 / SMALLEST_MU)
-_DELTA = _real(low=0, high=1, low_open=True, high_open=True)
-_RANGE = _real(low=SMALLEST_RANGE, high=LARGEST_RANGE)
-_PROBABILITY = _real(low=0, high=1, low_open=True)
-_SHAPE = _real(low=0, high=1)
-_COUNT = _Field(
-    check=lambda name, value, _: check_int(name, value, low=1, high=10**12),
-    write=operator.index,
-    read=int,
-)
-_EVENT = _Field(check=_check_node, write=_write_event, read=_read_event)
-_EVENTS = _Field(
-    check=_check_nodes,
-    write=lambda events: [_write_event(event) for event in events],
-    read=lambda nodes: [_read_event(node) for node in nodes],
-)
+_NOISE_MULTIPLIER = functools.partial(check_real, low=SMALLEST_MU, high=1 / SMALLEST_MU)
+_DELTA = functools.partial(check_real, low=0, high=1, low_open=True, high_open=True)
+_RANGE = functools.partial(check_real, low=SMALLEST_RANGE, high=LARGEST_RANGE)
+_PROBABILITY = functools.partial(check_real, low=0, high=1, low_open=True)
+_SHAPE = functools.partial(check_real, low=0, high=1)
+_COUNT = functools.partial(check_int, low=1, high=10**12)
 _PAIR = {"noise_multiplier": _NOISE_MULTIPLIER, "delta": _DELTA}
 
 _KINDS: dict[str, _Kind] = {
     "no_op": _Kind("NoOpDpEvent", {}),
     "gaussian": _Kind("GaussianDpEvent", {"noise_multiplier": _NOISE_MULTIPLIER}),
-    "self_composed": _Kind("SelfComposedDpEvent", {"event": _EVENT, "count": _COUNT}),
-    "composed": _Kind("ComposedDpEvent", {"events": _EVENTS}),
+    "self_composed": _Kind("SelfComposedDpEvent", {"event": None, "count": _COUNT}),
+    "composed": _Kind("ComposedDpEvent", {"events": None}),
     "gaussian_thresholding": _Kind(GaussianThresholdingEvent, _PAIR),
     "sampled_gaussian": _Kind(
         SampledGaussianEvent,

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+
 MINIMUM_LATTICE_SIGMA = 2.0**10
 """Smallest noise scale, in lattice units, for which the lattice rule is stated."""
 
@@ -110,10 +112,10 @@ def _epsilon(mu: float, delta: float) -> float:
     valid = 1.0
     while _delta(mu, valid) > delta:
         valid *= 2.0
-    return _bisect(lambda epsilon: _delta(mu, epsilon) <= delta, valid=valid, invalid=0.0)
+    return bisected(lambda epsilon: _delta(mu, epsilon) <= delta, valid=valid, invalid=0.0)
 
 
-def epsilons_of_mu(mus: NDArray[np.float64], deltas: NDArray[np.float64]) -> NDArray[np.float64]:
+def epsilons_of_mu(mus: Floats, deltas: Floats) -> Floats:
     """Return :func:`epsilon_of_mu` of many pairs at once, by the same bisection.
 
     Parameters
@@ -168,7 +170,7 @@ def largest_mu(epsilon: float, delta: float) -> float:
     valid = invalid / 2.0
     while _delta(valid, epsilon) > delta:
         invalid, valid = valid, valid / 2.0
-    return _bisect(lambda mu: _delta(mu, epsilon) <= delta, valid=valid, invalid=invalid)
+    return bisected(lambda mu: _delta(mu, epsilon) <= delta, valid=valid, invalid=invalid)
 
 
 def mu_of_budget(epsilon: float, delta: float) -> float:
@@ -335,9 +337,15 @@ def _check_delta(delta: float) -> float:
     )
 
 
-def _bisect(is_valid: Callable[[float], bool], *, valid: float, invalid: float) -> float:
+def bisected(
+    is_valid: Callable[[float], bool],
+    *,
+    valid: float,
+    invalid: float,
+    width: float = _BISECTION_WIDTH,
+) -> float:
     """Return a point that is valid itself, next to the border between valid and invalid."""
-    while abs(valid - invalid) > _BISECTION_WIDTH * max(valid, invalid):
+    while abs(valid - invalid) > width * max(valid, invalid):
         middle = 0.5 * (valid + invalid)
         if middle in (valid, invalid):
             break
@@ -368,7 +376,7 @@ _SUBNORMAL_MARGIN = 2.0**-1070
 """Sixteen of the smallest floats: covers what underflows."""
 
 
-def _deltas(mus: NDArray[np.float64], epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+def _deltas(mus: Floats, epsilons: Floats) -> Floats:
     """Compute :func:`_delta` for many pairs, by the same formulas."""
     import numpy as np
     from scipy.special import ndtr
@@ -414,16 +422,16 @@ def _density(x: float) -> float:
     return math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
 
 
-def _mills_ratio(x: float | NDArray[np.float64]) -> NDArray[np.float64]:
+def _mills_ratio(x: float | Floats) -> Floats:
     """Return R(x) = Q(x) / phi(x), which obeys R' = x R - 1."""
     from scipy.special import erfcx
 
-    ratio: NDArray[np.float64] = math.sqrt(math.pi / 2.0) * erfcx(x / math.sqrt(2.0))
+    ratio: Floats = math.sqrt(math.pi / 2.0) * erfcx(x / math.sqrt(2.0))
     return ratio
 
 
 @functools.cache
-def _quadrature() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _quadrature() -> tuple[Floats, Floats]:
     """Return Gauss-Legendre nodes and weights on [0, 1]; exact to 1e-17 for R' over length 1."""
     import numpy as np
 

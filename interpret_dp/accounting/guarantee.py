@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from interpret_dp._documents import check_keys, is_encodable, open_document
+from interpret_dp._documents import check_keys, open_document
 from interpret_dp._validate import (
     ceil_text,
     check_choice,
@@ -21,7 +21,7 @@ from interpret_dp._validate import (
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.gaussian import delta_of_mu, detection_power
 from interpret_dp.accounting.lattice import Neighbourhood
-from interpret_dp.accounting.registry import PREPARATION, registry_record, registry_yaml
+from interpret_dp.accounting.registry import PREPARATION, check_text, registry_record, registry_yaml
 
 # State of a guarantee: it holds, it holds if conditions are met, or it does not hold.
 
@@ -187,7 +187,7 @@ class ReleaseShare:
 
     def __post_init__(self) -> None:
         """Check the figures."""
-        _check_text("name", self.name)
+        check_text("name", self.name)
         object.__setattr__(self, "mu", check_real("mu", self.mu, low=0))
         object.__setattr__(self, "count", check_int("count", self.count, low=1, high=10**12))
         delta = check_real("delta", self.delta, low=0, high=1, high_open=True)
@@ -280,17 +280,17 @@ class Guarantee:
             "failures": _checked_tuple("failures", self.failures, str),
         }.items():
             object.__setattr__(self, name, value)
-        _check_text("mechanism", self.mechanism)
-        _check_text("unit", self.unit)
+        check_text("mechanism", self.mechanism)
+        check_text("unit", self.unit)
         check_choice("neighboring", self.neighboring, _PAIRS_OF_TABLES)
         for name in ("ledger_head", "scope", "package_version"):
             if getattr(self, name) is not None:
-                _check_text(name, getattr(self, name))
+                check_text(name, getattr(self, name))
         if self.dataset is not None:
             object.__setattr__(self, "dataset", check_name("dataset", self.dataset))
         for name in ("assumptions", "conditions", "failures"):
             for clause in getattr(self, name):
-                _check_text(f"a clause of {name}", clause)
+                check_text(f"a clause of {name}", clause)
         if not isinstance(self.tests_only, bool):
             raise TypeError(f"tests_only is {self.tests_only!r}; it must be True or False.")
         self._check_agreement()
@@ -337,8 +337,7 @@ class Guarantee:
         ):
             raise ValueError(
                 f"The releases add up to mu {billed.mu:.6g} and delta {billed.delta:.6g}, more "
-                f"than the mu {self.mu:.6g} of the whole. Each share's mu is that of its releases "
-                "together; mu is None where a release is not purely Gaussian."
+                f"than the mu {self.mu:.6g} of the whole; mu is None where not purely Gaussian."
             )
         pair = self.pair
         if pair is None:
@@ -631,13 +630,6 @@ def _factor_text(epsilon: float) -> str:
     except OverflowError:
         return f"e^{exponent}"
     return f"e^{exponent} ({ceil_text(factor)})"
-
-
-def _check_text(name: str, value: Any) -> None:
-    if not isinstance(value, str) or not value.strip() or not is_encodable(value):
-        raise ValueError(
-            f"{name} is {value!r}; it must be a text that is not empty and can be stored as UTF-8."
-        )
 
 
 def _checked_tuple(name: str, values: Any, kind: type) -> tuple[Any, ...]:

@@ -5,18 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from interpret_dp._validate import check_int, check_real
+from interpret_dp.accounting import events
 from interpret_dp.accounting.composition import GdpPair, compose_repeated, reduce_event
-from interpret_dp.accounting.events import (
-    SMALLEST_OWN_DELTA,
-    calibrated_noise,
-    composed_json,
-    covering_mu,
-    dominated_node,
-    exponential_node,
-    gaussian_node,
-    sampled_gaussian_node,
-    thresholding_node,
-)
 from interpret_dp.accounting.gaussian import range_of_mu
 from interpret_dp.accounting.guarantee import ReleaseShare
 
@@ -71,12 +61,12 @@ class PlannedRelease:
     @property
     def node(self) -> dict[str, object]:
         """One of the releases, as an event."""
-        return gaussian_node(self.mu)
+        return events.gaussian_node(self.mu)
 
     @property
     def pair(self) -> GdpPair:
         """The cost of one of them: of the event, so that plan, charge and bill are one figure."""
-        return reduce_event(composed_json([(self.node, 1)]))
+        return reduce_event(events.composed_json([(self.node, 1)]))
 
     @property
     def share(self) -> ReleaseShare:
@@ -115,7 +105,7 @@ class PlannedSelection(PlannedRelease):
     @property
     def node(self) -> dict[str, object]:
         """One of the selections, as an event."""
-        return thresholding_node(self.mu, self.delta)
+        return events.thresholding_node(self.mu, self.delta)
 
 
 @dataclass(frozen=True)
@@ -132,7 +122,7 @@ class PlannedChoice(PlannedRelease):
     @property
     def node(self) -> dict[str, object]:
         """One of the choices, as an event."""
-        return exponential_node(self.epsilon)
+        return events.exponential_node(self.epsilon)
 
 
 @dataclass(frozen=True)
@@ -194,7 +184,7 @@ class PlannedSampling:
         check_real(
             f"delta of {what}",
             self.delta,
-            low=SMALLEST_OWN_DELTA,
+            low=events.SMALLEST_OWN_DELTA,
             high=1,
             high_open=True,
             mend="Ask for a larger delta.",
@@ -207,18 +197,18 @@ class PlannedSampling:
         cls, name: str, mu: float, delta: float, *, probability: float, count: int
     ) -> PlannedSampling:
         """Return the plan of so many steps, with the least noise that the pair allows."""
-        noise = calibrated_noise(mu, delta, probability, count)
+        noise = events.calibrated_noise(mu, delta, probability, count)
         steps = SampledSteps(noise, probability, count)
-        return cls(name, covering_mu(noise, probability, count, delta), delta, steps)
+        return cls(name, events.covering_mu(noise, probability, count, delta), delta, steps)
 
     def settled(self, *, probability: float, count: int) -> SampledSteps:
         """Return steps of a rate and number that were not known before, as noisy as need be."""
-        noise = calibrated_noise(self.mu, self.delta, probability, count)
+        noise = events.calibrated_noise(self.mu, self.delta, probability, count)
         return SampledSteps(noise, probability, count)
 
     def check(self, steps: SampledSteps) -> None:
         """Raise ValueError if these steps cost more than the pair."""
-        mu = covering_mu(steps.noise_multiplier, steps.probability, steps.count, self.delta)
+        mu = events.covering_mu(steps.noise_multiplier, steps.probability, steps.count, self.delta)
         if mu > self.mu:
             raise ValueError(
                 f"The steps of {self.name!r} need mu {mu:.6g} at delta {self.delta:g}; mu "
@@ -229,9 +219,9 @@ class PlannedSampling:
     def node(self) -> dict[str, object]:
         """All of them, as an event."""
         if self.steps is None:
-            return dominated_node(self.mu, self.delta)
+            return events.dominated_node(self.mu, self.delta)
         steps = self.steps
-        return sampled_gaussian_node(
+        return events.sampled_gaussian_node(
             steps.noise_multiplier, steps.probability, steps.count, self.delta
         )
 
@@ -246,7 +236,7 @@ class PlannedSampling:
         check_int("used", used, low=0, high=steps.count)
         if used == 0:
             return 0.0
-        mu = covering_mu(steps.noise_multiplier, steps.probability, used, self.delta)
+        mu = events.covering_mu(steps.noise_multiplier, steps.probability, used, self.delta)
         return min(mu, self.mu)
 
 
@@ -292,7 +282,7 @@ class ReleasePlan:
     @property
     def event(self) -> dict[str, object]:
         """The plan as an event tree, for the ledger."""
-        return composed_json([(part.node, part.count) for part in self.releases])
+        return events.composed_json([(part.node, part.count) for part in self.releases])
 
     @property
     def cost(self) -> GdpPair:

@@ -150,23 +150,24 @@ def _checked(name: str, statement: Statement, value: Any) -> Any:
         if not isinstance(texts, list | tuple) or not all(isinstance(one, str) for one in texts):
             raise TypeError(f"{name} is {value!r}; it must be a text or a list of texts.")
         for one in texts:
-            _check_encodable(name, one)
+            check_text(name, one)
         return list(texts)
     if isinstance(value, date):
         value = value.isoformat()
     if not isinstance(value, str):
         raise TypeError(f"{name} is {value!r} ({type(value).__name__}); it must be a text.")
-    _check_encodable(name, value)
+    check_text(name, value)
     if name == "publication_date":
         _check_date(value)
     return check_choice(name, value, statement.choices) if value and statement.choices else value
 
 
-def _check_encodable(name: str, text: str) -> None:
-    if not is_encodable(text):
+def check_text(name: str, value: Any) -> None:
+    """Raise ValueError unless a value is a text that a file can hold, and not blank."""
+    if not isinstance(value, str) or not value.strip() or not is_encodable(value):
         raise ValueError(
-            f"{name} is {text!r}; it must be a text without halves of characters (surrogates), "
-            "which no file stores. Remove them."
+            f"{name} is {value!r}; it must be a text that is not empty, without halves of "
+            "characters (surrogates), which UTF-8 cannot store. Remove them."
         )
 
 

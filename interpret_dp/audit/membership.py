@@ -6,7 +6,6 @@ above the claim refutes it at the stated confidence; a bound below it proves not
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,8 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.accounting.gaussian import epsilon_of_mu
-from interpret_dp.audit.one_run import accuracy_of_extremes, bisected, one_run_epsilon
 from interpret_dp.audit.replaying import Watching, log_likelihood_ratio
 from interpret_dp.mechanisms import use_randomness
 
@@ -25,19 +22,12 @@ from interpret_dp.mechanisms import use_randomness
 #
 # An attacker sees a number computed from the output and accuses when it passes a threshold. How
 # often that happens with and without a person in the table bounds what the mechanism can promise:
-# differential privacy limits every test. A bound above the claim refutes the claim at the stated
-# confidence; a bound below it proves nothing. The power of an attack is the smallest privacy loss
-# that it refutes with a probability of 90 %.
+# differential privacy limits every test.
 
 # More thresholds than this choose no better and cost time.
 _CANDIDATES = 500
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
-
-# Both counts are at least as good as these quantiles with 0.95**2 > 0.9.
-_QUANTILE = 0.05
-_LARGEST_MU = 60.0
-_THRESHOLDS = 25
 
 
 def epsilon_lower_bound(
@@ -303,94 +293,6 @@ def _mu(
     return larger
 
 
-def loss_found_by_runs(
-    judged: int, *, delta: float, epsilon: float, mu: float | None, confidence: float
-) -> float:
-    """Return the smallest epsilon that a membership attack refutes a claim at, with 90 %.
-
-    Parameters
-    ----------
-    judged : int
-        Runs with the row that judge, and as many without.
-    epsilon, delta, mu
-        The claim; ``mu`` is None where it is not Gaussian.
-    confidence : float
-        Of the single bound that refutes.
-
-    Returns
-    -------
-    float
-        Epsilon at ``delta`` of the Gaussian mechanism whose true loss would be found, if the
-        statistic carried all of it; infinite if none would.
-    """
-    from scipy.special import ndtr
-    from scipy.stats import binom
-
-    judged = check_int("judged", judged, low=1)
-    check_real("epsilon", epsilon, low=0)
-
-    def refuted(true_mu: float) -> bool:
-        # The middle is best for mu, and rare events without the row for epsilon.
-        thresholds = [true_mu / 2.0]
-        if mu is None:
-            thresholds = list(np.linspace(true_mu / 2.0, true_mu / 2.0 + 4.0, _THRESHOLDS))
-        for threshold in thresholds:
-            present, absent = (
-                int(binom.ppf(quantile, judged, chance))
-                for quantile, chance in (
-                    (_QUANTILE, float(ndtr(true_mu - threshold))),
-                    (1.0 - _QUANTILE, float(ndtr(-threshold))),
-                )
-            )
-            hits = (present, judged, absent, judged)
-            if mu is not None:
-                is_refuted = mu_lower_bound(*hits, confidence=confidence) > mu
-            else:
-                bound = epsilon_lower_bound(*hits, delta=delta, confidence=confidence)
-                is_refuted = bound > epsilon
-            if is_refuted:
-                return True
-        return False
-
-    return _smallest(refuted, delta)
-
-
-def loss_found_by_guesses(
-    n_canaries: int, n_guesses: int, *, delta: float, epsilon: float, confidence: float
-) -> float:
-    """Return the smallest epsilon that a one-run audit refutes a claim at, with 90 %.
-
-    Parameters
-    ----------
-    n_canaries, n_guesses : int
-    epsilon, delta : float
-        The claim.
-    confidence : float
-
-    Returns
-    -------
-    float
-        As :func:`loss_found_by_runs`, of independent canaries whose scores carry all of it.
-    """
-    from scipy.stats import binom
-
-    def refuted(true_mu: float) -> bool:
-        accuracy = accuracy_of_extremes(true_mu, n_guesses / n_canaries)
-        correct = int(binom.ppf(0.1, n_guesses, accuracy))
-        bound = one_run_epsilon(n_canaries, n_guesses, correct, delta=delta, confidence=confidence)
-        return bound > epsilon
-
-    return _smallest(refuted, delta)
-
-
-def _smallest(refuted: Callable[[float], bool], delta: float) -> float:
-    """Return the epsilon of the smallest mu that is refuted."""
-    if not refuted(_LARGEST_MU):
-        return math.inf
-    _, smallest = bisected(lambda mu: not refuted(mu), 0.0, _LARGEST_MU)
-    return epsilon_of_mu(smallest, delta)
-
-
 _Table = TypeVar("_Table")
 
 ALL_RELEASES = "likelihood ratio"
@@ -560,9 +462,9 @@ def _statistics_of(
                 "the same. Leave out what only some fits have."
             )
     worlds = [np.array([list(values.values()) for values in world]) for world in figures]
-    samples: Samples = {}
-    for at, name in enumerate(names):
-        samples[name] = _halves(worlds[0][:, at], worlds[1][:, at], n_choice)
+    samples = {
+        name: _halves(worlds[0][:, at], worlds[1][:, at], n_choice) for at, name in enumerate(names)
+    }
     plain = [at for at, name in enumerate(names) if name != ALL_RELEASES]
     if len(plain) > 1:
         direction = _separating(*(world[:n_choice, plain] for world in worlds))
@@ -597,10 +499,9 @@ def _best(samples: Samples, delta: float) -> tuple[str, str]:
     steadier than one threshold.
     """
     bounds, separations = {}, {}
-    for name, ((present, absent), _) in samples.items():
-        pair = (present, absent)
-        bounds[name] = attack_bound(pair, pair, delta=delta, confidence=_CHOOSING).epsilon
-        separations[name] = _separation(present, absent)
+    for name, (choice, _) in samples.items():
+        bounds[name] = attack_bound(choice, choice, delta=delta, confidence=_CHOOSING).epsilon
+        separations[name] = _separation(*choice)
     ranked = sorted(samples, key=lambda name: separations[name])
     return max(ranked, key=lambda name: (bounds[name], separations[name])), ranked[-1]
 

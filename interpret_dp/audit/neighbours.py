@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import io
+import itertools
 import pickle
 import re
 import struct
@@ -38,7 +39,7 @@ from interpret_dp.schema import Categorical, Continuous, Schema
 if TYPE_CHECKING:
     import pandas as pd
 
-    from interpret_dp.lime.paper import PaperLimeTabular
+    from interpret_dp.ledger import PrivacyLedger
 
 
 _HEAD = "(ledger head)"
@@ -74,7 +75,8 @@ def published_parts(explainer: Any) -> dict[str, Any]:
     >>> sorted(published_parts(fit(tables.with_row)))
     ['attributes', 'explain_global', 'pickle', 'repr', 'save', 'to_json']
     """
-    head = _ledger_head(explainer)
+    guarantee = _guarantee_of(explainer)
+    head = None if guarantee is None else guarantee.ledger_head
     parts: dict[str, Any] = {
         "attributes": {name: _without_head(part, head) for name, part in vars(explainer).items()},
         "pickle": _pickled(explainer, head),
@@ -123,10 +125,10 @@ def differences(first: Any, second: Any) -> list[str]:
     return list(_differences("", first, second, {}))
 
 
-def _ledger_head(explainer: Any) -> str | None:
+def _guarantee_of(explainer: Any) -> Guarantee | None:
     # Released figures, which are no estimator, carry it without the underscore.
     guarantee = getattr(explainer, "guarantee_", getattr(explainer, "guarantee", None))
-    return guarantee.ledger_head if isinstance(guarantee, Guarantee) else None
+    return guarantee if isinstance(guarantee, Guarantee) else None
 
 
 def _without_head(part: Any, head: str | None) -> Any:
@@ -284,19 +286,15 @@ def replay(
     if first.error is not None and first.outcome == second.outcome:
         raise first.error
     replaying.finish()
-    report = ReplayReport(
-        tuple(replaying.checks),
-        (*replaying.violations, *_compared(first, second)),
-    )
-    guarantee = getattr(first.explainer, "guarantee_", None) or getattr(
-        first.explainer, "guarantee", None
-    )
-    promised = None if guarantee is None else guarantee.pair.mu
-    if promised is not None and report.mu > promised * (1.0 + _RELATIVE_TOLERANCE):
+    violations = (*replaying.violations, *_compared(first, second))
+    report = ReplayReport(tuple(replaying.checks), violations)
+    guarantee = _guarantee_of(first.explainer)
+    pair = None if guarantee is None else guarantee.pair
+    if pair is not None and report.mu > pair.mu * (1.0 + _RELATIVE_TOLERANCE):
         over = Violation(
             "budget",
             "guarantee_",
-            f"the releases cost mu {report.mu:.6g}, the guarantee says {promised:.6g}",
+            f"the releases cost mu {report.mu:.6g}, the guarantee says {pair.mu:.6g}",
         )
         return ReplayReport(report.releases, (*report.violations, over))
     return report
@@ -395,7 +393,7 @@ def refit(estimator: Any) -> Callable[[tuple[Any, ...]], Any]:
     """
     from sklearn.base import clone
 
-    ledgers = _Ledgers()
+    ledgers = _ledgers()
     is_ours = "ledger" in estimator.get_params(deep=False)
     settings = estimator.get_params(deep=False) | {"ledger": None, "dataset": None}
     bare = clone(type(estimator)(**settings)) if is_ours else estimator
@@ -403,84 +401,18 @@ def refit(estimator: Any) -> Callable[[tuple[Any, ...]], Any]:
     def fit(table: tuple[Any, ...]) -> Any:
         model = clone(bare)
         if is_ours:
-            model.set_params(ledger=ledgers.next(), dataset=DATASET)
+            model.set_params(ledger=next(ledgers), dataset=DATASET)
         return model.fit(*table)
 
     return fit
 
 
-class _Ledgers:
-    """In-memory ledgers, each for a few requests."""
+def _ledgers() -> Iterator[PrivacyLedger]:
+    """Yield in-memory ledgers, each for a few requests."""
+    from interpret_dp.ledger import PrivacyLedger
 
-    def __init__(self) -> None:
-        self._requests = 0
-
-    def next(self) -> Any:
-        """Return the ledger of the next request."""
-        from interpret_dp.ledger import PrivacyLedger
-
-        if self._requests % _FITS_A_LEDGER == 0:
-            self._ledger = PrivacyLedger.in_memory()
-        self._requests += 1
-        return self._ledger
-
-
-@dataclass(frozen=True)
-class Answers:
-    """Answers of an explainer of a black box, which pays for each answer.
-
-    Attributes
-    ----------
-    explainer : PaperLimeTabular
-    explanation : object
-        interpret's.
-    """
-
-    explainer: PaperLimeTabular
-    explanation: Any
-
-    @property
-    def guarantee_(self) -> Any:
-        """The explainer's promise."""
-        return self.explainer.guarantee_
-
-
-def answering(
-    make: Callable[[Any, Any], PaperLimeTabular], queries: Any
-) -> Callable[[Any], Answers]:
-    """Return what makes an explainer of explanation data and asks it.
-
-    Parameters
-    ----------
-    make : callable
-        Of explanation data and of an in-memory ledger, which it hands to the explainer with
-        ``dataset="audit"``.
-    queries : as ``explain_local`` takes them
-        Public rows.
-    """
-    ledgers = _Ledgers()
-
-    def explain(data: Any) -> Answers:
-        explainer = make(data, ledgers.next())
-        return Answers(explainer, explainer.explain_local(queries))
-
-    return explain
-
-
-def published_answers(answers: Answers) -> dict[str, Any]:
-    """Return what an explainer of a black box publishes, by name.
-
-    Explanations with their costs, the history and the promise. The explainer itself is not
-    published: it holds the private rows, and refuses to be copied.
-    """
-    guarantee = answers.guarantee_
-    return {
-        "history": [vars(one) for one in answers.explainer.history_],
-        "sentence": guarantee.sentence,
-        "scope": guarantee.scope,
-        "explanation": explanation_parts(answers.explanation),
-        "costs": answers.explanation.privacy.per_row.to_dict("list"),
-    }
+    while True:
+        yield from itertools.repeat(PrivacyLedger.in_memory(), _FITS_A_LEDGER)
 
 
 @dataclass(frozen=True)
@@ -603,15 +535,6 @@ def metric_statistics(metrics: Any) -> Statistics:
     } | {ROW_COUNT: float(metrics.n_rows)}
 
 
-def background_statistics(background: Any) -> Statistics:
-    """Read the counts of a released :class:`interpret_dp.PrivateBackground`."""
-    return {
-        f"count {at} of {column.feature.name}": float(count)
-        for column in background.to_released().columns
-        for at, count in enumerate(column.counts)
-    }
-
-
 def _outputs(model: Any, row: Any) -> dict[str, float]:
     if not hasattr(model, "predict_proba"):
         return {"prediction": float(np.ravel(model.predict(row))[0])}
@@ -625,7 +548,6 @@ def _additive(model: Any, cells: Any) -> dict[str, float]:
 
     The number of bins differs between fits, so that whole curves cannot be compared.
     """
-    figures: dict[str, float] = {}
     scores = weights = product = 0.0
     for features, curve, weight in zip(
         model.term_features_, model.term_scores_, model.bin_weights_, strict=True
@@ -635,12 +557,13 @@ def _additive(model: Any, cells: Any) -> dict[str, float]:
         scores += score
         weights += float(weight[at])
         product += score * float(weight[at])
-    figures["score of the bins"] = scores
-    figures["weight of the bins"] = weights
-    figures["score times weight"] = product
-    figures["intercept"] = float(np.ravel(model.intercept_)[-1])
-    figures[ROW_COUNT] = float(np.sum(model.bag_weights_))
-    return figures
+    return {
+        "score of the bins": scores,
+        "weight of the bins": weights,
+        "score times weight": product,
+        "intercept": float(np.ravel(model.intercept_)[-1]),
+        ROW_COUNT: float(np.sum(model.bag_weights_)),
+    }
 
 
 def _bin(bins: Any, cell: Any) -> int:

@@ -304,7 +304,7 @@ def bisected(holds_below: Callable[[float], bool], low: float, high: float) -> t
     return low, high
 
 
-def _guessed(values: NDArray[np.float64], n_guesses: int) -> NDArray[np.int8]:
+def _guessed(values: Floats, n_guesses: int) -> NDArray[np.int8]:
     """Return 1, -1 or 0 (abstain) for each canary; ties go by place, which says nothing."""
     order = np.argsort(values, kind="stable")
     n_out = n_guesses // 2

@@ -201,21 +201,14 @@ class Recorder(Randomness):
         Private, for its exact sums: for tables that somebody made up.
     """
 
-    record: list[Recorded]
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.record: list[Recorded] = []
 
     def perturb(self, name: str, exact: Integers, sensitivity: int, sigma: float) -> Integers:
         """Record a release."""
         output = super().perturb(name, exact, sensitivity, sigma)
         self.record.append(Recorded(name, exact.copy(), sensitivity, sigma, output.copy()))
-        return output
-
-    def perturb_sampled(
-        self, name: str, exact: Integers, sensitivity: int, sigma: float
-    ) -> Integers:
-        """Record a release of a sample's sums."""
-        output = super().perturb_sampled(name, exact, sensitivity, sigma)
-        stacked = exact[np.newaxis].copy()
-        self.record.append(Recorded(name, stacked, sensitivity, sigma, output[np.newaxis].copy()))
         return output
 
     def perturb_occurring(
@@ -248,10 +241,6 @@ class Recorder(Randomness):
 
 class Recording(Recorder, SeededRandomness):
     """Seeded noise, recorded."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
-        self.record = []
 
 
 class Replaying(SeededRandomness):
@@ -393,10 +382,7 @@ def _scores(scores: Sequence[int]) -> Any:
 def _squared_distance(one: Integers, other: Integers) -> int:
     """Return the squared L2 distance, exactly: Python's integers do not overflow."""
     changed = one != other
-    return sum(
-        (int(a) - int(b)) ** 2
-        for a, b in zip(one[changed].tolist(), other[changed].tolist(), strict=True)
-    )
+    return int(((one[changed].astype(object) - other[changed].astype(object)) ** 2).sum())
 
 
 class Watching(Recorder, SystemRandomness):
@@ -412,7 +398,6 @@ class Watching(Recorder, SystemRandomness):
 
     def __init__(self) -> None:
         super().__init__()
-        self.record = []
         self.seed = self.below(2**128)
         self.public = SeededRandomness(self.seed).public
 

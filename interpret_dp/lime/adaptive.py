@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_int, check_real
+from interpret_dp._validate import check_int
 from interpret_dp.accounting.lattice import LATTICE, Neighbourhood
 from interpret_dp.accounting.plans import PlannedChoice, PlannedRelease
 from interpret_dp.lime.black_box import LABEL_UNITS, Labels
@@ -35,6 +35,7 @@ from interpret_dp.release import ReleaseSession
 # gradient is that of the sum over rows, not of the mean: the number of rows is private.
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 PHI_UNITS = 2**10
 """Units of an explanation's coefficients at which gradients are taken."""
@@ -79,15 +80,18 @@ class Queries:
         As ``Coordinates.points`` returns them.
     outputs : tuple of int, shape (n_queries,)
         Which of the model's outputs is explained at each point.
-    anchors : tuple of int, shape (n_queries,), or None
-        The label of that output at each point. What is explained is then half of how far a row's
-        label is from it, which lies between -1 and 1 again; None: the label itself, as in equation
-        1 of the paper, whose linear function is 0 at the query, even if the model's output is not.
+    labels : tuple of int, shape (n_queries,)
+        That output at each point, in steps of ``1 / LABEL_UNITS``.
+    is_centered : bool
+        Whether half of how far a row's label is from the query's is explained, which lies between
+        -1 and 1 again. False: the label itself, as in equation 1 of the paper, whose linear
+        function is 0 at the query, even if the model's output is not.
     """
 
     points: Points
     outputs: tuple[int, ...]
-    anchors: tuple[int, ...] | None = None
+    labels: tuple[int, ...]
+    is_centered: bool = False
 
     def __len__(self) -> int:
         """Return the number of queries."""
@@ -95,11 +99,11 @@ class Queries:
 
     def at(self, indices: Sequence[int]) -> Queries:
         """Return some of the queries."""
-        anchors = self.anchors
         return Queries(
             self.points[list(indices)],
             tuple(self.outputs[index] for index in indices),
-            None if anchors is None else tuple(anchors[index] for index in indices),
+            tuple(self.labels[index] for index in indices),
+            self.is_centered,
         )
 
 
@@ -118,7 +122,7 @@ class ExactMoments:
     second: Integers = field(repr=False)
     first: Integers = field(repr=False)
 
-    def gradients(self, phis: NDArray[np.float64]) -> Integers:
+    def gradients(self, phis: Floats) -> Integers:
         """Return half the gradient of the loss at some explanations, on the lattice; private.
 
         Parameters
@@ -158,8 +162,8 @@ def exact_moments(
     -------
     list of ExactMoments, one a query
         Private. A row of weight w and label f adds ``w t t'`` and ``w f t`` for the vector t from
-        the query to it, all integers. With anchors, f is half of how far the label is from the
-        query's, truncated towards zero.
+        the query to it, all integers. Where queries are centred, f is half of how far the label is
+        from the query's, truncated towards zero.
     """
     return [_moments(data, queries, at, weights) for at in range(len(queries))]
 
@@ -187,13 +191,11 @@ def _moments(
 def _explained(labels: NDArray[np.int16], queries: Queries, at: int) -> Integers:
     """Return the explained values: labels, or half their differences from the query's."""
     explained = labels.astype(np.int64)
-    if queries.anchors is not None:
-        difference = explained - min(max(queries.anchors[at], -LABEL_UNITS), LABEL_UNITS)
+    if queries.is_centered:
+        difference = explained - min(max(queries.labels[at], -LABEL_UNITS), LABEL_UNITS)
         explained = np.sign(difference) * (np.abs(difference) // 2)
     return explained * _LABEL_STEP
 
-
-Floats = NDArray[np.float64]
 
 GRADIENTS = "gradients"
 """The name of the releases."""
@@ -452,18 +454,13 @@ def minimum_on_ball(design: Floats, target: Floats) -> Floats:
 
 
 def explain_from_history(
-    queries: Queries,
-    query_labels: Sequence[int],
-    weights: WeightTable,
-    history: Sequence[Explained],
+    queries: Queries, weights: WeightTable, history: Sequence[Explained]
 ) -> list[Floats]:
     """Explain queries by earlier explanations; costs nothing.
 
     Parameters
     ----------
     queries : Queries
-    query_labels : sequence of int, shape (n_queries,)
-        Label of each query, in steps of ``1 / LABEL_UNITS``; public.
     weights : WeightTable
     history : sequence of Explained
 
@@ -492,15 +489,14 @@ def explain_from_history(
         if not earlier:
             raise ValueError(
                 f"No explanation of output {output} was computed yet, so that there is nothing "
-                "to explain it from. Explain some rows for which the model gives this output "
-                "with another method first."
+                "to explain it from. Explain rows with this output by another method first."
             )
         steps = differences(np.array([one.point for one in earlier]), point)
         squares = np.sum(steps.astype(np.int64) ** 2, axis=1)
         roots = np.sqrt(weights.of_squares(squares) / 2.0**weights.bits)
         labels = np.array([one.label for one in earlier]) / LABEL_UNITS
-        if queries.anchors is not None:
-            labels = (labels - query_labels[at] / LABEL_UNITS) / 2.0
+        if queries.is_centered:
+            labels = (labels - queries.labels[at] / LABEL_UNITS) / 2.0
         explanations.append(
             minimum_on_ball(steps / weights.unit * roots[:, np.newaxis], labels * roots)
         )
@@ -547,14 +543,6 @@ class AdaptiveConfig:
     reuse_distance: float
     n_rows: float | None
 
-    def __post_init__(self) -> None:
-        """Check the figures."""
-        check_int("steps", self.steps, low=2, mend="The paper takes 300 gradients a query.")
-        check_real("mu", self.mu, low=0, low_open=True)
-        check_real("reuse_distance", self.reuse_distance, low=0)
-        if self.n_rows is not None:
-            check_real("n_rows", self.n_rows, low=1)
-
     @property
     def method(self) -> str:
         """Name of the method."""
@@ -594,21 +582,6 @@ class AdaptiveConfig:
         return math.ceil(min(max(needed, 2.0), self.steps)) - 1
 
 
-@dataclass(frozen=True)
-class AdaptiveAnswer:
-    """Explanations of a batch; public.
-
-    Attributes
-    ----------
-    explained : list of Explained, one a query
-    n_rows : float or None
-        The number of rows that was given or released; None if nothing had to be computed.
-    """
-
-    explained: list[Explained]
-    n_rows: float | None
-
-
 def adaptive_plan(
     weights: WeightTable,
     neighbourhood: Neighbourhood,
@@ -632,7 +605,6 @@ def adaptive_plan(
     TypeError, ValueError
         If there is no query, or the noise would not fit into 64 bits. Nothing was read or spent.
     """
-    n_queries = check_int("n_queries", n_queries, low=1)
     mu = config.mu_of(config.gradients_share * n_queries)
     planned = [gradients_release(weights, neighbourhood, mu, n_queries, config.steps)]
     # The first explanation of all starts from nothing.
@@ -648,11 +620,10 @@ def explain_adaptively(
     session: ReleaseSession,
     data: ExplanationData,
     queries: Queries,
-    query_labels: Sequence[int],
     weights: WeightTable,
     config: AdaptiveConfig,
     history: Sequence[Explained],
-) -> AdaptiveAnswer:
+) -> tuple[list[Explained], float | None]:
     """Explain a batch of queries, each with the help of all that were explained before it.
 
     Parameters
@@ -662,16 +633,16 @@ def explain_adaptively(
     data : ExplanationData
         Private.
     queries : Queries
-    query_labels : sequence of int, shape (n_queries,)
-        Label of each query, in steps of ``1 / LABEL_UNITS``; public.
     weights : WeightTable
     config : AdaptiveConfig
     history : sequence of Explained
 
     Returns
     -------
-    AdaptiveAnswer
+    explained : list of Explained, one a query
         Public.
+    n_rows : float or None
+        The number of rows that was given or released; None if nothing had to be computed.
 
     Notes
     -----
@@ -683,22 +654,21 @@ def explain_adaptively(
     """
     descending = _AdaptiveDescents(session, data, weights, config)
     explained: list[Explained] = []
-    for at, label in enumerate(query_labels):
+    for at in range(len(queries)):
         query = queries.at([at])
-        near = _nearest([*history, *explained], query, label, weights)
+        near = _nearest([*history, *explained], query, weights)
         if near and near[0][1] <= config.reuse_distance and config.reuse_distance > 0:
             explanation = dataclasses.replace(
-                near[0][0], point=query.points[0], label=label, origin="reused", mu=0.0
+                near[0][0], point=query.points[0], label=query.labels[0], origin="reused", mu=0.0
             )
         else:
-            starts = [one.coefficients for one, _ in near]
-            explanation = descending.explain(query, label, starts)
+            explanation = descending.explain(query, [one.coefficients for one, _ in near])
         explained.append(explanation)
-    return AdaptiveAnswer(explained, descending.n_rows)
+    return explained, descending.n_rows
 
 
 def _nearest(
-    earlier: Sequence[Explained], query: Queries, label: int, weights: WeightTable
+    earlier: Sequence[Explained], query: Queries, weights: WeightTable
 ) -> list[tuple[Explained, float]]:
     """Return the released explanations nearest to a query, with their distances: public.
 
@@ -710,9 +680,9 @@ def _nearest(
         return []
     points = np.array([one.point for one in others])
     distances = np.linalg.norm(differences(points, query.points[0]), axis=1) / weights.unit
-    if query.anchors is not None:
+    if query.is_centered:
         labels = np.array([one.label for one in others])
-        distances = np.hypot(distances, (labels - label) / (2.0 * LABEL_UNITS))
+        distances = np.hypot(distances, (labels - query.labels[0]) / (2.0 * LABEL_UNITS))
     order = np.argsort(distances, kind="stable")[: _MOST_CANDIDATES - 1]
     return [(others[at], float(distances[at])) for at in order]
 
@@ -730,7 +700,7 @@ class _AdaptiveDescents:
         self._session, self._data, self._weights, self._config = session, data, weights, config
         self.n_rows = config.n_rows
 
-    def explain(self, query: Queries, label: int, starts: list[Floats]) -> Explained:
+    def explain(self, query: Queries, starts: list[Floats]) -> Explained:
         """Explain one query, starting from the best of some explanations or from 0."""
         config, spent = self._config, []
         if self.n_rows is None:
@@ -745,9 +715,8 @@ class _AdaptiveDescents:
         phi, n_steps = self._descent(moments, candidates[best], self.n_rows)
         share = config.gradients_share * n_steps / config.steps
         mu = math.hypot(*spent, config.mu_of(share))
-        return Explained(
-            query.points[0], query.outputs[0], label, phi, config.method, "released", mu
-        )
+        point, output, label = query.points[0], query.outputs[0], query.labels[0]
+        return Explained(point, output, label, phi, config.method, "released", mu)
 
     def _released_rows(self) -> float:
         """Release the number of rows, at least 1."""

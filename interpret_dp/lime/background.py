@@ -21,7 +21,6 @@ from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.guarantee import (
     DEFAULT_ASSUMPTIONS,
     UNDECLARED_ASSUMPTIONS,
-    Guarantee,
 )
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.plans import PlannedRelease, ReleasePlan
@@ -124,7 +123,7 @@ def release_histograms(
     """
     fine = [_fine_cuts(spec) for spec in specs]
     first, noise = _released("cells", rows, specs, fine, session)
-    n_rows = _total(first)
+    n_rows = _total(first, [len(counts) for counts in first])
     # The mean of two counts has half the variance of one.
     per_cell = _ROWS_PER_NOISE * noise / np.sqrt(2.0)
     n_cells = int(np.clip(n_rows / per_cell, 1, _MOST_CELLS))
@@ -150,9 +149,8 @@ def release_histograms(
         _column(AdditiveFeature(name, spec, cuts[k]), first[k], second[k], fine[k], noise)
         for k, (name, spec) in enumerate(zip(names, specs, strict=True))
     ]
-    precisions = [1.0 / (column.noise[column.counted] ** 2).sum() for column in columns]
-    totals = [column.counts.sum() for column in columns]
-    return tuple(columns), max(float(np.average(totals, weights=precisions)), 1.0)
+    variances = [(column.noise[column.counted] ** 2).sum() for column in columns]
+    return tuple(columns), _total([column.counts for column in columns], variances)
 
 
 def _fine_cuts(spec: FeatureSpec) -> _Cuts:
@@ -220,10 +218,10 @@ def codes_of(values: Values, spec: FeatureSpec, cuts: _Cuts) -> Codes:
     return encode_column(values, spec, _FINE_CELLS, edges=cuts)
 
 
-def _total(counts: Sequence[FloatArray]) -> float:
+def _total(counts: Sequence[FloatArray], variances: Sequence[float]) -> float:
     """Return the number of rows from the totals of all columns, by their precision; at least 1."""
-    precisions = [1.0 / len(column_counts) for column_counts in counts]
     totals = [column_counts.sum() for column_counts in counts]
+    precisions = [1.0 / variance for variance in variances]
     return max(float(np.average(totals, weights=precisions)), 1.0)
 
 
@@ -430,17 +428,6 @@ def _try_model(model: PublicModel, example: Any, declaring: DeclaringTask) -> se
     return said
 
 
-def background_promise(request: BackgroundRequest) -> Guarantee:
-    """Return the guarantee of a request, before it is charged."""
-    on_dask = isinstance(request.rows, PartitionedRows)
-    defaults = UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS
-    return request.guarantee(
-        _WITH_DEPENDENCE if request.has_dependence else _MECHANISM,
-        (*defaults, *((DASK_ASSUMPTION,) if on_dask else ())),
-        scope=_SCOPE,
-    )
-
-
 class PrivateBackground(ShowsGuarantee, BaseEstimator):
     """Private distribution of each column, released once for explanations of any model.
 
@@ -567,7 +554,13 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         """Fit; a model that is to be explained is tried before anything is charged."""
         request = open_background_request(self, X, unit, model)
         request = request.doubting(warn_of_learning_steps())
-        promise = background_promise(request)
+        defaults = UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS
+        on_dask = (DASK_ASSUMPTION,) if isinstance(request.rows, PartitionedRows) else ()
+        promise = request.guarantee(
+            _WITH_DEPENDENCE if request.has_dependence else _MECHANISM,
+            (*defaults, *on_dask),
+            scope=_SCOPE,
+        )
         with request.opened(type(self).__name__) as session:
             rows = request.rows.limited(request.neighbourhood.max_rows, session.public_choices)
             schema = request.declaring.without_rows()

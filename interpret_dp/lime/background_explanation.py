@@ -612,7 +612,7 @@ def explain_model(
 
 def _accepted_row(
     background: Background, box: PublicModel, model: Any, example: Any
-) -> tuple[Any, NDArray[np.float64]]:
+) -> tuple[Any, FloatArray]:
     """Return a row that the model accepts, in the first form that it takes, and its outputs.
 
     The forms are an array if it was fitted without names, that of the released data, a DataFrame of

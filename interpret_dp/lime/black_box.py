@@ -276,7 +276,7 @@ class BlackBox:
             If the model does not return one number, or one list of numbers, for each row, or a
             number that is no probability where it should be one. Errors of the model pass through.
         """
-        outputs = _checked_outputs(self._predict(_copied_rows(X, 0, n_rows)), n_rows)
+        outputs = _answers(self._predict, X, 0, n_rows)
         if self.gives_probabilities:
             _check_probabilities(outputs)
         return outputs, self._rounded(outputs)
@@ -310,24 +310,22 @@ class BlackBox:
         write into them.
         """
         labels = np.zeros((n_rows, n_outputs), dtype=np.int16)
-        pending = [(0, n_rows)] if n_rows else []
+
+        def label(start: int, stop: int) -> bool:
+            try:
+                rounded = self._rounded(_answers(self._predict, X, start, stop))
+                # Too many or too few outputs are a failure, and never a broadcast.
+                labels[start:stop] = rounded.reshape(stop - start, n_outputs)
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
+                # Not errors alone: a model that exits at a row would show that it is there.
+                return False
+            return True
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            while pending:
-                start, stop = pending.pop()
-                try:
-                    rounded = self._rounded(
-                        _checked_outputs(self._predict(_copied_rows(X, start, stop)), stop - start)
-                    )
-                    # Too many or too few outputs are a failure, and never a broadcast.
-                    labels[start:stop] = rounded.reshape(stop - start, n_outputs)
-                except KeyboardInterrupt:
-                    raise
-                except BaseException:
-                    # Not errors alone: a model that exits at a row would show that it is there.
-                    if stop - start > 1:
-                        middle = (start + stop) // 2
-                        pending += [(start, middle), (middle, stop)]
+            _in_halves(label, n_rows)
         return labels
 
     @property
@@ -390,8 +388,7 @@ class PublicModel:
             If it returns something else than one number, or a list of numbers, for each row, or
             numbers that are not finite. Errors of the model pass through.
         """
-        # A copy: the model may write into its rows.
-        outputs = _checked_outputs(self._predict(_copied_rows(X, 0, n_rows)), n_rows)
+        outputs = _answers(self._predict, X, 0, n_rows)
         if not np.isfinite(outputs).all():
             raise ValueError(
                 "The model returned numbers that are not finite; all must be. Pass a model, or a "
@@ -429,20 +426,30 @@ def _refuse_torch_module(model: Any) -> None:
         )
 
 
-def _checked_outputs(answer: Any, n_rows: int) -> Floats:
-    """Return a model's outputs, shape (n_rows, n_outputs), or raise ValueError.
+def _in_halves(attempt: Callable[[int, int], bool], count: int) -> None:
+    """Attempt places from 0 to ``count``, and each half where that fails, down to single places."""
+    pending = [(0, count)] if count else []
+    while pending:
+        start, stop = pending.pop()
+        if not attempt(start, stop) and stop - start > 1:
+            middle = (start + stop) // 2
+            pending += [(start, middle), (middle, stop)]
 
-    Tensors of torch are taken as well.
+
+def _answers(predict: Callable[[Any], Any], X: Any, start: int, stop: int) -> Floats:
+    """Return a model's outputs for some of the rows, or raise ValueError.
+
+    It gets a copy, since it may write into its rows. Tensors of torch are taken as well.
     """
+    answer, n_rows = predict(_copied_rows(X, start, stop)), stop - start
     if callable(getattr(answer, "detach", None)):
         answer = answer.detach().cpu()
     try:
         outputs = np.asarray(answer, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            "The model returned something other than numbers, such as labels; numbers are "
-            "needed. Pass a model with predict_proba, or a function of rows that returns "
-            "probabilities or scores."
+            "The model returned no numbers, but such as labels; numbers are needed. Pass a model "
+            "with predict_proba, or a function of rows that returns probabilities or scores."
         ) from None
     if outputs.ndim == 1:
         outputs = outputs[:, np.newaxis]
@@ -507,27 +514,21 @@ def black_box(model: Any, output_bounds: Any = None) -> BlackBox:
     """
     _refuse_torch_module(model)
     bounds = _checked_bounds(output_bounds)
+    method = "predict_proba" if bounds is None else "predict"
+    predict = getattr(model, method, model if callable(model) else None)
+    if predict is None:
+        raise TypeError(
+            f"The model is of type {type(model).__name__} and has no {method}; it must have that, "
+            "or be callable on rows. For predict, pass output_bounds=(lower, upper), which must be "
+            "public knowledge."
+        )
     if bounds is None:
-        predict = getattr(model, "predict_proba", model if callable(model) else None)
-        if predict is None:
-            raise TypeError(
-                f"The model is of type {type(model).__name__} and has no predict_proba; without "
-                "it, the bounds of its outputs must be declared. Pass output_bounds=(lower, "
-                "upper), which must be public knowledge."
-            )
         return BlackBox(Continuous(0, 1), True, predict)
     # Halves: the difference of two tiny bounds has none.
     if bounds.lower / 2 == bounds.upper / 2:
         raise SchemaError(
             f"The bounds of the model's outputs are {bounds.lower:g} and {bounds.upper:g}; they "
-            "must differ, by more than the smallest float. "
-            "Declare the range that outputs can have."
-        )
-    predict = getattr(model, "predict", model if callable(model) else None)
-    if predict is None:
-        raise TypeError(
-            f"The model is of type {type(model).__name__}; it must have predict or predict_proba, "
-            "or be callable on rows."
+            "must differ by more than the smallest float. Declare the range of the outputs."
         )
     return BlackBox(bounds, False, predict)
 
@@ -536,8 +537,6 @@ def black_box(model: Any, output_bounds: Any = None) -> BlackBox:
 #
 # Rows differ from one that the model accepts in a single cell. They are made from declarations, a
 # released background, or rows to explain, so that what the model says of them is public.
-
-_Outputs = NDArray[np.float64]
 
 _NOT_DRAWN = (
     "Refused levels and missing cells are not drawn; an explanation fails if a refused number is."
@@ -572,11 +571,11 @@ class Trial:
         Values of each column to try; none where the array is empty.
     """
 
-    ask: Callable[[Any, int], _Outputs]
+    ask: Callable[[Any, int], Floats]
     names: Sequence[str]
     values: Sequence[NDArray[Any]]
 
-    def accepted_row(self, X: Any) -> tuple[Any, _Outputs]:
+    def accepted_row(self, X: Any) -> tuple[Any, Floats]:
         """Return a row that the model accepts, and its outputs: X, or X with other values.
 
         Parameters
@@ -622,15 +621,13 @@ class Trial:
         """
         choices = self._single_changes()
         is_accepted = np.zeros(len(choices), dtype=bool)
-        pending = [(0, len(choices))] if len(choices) else []
-        while pending:
-            start, stop = pending.pop()
+
+        def accept(start: int, stop: int) -> bool:
             rows = self._changed(X, choices[start:stop])
-            if self._outputs(rows, stop - start) is not None:
-                is_accepted[start:stop] = True
-            elif stop - start > 1:
-                middle = (start + stop) // 2
-                pending += [(start, middle), (middle, stop)]
+            is_accepted[start:stop] = self._outputs(rows, stop - start) is not None
+            return bool(is_accepted[start])
+
+        _in_halves(accept, len(choices))
         parts = np.split(is_accepted, np.cumsum([len(own) for own in self.values])[:-1])
         lines = [
             f"Column {name!r}: the model refuses {_shown(own[~accepted].tolist())}. {_NOT_DRAWN} "
@@ -658,7 +655,7 @@ class Trial:
         places = np.array(places_of(X, self.names))[tried].tolist()
         return with_replaced_cells(X, 0, places, choices[:, tried] < 0, values)
 
-    def _outputs(self, rows: Any, n_rows: int) -> _Outputs | None:
+    def _outputs(self, rows: Any, n_rows: int) -> Floats | None:
         """Return the model's outputs; None if it refuses a row."""
         try:
             return self.ask(rows, n_rows)

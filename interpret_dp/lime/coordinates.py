@@ -32,6 +32,7 @@ UNITS = 2**8
 """Integer units of one coordinate: the range of a number, or the difference of two levels."""
 
 Points = NDArray[np.int16]
+Floats = NDArray[np.float64]
 
 _N_PLACES = UNITS + 1
 
@@ -125,7 +126,7 @@ class Coordinates:
                 points[:, coordinates.start] = of_code[encode_column(column, number, _N_PLACES)]
         return points
 
-    def effects(self, coefficients: NDArray[np.float64], point: Points) -> NDArray[np.float64]:
+    def effects(self, coefficients: Floats, point: Points) -> Floats:
         """Return the effect of each feature of a point.
 
         Parameters
@@ -175,7 +176,7 @@ def _places(spec: Continuous) -> tuple[Continuous, NDArray[np.int16]]:
     return number, places
 
 
-WeightFunction = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+WeightFunction = Callable[[Floats], Floats]
 
 _MOST_CELLS = 2**18
 # The enforced bound at the largest distance has this many units, so that cutting off the rest
@@ -186,7 +187,7 @@ _LEAST_BITS = 10
 _ROUNDING = 1e-12
 
 
-def stable_weight(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+def stable_weight(distances: Floats) -> Floats:
     """Return 1 everywhere: with the bound that is enforced, this is the paper's equation 5.
 
     Equal weight up to the distance (sqrt(2 c + 1) - 1) / 2, then c / (2 d (d + 1)).
@@ -194,20 +195,9 @@ def stable_weight(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ones_like(distances)
 
 
-def exponential_weight(width: float = 1.0) -> WeightFunction:
-    """Return the weight function exp(-(d / width)^2), the paper's other example for width 1.
-
-    Parameters
-    ----------
-    width : float
-        Above 0; 1 is the largest distance of two rows.
-    """
-    width = check_real("width", width, low=0, low_open=True)
-
-    def weight(distances: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.exp(-((distances / width) ** 2))
-
-    return weight
+def exponential_weight(distances: Floats) -> Floats:
+    """Return exp(-d^2), the paper's other example."""
+    return np.exp(-(distances**2))
 
 
 @dataclass(frozen=True)
@@ -323,7 +313,7 @@ def weight_table(
     return WeightTable(weights, shift, bits, stretch, c)
 
 
-def _largest_squares(n_cells: int, shift: int) -> NDArray[np.float64]:
+def _largest_squares(n_cells: int, shift: int) -> Floats:
     """Return the largest squared distance of each cell; exact, being below 2**53."""
     return np.arange(1, n_cells + 1, dtype=np.float64) * 2.0**shift - 1.0
 
@@ -332,7 +322,7 @@ def _rounded_up(norms: NDArray[Any]) -> int:
     return max(1, math.ceil(float(norms.max()) * (1.0 + _ROUNDING)))
 
 
-def _checked(weight: WeightFunction, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+def _checked(weight: WeightFunction, distances: Floats) -> Floats:
     if not callable(weight):
         raise TypeError(
             f"weight is {weight!r} ({type(weight).__name__}); it must be a function from distances "

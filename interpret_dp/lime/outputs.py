@@ -16,7 +16,7 @@ from interpret_dp.accounting.composition import compose
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, Doubts, Guarantee
 from interpret_dp.exceptions import PrivacyWarning, SchemaError, warn_caller
 from interpret_dp.fitting.rows import open_people
-from interpret_dp.lime.black_box import PublicModel
+from interpret_dp.lime.black_box import Floats, PublicModel
 from interpret_dp.schema import PrivacyUnit, Schema, Table, open_table
 from interpret_dp.schema.cells import Values, whole_rows
 from interpret_dp.schema.containers import Source, read_source, warn_of_mismatches
@@ -229,8 +229,7 @@ def model_promise(model: Any, declared: Any) -> ModelPromise:
     if declared is not None and not isinstance(declared, Guarantee):
         raise TypeError(
             f"model_guarantee is {declared!r} ({type(declared).__name__}); it must be a Guarantee, "
-            "such as model.guarantee_, a pair (epsilon, delta), or None for a model that was "
-            "trained without differential privacy."
+            "a pair (epsilon, delta), or None for a model that was trained without one."
         )
     return declared
 
@@ -333,9 +332,6 @@ def _together(model: Guarantee | tuple[float, float], guarantee: Guarantee) -> t
     return min(compose(known).epsilon_at(total), model_epsilon + guarantee.epsilon), total
 
 
-Floats = NDArray[np.float64]
-
-
 @dataclass(frozen=True)
 class Outputs:
     """Names of the outputs of a model; public.
@@ -376,8 +372,7 @@ class Outputs:
                 return cls(tuple(np.asarray(classes).tolist()[-n_outputs:]))
             raise ValueError(
                 f"The length of the model's classes_ is {len(classes)}, and of its output for a "
-                f"row {n_outputs}; they must agree, or be 2 and 1: one number is that of the "
-                "second of two classes. Correct classes_, or leave it out."
+                f"row {n_outputs}; they must agree, or be 2 and 1. Correct or remove classes_."
             )
         return cls((1,) if n_outputs == 1 else tuple(range(n_outputs)))
 
@@ -402,15 +397,13 @@ class Outputs:
                 f"explained_class is {explained_class!r}, but the model's output is a number, "
                 "not a class. Leave it None."
             )
+        is_text = isinstance(explained_class, str)
         for index, label in enumerate(self.classes):
-            if label == explained_class and isinstance(label, str) == isinstance(
-                explained_class, str
-            ):
+            if label == explained_class and isinstance(label, str) == is_text:
                 return index
         raise ValueError(
             f"explained_class is {explained_class!r}; it must be one of "
-            f"{', '.join(map(repr, self.classes))}, or None for the usual one: the second of two "
-            "classes, and the predicted one of more."
+            f"{', '.join(map(repr, self.classes))}, or None for the usual one."
         )
 
     def explained(self, explained_class: Any, labels: NDArray[Any]) -> tuple[int, ...]:

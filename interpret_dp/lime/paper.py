@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
-
-import numpy as np
-from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_flag, check_int, check_real
 from interpret_dp._version import __version__
 from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import largest_mu, mu_of_budget
 from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, Guarantee
-from interpret_dp.accounting.plans import PlannedRelease, ReleasePlan
+from interpret_dp.accounting.plans import ReleasePlan
 from interpret_dp.exceptions import BudgetExceededError, LedgerError, SchemaError
 from interpret_dp.fitting.account import (
     account_of,
@@ -25,19 +22,10 @@ from interpret_dp.fitting.account import (
     randomness_of,
     refuse_unnamed_unit,
 )
-from interpret_dp.lime.adaptive import (
-    DEFAULT_REUSE_DISTANCE,
-    AdaptiveConfig,
-    Explained,
-    ExplanationData,
-    Queries,
-    adaptive_plan,
-    descend,
-    explain_adaptively,
-    explain_from_history,
-    gradients_release,
-)
-from interpret_dp.lime.black_box import black_box
+from interpret_dp.fitting.rows import new_key
+from interpret_dp.lime import adaptive
+from interpret_dp.lime.adaptive import Explained, ExplanationData, Queries
+from interpret_dp.lime.black_box import Floats, Labels, black_box
 from interpret_dp.lime.coordinates import (
     Coordinates,
     WeightFunction,
@@ -68,7 +56,7 @@ METHODS = ("interactive", "adaptive", "enhanced", "non_interactive")
 
 _WEIGHTS: Mapping[str, WeightFunction] = {
     "stable": stable_weight,
-    "exponential": exponential_weight(),
+    "exponential": exponential_weight,
 }
 _USUAL_QUERIES = 100
 _MECHANISM = (
@@ -166,7 +154,7 @@ class PaperLimeTabular:
         weight: str | WeightFunction = "stable",
         c: float = 0.5,
         steps: int = 300,
-        reuse_distance: float = DEFAULT_REUSE_DISTANCE,
+        reuse_distance: float = adaptive.DEFAULT_REUSE_DISTANCE,
         n_rows: float | None = None,
         neighboring: str = "add_or_remove_one",
         unit: Any = None,
@@ -263,15 +251,15 @@ class PaperLimeTabular:
             self.model, labels.shape[1], has_classes=self._box.gives_probabilities
         )
         outputs_at = outputs.explained(explained_class, labels)
-        query_labels = [int(labels[row, output]) for row, output in enumerate(outputs_at)]
         queries = Queries(
             self._coordinates.points(opened.table),
             outputs_at,
-            tuple(query_labels) if self.centered else None,
+            tuple(int(labels[row, output]) for row, output in enumerate(outputs_at)),
+            self.centered,
         )
         with self._lock:
             before = self.spent_mu
-            explained = self._explained(queries, query_labels, labels.shape[1], method)
+            explained = self._explained(queries, labels.shape[1], method)
             self._history += explained
             mu = math.sqrt(max(0.0, self.spent_mu**2 - before**2))
         rows = tuple(
@@ -343,12 +331,11 @@ class PaperLimeTabular:
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         """Refuse copies and pickles."""
         raise TypeError(
-            "An explainer that pays for each row holds private rows and a budget, of which a copy "
-            "could spend as much again; it can be neither copied nor pickled. Make a new one: it "
-            "is charged to the same ledger."
+            "An explainer that pays for each row holds private rows and a budget that a copy could "
+            "spend again; it can be neither copied nor pickled. Make a new one on its ledger."
         )
 
-    def _queries(self, X: Any) -> tuple[OpenedRows, NDArray[np.float64], NDArray[np.int16]]:
+    def _queries(self, X: Any) -> tuple[OpenedRows, Floats, Labels]:
         """Open the queries, which are public, and return the model's outputs and labels."""
         data_kind, query_kind = kind_of_container(self._data.X), kind_of_container(X)
         if data_kind != query_kind:
@@ -363,30 +350,30 @@ class PaperLimeTabular:
         opened = open_query_rows(X, names, self._schema)
         return opened, *self._box.ask(opened.X, opened.table.n_rows)
 
-    def _explained(
-        self, queries: Queries, labels: list[int], n_outputs: int, method: str
-    ) -> list[Explained]:
+    def _explained(self, queries: Queries, n_outputs: int, method: str) -> list[Explained]:
         """Explain every row, by a request or from the history."""
 
-        def explained(phis: Sequence[NDArray[np.float64]], origin: str, mu: float) -> Any:
-            parts = zip(queries.points, queries.outputs, labels, phis, strict=True)
+        def explained(phis: Iterable[Floats], origin: str, mu: float) -> list[Explained]:
+            parts = zip(queries.points, queries.outputs, queries.labels, phis, strict=True)
             return [Explained(*part, method, origin, mu) for part in parts]
 
         if method == "non_interactive":
-            phis = explain_from_history(queries, labels, self._weights, self._history)
-            return list(explained(phis, "post-processed", 0.0))
+            phis = adaptive.explain_from_history(queries, self._weights, self._history)
+            return explained(phis, "post-processed", 0.0)
         mu = self._query_mu
-        config = AdaptiveConfig(
+        config = adaptive.AdaptiveConfig(
             self.steps, mu, method == "enhanced", self.reuse_distance, self._n_rows
         )
         weights, neighbourhood, count = self._weights, self._neighbourhood, len(queries)
-        planned: tuple[PlannedRelease, ...]
         if method == "interactive":
-            batch_mu = mu * math.sqrt(count)
-            planned = (gradients_release(weights, neighbourhood, batch_mu, count, self.steps),)
+            release = adaptive.gradients_release(
+                weights, neighbourhood, mu * math.sqrt(count), count, self.steps
+            )
+            plan = ReleasePlan((release,))
         else:
-            planned = adaptive_plan(weights, neighbourhood, config, count, self._history)
-        plan = ReleasePlan(planned)
+            plan = ReleasePlan(
+                adaptive.adaptive_plan(weights, neighbourhood, config, count, self._history)
+            )
         self._check_room(plan)
         request = ReleaseRequest(
             epsilon=self._epsilon_of(plan.cost.mu),
@@ -402,17 +389,17 @@ class PaperLimeTabular:
             with session:
                 data = self._labelled_rows(session, n_outputs)
                 if method == "interactive":
-                    phis = list(descend(session, data, queries, self._weights, self.steps))
-                    return list(explained(phis, "released", mu))
-                answer = explain_adaptively(
-                    session, data, queries, labels, self._weights, config, self._history
+                    coefficients = adaptive.descend(session, data, queries, weights, self.steps)
+                    return explained(coefficients, "released", mu)
+                answer, n_rows = adaptive.explain_adaptively(
+                    session, data, queries, weights, config, self._history
                 )
         finally:
             # Every charge to the ledger counts here as well, also that of a failed request.
             self._charged.append(session.charged.mu)
             self._head = session.head or self._head
-        self._n_rows = answer.n_rows
-        return answer.explained
+        self._n_rows = n_rows
+        return answer
 
     def _labelled_rows(self, session: ReleaseSession, n_outputs: int) -> ExplanationData:
         """Return the rows that are used, with the model's labels; private.
@@ -425,7 +412,7 @@ class PaperLimeTabular:
             labels = self._box.labels(self._data.X, table.n_rows, n_outputs)
             data = ExplanationData(self._coordinates.points(table), labels)
             if identifiers is not None:
-                key = int(session.public_choices.integers(2**64, dtype="uint64"))
+                key = new_key(session.public_choices)
                 data = data.rows(kept_rows(identifiers, session.neighbourhood.max_rows, key))
             self._labelled = data
         return self._labelled
@@ -448,7 +435,7 @@ class PaperLimeTabular:
                 largest_epsilon=self._epsilon_of(left),
             )
 
-    def _effects(self, explained: Explained) -> NDArray[np.float64]:
+    def _effects(self, explained: Explained) -> Floats:
         """Return an explanation in units of the explained output."""
         # Labels run from -1 to 1, and half of how outputs differ is explained.
         unit = self._box.half_width * (2.0 if self.centered else 1.0)

@@ -106,7 +106,6 @@ class OpacusSums:
         # and the sum of many by more than the room that clipping leaves (docs/proofs/dp_llm.md).
         self._projections = None if projections is None else torch.tensor(projections).double()
         self._inverse_temperature = inverse_temperature
-        self._limit = clip_norm * CLIP_SHARE
         self._made: tuple[Any, Any] | None = None
 
     def lattice_sum(
@@ -116,16 +115,6 @@ class OpacusSums:
         positions: NDArray[np.int64],
     ) -> NDArray[np.int64]:
         """Return the sum in integers, as :meth:`ClosedForm.lattice_sum` does, truncated."""
-        clipped = self.clipped_sum(weights, biases, positions)
-        return np.trunc(clipped * (self.row_norm / self._clip_norm)).astype(np.int64)
-
-    def clipped_sum(
-        self,
-        weights: NDArray[np.float32],
-        biases: NDArray[np.float32],
-        positions: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
-        """Return the sum before truncation, shape (n_parameters,). Private."""
         model, optimizer = self._model(weights.shape)
         layer = model.maps
         with torch.no_grad():
@@ -142,7 +131,7 @@ class OpacusSums:
                 optimizer.clip_and_accumulate()
             summed = [p.summed_grad.reshape(-1) for p in (layer.weight, layer.bias)]
             total += torch.cat(summed).numpy()
-        return total
+        return np.trunc(total * (self.row_norm / self._clip_norm)).astype(np.int64)
 
     def _backward(self, model: Any, part: NDArray[np.int64]) -> None:
         columns = self._columns[part].astype(np.float64)
@@ -170,7 +159,7 @@ class OpacusSums:
                     # Unused, and not of the rows: an empty table must not fail as the only one.
                     data_loader=DataLoader(TensorDataset(torch.zeros(1, 1))),
                     noise_multiplier=0.0,
-                    max_grad_norm=self._limit,
+                    max_grad_norm=self._clip_norm * CLIP_SHARE,
                     poisson_sampling=False,
                     loss_reduction="sum",
                 )

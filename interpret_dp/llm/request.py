@@ -27,13 +27,8 @@ from interpret_dp.fitting.account import (
 )
 from interpret_dp.fitting.declaring import DeclaringTask, warn_of_gaps
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.llm.config import (
-    MOST_INPUTS,
-    MOST_PROJECTED,
-    TrainingSettings,
-    default_settings,
-    scattering_settings,
-)
+from interpret_dp.llm import config
+from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.release import ReleaseRequest
 from interpret_dp.released.scattering import Scattering
 from interpret_dp.schema import (
@@ -276,21 +271,21 @@ class FitRequest(ReleaseRequest):
     rows : PrivateRows
     schema : Schema
         Complete; with placeholders for undeclared columns and labels.
+    coding : InputCoding
+        Of its features.
     declaring : DeclaringTask
     settings : TrainingSettings
     batch_size : int or None
         Expected rows of a sample, where the rate follows from a number of rows.
-    sampling_rate : float or None
-        None where it follows from a count that is released first.
     image_shape : tuple of int, or None
     """
 
     rows: PrivateRows
     schema: Schema
+    coding: InputCoding
     declaring: DeclaringTask
     settings: TrainingSettings
     batch_size: int | None
-    sampling_rate: float | None
     image_shape: tuple[int, ...] | None
 
     @property
@@ -378,7 +373,8 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
     declaring = DeclaringTask(partial, names, names)
     schema = declaring.without_rows()
     _check_background(estimator.background, image_shape, None if declaring.is_needed else schema)
-    settings = settings_of(estimator, coding_of(estimator, schema, image_shape), image_shape)
+    coding = coding_of(estimator, schema, image_shape)
+    settings = settings_of(estimator, coding, image_shape)
     batch_size, rate = _sampling(estimator, settings)
     neighbourhood = neighbourhood_of(ADD_OR_REMOVE_ONE, privacy_unit)
     ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
@@ -389,11 +385,11 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
         delta=delta,
         neighbourhood=neighbourhood,
         schema=schema,
+        coding=coding,
         declaring=declaring,
         plan=_plan(epsilon, delta, declaring, settings, rate),
         settings=settings,
         batch_size=batch_size,
-        sampling_rate=rate,
         image_shape=image_shape,
         randomness=randomness_of(estimator.random_state),
         ledger=ledger,
@@ -455,9 +451,9 @@ def settings_of(
     n_rows = _declared_rows(estimator)
     signal = None if n_rows is None else float(estimator.epsilon) * n_rows
     if coding.scattering is not None:
-        settings = scattering_settings(coding.n_inputs)
+        settings = config.scattering_settings(coding.n_inputs)
     else:
-        settings = default_settings(coding.n_inputs, image_shape, coding.n_varying, signal)
+        settings = config.default_settings(coding.n_inputs, image_shape, coding.n_varying, signal)
     given: dict[str, Any] = {}
     if estimator.n_maps is not None:
         given["n_maps"] = check_int("n_maps", estimator.n_maps, low=1, high=10_000, mend=_RULE)
@@ -484,7 +480,7 @@ def settings_of(
             "'orthonormal' or None. Give image_shape if columns are the pixels of images."
         )
     settings = dataclasses.replace(settings, **given)
-    most = MOST_INPUTS if settings.shares_features else MOST_PROJECTED
+    most = config.MOST_INPUTS if settings.shares_features else config.MOST_PROJECTED
     if coding.n_inputs > most:
         kind, mend = "", "Leave out columns or levels."
         if not settings.shares_features:
@@ -572,4 +568,4 @@ def with_schema(request: FitRequest, schema: Schema, estimator: Any) -> FitReque
     settings = settings_of(estimator, coding, request.image_shape)
     # The number of steps was planned with these epochs.
     settings = dataclasses.replace(settings, epochs=request.settings.epochs)
-    return dataclasses.replace(request, schema=schema, settings=settings)
+    return dataclasses.replace(request, schema=schema, coding=coding, settings=settings)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +17,8 @@ from numpy.typing import NDArray
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.fitting.account import progress
-from interpret_dp.llm.config import (
-    CLIP_SHARE,
-    FEATURE_LENGTH,
-    PROJECTION_BITS,
-    ROW_BITS,
-    TrainingRows,
-    TrainingSettings,
-    exact_rows,
-    finite_rows,
-    rounded_rows,
-    rows_at_a_time,
-)
+from interpret_dp.llm import config
+from interpret_dp.llm.config import TrainingRows, TrainingSettings, finite_rows, rounded_rows
 from interpret_dp.llm.request import CENTRE, GRADIENTS
 from interpret_dp.release import ReleaseSession
 
@@ -45,7 +36,9 @@ if TYPE_CHECKING:
 # these gradients along the scores is 0. One temperature solves that equation
 # (docs/proofs/dp_llm.md).
 
-Doubles = NDArray[np.float64]
+Doubles: TypeAlias = NDArray[np.float64]
+Singles: TypeAlias = NDArray[np.float32]
+Integers: TypeAlias = NDArray[np.int64]
 
 _ROWS_AT_ONCE = 2_000
 # Where no temperature in this range solves the equation, training ended before it was at rest.
@@ -71,7 +64,7 @@ def temperature(
         Of simulated rows. They have the length of rows in training and random directions.
     """
     dimension = weights.shape[2]
-    n_rows = min(_ROWS_AT_ONCE, rows_at_a_time(biases.size, dimension))
+    n_rows = min(_ROWS_AT_ONCE, config.rows_at_a_time(biases.size, dimension))
     rows = public.standard_normal((n_rows, dimension))
     rows *= settings.feature_length / math.sqrt(dimension)
     values = (rows @ weights.transpose(0, 2, 1) + biases[:, np.newaxis]).transpose(1, 2, 0)
@@ -146,37 +139,29 @@ class Frame:
         What ``centre`` was shrunk by.
     """
 
-    centre: NDArray[np.float64]
+    centre: Doubles
     scale: float
     is_narrow: bool
     noise: float
     signal_share: float
 
-    def undone(
-        self, weights: NDArray[np.float64], biases: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return weights and biases of the same maps, for features as they were."""
-        unscaled = weights * self.scale
-        return unscaled, biases - unscaled @ self.centre
 
-
-def projected_features(
-    inputs: NDArray[np.float32], projection: NDArray[np.float32]
-) -> NDArray[np.float32]:
+def projected_features(inputs: Singles, projection: Singles) -> Singles:
     """Return R x of each row, shape (n_rows, dimension); a row decides its own."""
     features = np.empty((len(inputs), len(projection)), dtype=np.float32)
     for start in range(0, len(inputs), _ROWS):
-        features[start : start + _ROWS] = exact_rows(inputs[start : start + _ROWS], projection.T)
+        rows = slice(start, start + _ROWS)
+        features[rows] = config.exact_rows(inputs[rows], projection.T)
     return features
 
 
 def released_frame(
-    features: NDArray[np.float32],
-    projection: NDArray[np.float32] | None,
+    features: Singles,
+    projection: Singles | None,
     n_columns: int,
     session: ReleaseSession,
     *,
-    length: float = FEATURE_LENGTH,
+    length: float,
 ) -> Frame:
     """Release the number of rows and the sums of features and squared lengths, in one release.
 
@@ -190,7 +175,7 @@ def released_frame(
         Standardised columns: about the mean squared length of a row of inputs.
     session : ReleaseSession
         Open; ``CENTRE`` is in its plan.
-    length : float, default=FEATURE_LENGTH
+    length : float
         Root mean square length that centred rows are to have.
 
     Notes
@@ -223,7 +208,7 @@ def released_frame(
     return Frame(bound * mean, scale, is_narrow, bound * deviation / n_rows, signal_share)
 
 
-def _lattice_sums(features: NDArray[np.float32], bound: float) -> NDArray[np.int64]:
+def _lattice_sums(features: Singles, bound: float) -> Integers:
     """Return the private sums in lattice units, shape (dimension + 2,); a row decides its own."""
     total = np.zeros(features.shape[1] + 2, dtype=np.int64)
     # Whatever the dimension, it times the square of this is below 2**63, so that the squares of a
@@ -248,7 +233,7 @@ def public_projections(
     settings: TrainingSettings,
     image_shape: tuple[int, ...] | None,
     public: np.random.Generator,
-) -> NDArray[np.float32] | None:
+) -> Singles | None:
     """Return the projections, shape (n_maps or 1, dimension, n_inputs); None for none.
 
     Parameters
@@ -270,15 +255,14 @@ def public_projections(
         return None
     if settings.projection == "cosine" and image_shape is not None:
         entries = _cosines(image_shape, dimension, settings.smoothing)[np.newaxis]
-    else:
-        entries = _random(n_inputs, dimension, settings, image_shape, public)
-        # Bytes, so that products of integers with them are exact and fast.
-        units = np.rint(np.sqrt(0.5) * entries * 2**PROJECTION_BITS)
-        return np.asarray(np.clip(units, -127, 127) / 2**PROJECTION_BITS, dtype=np.float32)
-    return np.asarray(np.sqrt(0.5) * entries, dtype=np.float32)
+        return np.asarray(np.sqrt(0.5) * entries, dtype=np.float32)
+    entries = _random(n_inputs, dimension, settings, image_shape, public)
+    # Bytes, so that products of integers with them are exact and fast.
+    units = np.rint(np.sqrt(0.5) * entries * 2**config.PROJECTION_BITS)
+    return np.asarray(np.clip(units, -127, 127) / 2**config.PROJECTION_BITS, dtype=np.float32)
 
 
-def _cosines(image_shape: tuple[int, ...], dimension: int, smoothing: float) -> NDArray[np.float64]:
+def _cosines(image_shape: tuple[int, ...], dimension: int, smoothing: float) -> Doubles:
     """Return the cosines of lowest frequency, blurred: orthogonal rows, shorter as they get finer.
 
     An image's cosines are products of one a side (and one over its channels), the type-II cosine
@@ -304,7 +288,7 @@ def _random(
     settings: TrainingSettings,
     image_shape: tuple[int, ...] | None,
     public: np.random.Generator,
-) -> NDArray[np.float64]:
+) -> Doubles:
     """Draw projections; every row has the length that Gaussian ones have on average."""
     entries = public.standard_normal((settings.n_maps, dimension, n_inputs))
     if settings.smoothing > 0 and image_shape is not None:
@@ -332,7 +316,6 @@ def _random(
 # adds the same integers beside any others, of a norm that no rounding can raise
 # (docs/proofs/dp_llm.md).
 
-Floats: TypeAlias = NDArray[np.float32]
 
 # A bound on a row of usual length leaves 13 bits for its coefficients.
 _NORM_BITS = 30
@@ -350,7 +333,7 @@ _PARTS_OF_A_SUM = 1024
 _LOW_BITS = 26
 
 
-def map_gradients(values: Floats, classes: NDArray[np.int64], inverse_temperature: float) -> Floats:
+def map_gradients(values: Singles, classes: Integers, inverse_temperature: float) -> Singles:
     """Return the gradient of each example's cross-entropy by the values of the maps.
 
     Parameters
@@ -384,11 +367,11 @@ def map_gradients(values: Floats, classes: NDArray[np.int64], inverse_temperatur
 
 
 def clipped_integers(
-    gradients: Floats,
-    units: Floats,
-    squares: NDArray[np.float64],
+    gradients: Singles,
+    units: Singles,
+    squares: Doubles,
     largest_norm: float,
-) -> NDArray[np.float64]:
+) -> Doubles:
     """Return the clipped gradients of each row by the maps' values, as integers.
 
     Parameters
@@ -409,7 +392,7 @@ def clipped_integers(
     scaled = gradients * units
     # Rounded, since squares of tiny numbers are subnormal, which processors are slow at.
     lengths = np.sqrt((np.square(np.rint(scaled)).sum(axis=1) * squares).sum(axis=0))
-    scaled *= np.minimum(1.0, CLIP_SHARE * largest_norm / lengths).astype(np.float32)
+    scaled *= np.minimum(1.0, config.CLIP_SHARE * largest_norm / lengths).astype(np.float32)
     np.clip(scaled, -_MOST, _MOST, out=scaled)
     integers = np.rint(scaled).astype(np.float64)
 
@@ -445,7 +428,7 @@ class ClosedForm:
     def __init__(
         self,
         rows: TrainingRows,
-        projections: Floats | None,
+        projections: Singles | None,
         inverse_temperature: float,
         clip_norm: float,
     ) -> None:
@@ -457,16 +440,14 @@ class ClosedForm:
         self._projections, self._grid, self._fineness = projections, None, 1
         stretch = 1.0
         if projections is not None:
-            self._fineness = 2**PROJECTION_BITS
+            self._fineness = 2**config.PROJECTION_BITS
             self._grid = np.rint(projections * float(self._fineness)).astype(np.float64)
             stretch = math.sqrt(max(1.0, float(np.square(projections).sum(axis=1).mean())))
         self.row_norm = 2 ** (_NORM_BITS + math.ceil(math.log2(self._fineness * stretch)))
         self._unit = self.row_norm / clip_norm / self._fineness
         self._squares = self._squared_norms()
 
-    def lattice_sum(
-        self, weights: Floats, biases: Floats, positions: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def lattice_sum(self, weights: Singles, biases: Singles, positions: Integers) -> Integers:
         """Return the sum of the clipped gradients of the rows at ``positions``, in integers.
 
         Parameters
@@ -496,7 +477,7 @@ class ClosedForm:
             total += self._by_parameters(sums.astype(np.int64).reshape(n_maps, n_classes, -1))
         return total
 
-    def _by_parameters(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _by_parameters(self, sums: Integers) -> Integers:
         """Return sums over the columns of rows, shape (n_maps, n_classes, width), by parameters."""
         by_weights = sums[:, :, :-1]
         if self._grid is not None:
@@ -508,11 +489,11 @@ class ClosedForm:
 
     def _part_sum(
         self,
-        matrix: NDArray[np.float64],
+        matrix: Doubles,
         unit: float,
         shape: tuple[int, ...],
-        part: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
+        part: Integers,
+    ) -> Doubles:
         """Return the sums of coefficients times columns of some rows."""
         columns = self._columns[part].astype(np.float64)
         # A warning of what a value did would be a release.
@@ -525,17 +506,17 @@ class ClosedForm:
             integers = clipped_integers(gradients, units, self._squares[:, part], self.row_norm)
         return np.asarray(integers.reshape(len(matrix), -1) @ columns)
 
-    def _integer_matrix(self, weights: Floats, biases: Floats) -> tuple[NDArray[np.float64], float]:
+    def _integer_matrix(self, weights: Singles, biases: Singles) -> tuple[Doubles, float]:
         """Return integers by which the columns of rows are multiplied, and their unit. Public."""
         if self._projections is not None:
             weights = weights @ self._projections
         matrix = np.concatenate([weights, biases[:, :, np.newaxis]], axis=2, dtype=np.float64)
         matrix = np.nan_to_num(matrix.reshape(biases.size, -1))
-        bits = _PRODUCT_BITS - ROW_BITS - math.ceil(math.log2(matrix.shape[1]))
+        bits = _PRODUCT_BITS - config.ROW_BITS - math.ceil(math.log2(matrix.shape[1]))
         unit = float(np.abs(matrix).max()) / 2**bits or 1.0
         return np.rint(matrix / unit), unit
 
-    def _squared_norms(self) -> NDArray[np.float64]:
+    def _squared_norms(self) -> Doubles:
         """Return, rounded up, the squared norms of what a coefficient of 1 adds.
 
         Shape (n_maps, n_rows), or (1, n_rows) without projections.
@@ -571,25 +552,19 @@ class TrainedMaps:
     steps_begun : int
         Fewer than planned after an interruption.
     interrupted : bool
-    is_narrow : bool
-        Whether the released spread says that values fill little of their declared bounds.
+    frame : Frame or None
+        In which training saw the features; None if they were not centred.
     means : ndarray of float64, shape (n_inputs,), or None
         Means of the inputs, where they are what was centred; shrunk.
-    noise : float
-        Standard deviation of the noise of each mean, before it was shrunk.
-    signal_share : float
-        What the means were shrunk by.
     """
 
-    weights: NDArray[np.float64]
-    biases: NDArray[np.float64]
+    weights: Doubles
+    biases: Doubles
     inverse_temperature: float
     steps_begun: int
     interrupted: bool
-    is_narrow: bool
-    means: NDArray[np.float64] | None
-    noise: float
-    signal_share: float
+    frame: Frame | None
+    means: Doubles | None
 
 
 class Training:
@@ -620,7 +595,7 @@ class Training:
 
     def __init__(
         self,
-        inputs: NDArray[np.float32],
+        inputs: Singles,
         classes: NDArray[np.int16],
         n_classes: int,
         settings: TrainingSettings,
@@ -636,7 +611,14 @@ class Training:
         if settings.shares_features:
             rows, self._frame = _shared_features(rows, projections, settings, session)
             projections = None
-        self._sums = _engine(engine, rows, projections, settings, len(start.parameters))
+        arguments = (rows, projections, settings.inverse_temperature, settings.clip_norm)
+        self._sums: ClosedForm | OpacusSums
+        if engine == "opacus":
+            from interpret_dp.llm.opacus_engine import OpacusSums
+
+            self._sums = OpacusSums(*arguments, n_parameters=len(start.parameters))
+        else:
+            self._sums = ClosedForm(*arguments)
         self._adam = _Adam(start.parameters, settings.averaging)
         self._start, self._settings, self._steps, self._session = start, settings, steps, session
         self._n_rows = len(inputs)
@@ -662,52 +644,35 @@ class Training:
         return self._released(interrupted=interrupted)
 
     def _released(self, *, interrupted: bool) -> TrainedMaps:
-        start, settings = self._start, self._settings
-        weights, biases = start.split(self._adam.average)
+        start, settings, frame = self._start, self._settings, self._frame
+        weights, biases = start.split(self._adam.average.astype(np.float64))
         scale = 1.0
         # Pixels alone, where all maps share one centred projection. Otherwise the length of rows in
         # training is unknown; on tables clipping hardly distorts the scores; and on wavelets
         # training ends before it is at rest.
-        if self._frame is not None and start.projections is not None:
+        if frame is not None and start.projections is not None:
             scale = temperature(weights, biases, settings, self._session.public_choices)
-        weights, biases = start.maps(weights / scale, biases / scale, self._frame)
+        weights, biases = start.maps(weights / scale, biases / scale, frame)
         shares_at = settings.inverse_temperature * scale
-        means, frame = None, self._frame
-        of_means = (False, 0.0, 0.0)
-        if frame is not None:
-            of_means = frame.is_narrow, frame.noise, frame.signal_share
-            means = frame.centre if start.projections is None else None
-        is_narrow, *rest = of_means
-        begun = self._steps_begun
-        return TrainedMaps(weights, biases, shares_at, begun, interrupted, is_narrow, means, *rest)
+        means = None if frame is None or start.projections is not None else frame.centre
+        return TrainedMaps(weights, biases, shares_at, self._steps_begun, interrupted, frame, means)
 
     def step(self) -> None:
-        """Release the sum of one sample and follow it."""
+        """Release the sum of one sample, in units of its noise, and follow it."""
         step = self._steps_begun
         # A step counts from its beginning: an interruption may come after its noise.
         self._steps_begun += 1
-        rate = self._settings.learning_rate_at(step, self._steps.count)
-        self._adam.update(self._release(), rate)
-
-    def _release(self) -> NDArray[np.float32]:
-        """Release one step's sum, in units of its noise."""
-        parameters, shape = self._adam.parameters, self._start.shape
-        n_weights = math.prod(shape)
-        weights = parameters[:n_weights].reshape(shape)
-        biases = parameters[n_weights:].reshape(shape[:2])
-
-        def exact(positions: NDArray[np.int64]) -> NDArray[np.int64]:
-            return self._sums.lattice_sum(weights, biases, positions)
-
+        sums = partial(self._sums.lattice_sum, *self._start.split(self._adam.parameters))
         noisy, sigma = self._session.sampled_gaussian(
-            GRADIENTS, self._n_rows, exact, row_norm=self._sums.row_norm
+            GRADIENTS, self._n_rows, sums, row_norm=self._sums.row_norm
         )
-        return (noisy / sigma).astype(np.float32)
+        rate = self._settings.learning_rate_at(step, self._steps.count)
+        self._adam.update((noisy / sigma).astype(np.float32), rate)
 
 
 def _shared_features(
     rows: TrainingRows,
-    projections: NDArray[np.float32] | None,
+    projections: Singles | None,
     settings: TrainingSettings,
     session: ReleaseSession,
 ) -> tuple[TrainingRows, Frame | None]:
@@ -724,21 +689,6 @@ def _shared_features(
     return TrainingRows(features, rows.classes), frame
 
 
-def _engine(
-    name: str,
-    rows: TrainingRows,
-    projections: NDArray[np.float32] | None,
-    settings: TrainingSettings,
-    n_parameters: int,
-) -> ClosedForm | OpacusSums:
-    arguments = (rows, projections, settings.inverse_temperature, settings.clip_norm)
-    if name == "opacus":
-        from interpret_dp.llm.opacus_engine import OpacusSums
-
-        return OpacusSums(*arguments, n_parameters=n_parameters)
-    return ClosedForm(*arguments)
-
-
 @dataclass(frozen=True)
 class _Start:
     """Start of training; drawn from public randomness.
@@ -746,24 +696,24 @@ class _Start:
     ``shape`` is (n_maps, n_classes, dimension), that of the weights before projection.
     """
 
-    parameters: NDArray[np.float32]
+    parameters: Singles
     shape: tuple[int, int, int]
-    projections: NDArray[np.float32] | None
+    projections: Singles | None
 
-    def split(
-        self, parameters: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def split(self, parameters: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return weights and biases of the maps, as trained."""
         n_weights = math.prod(self.shape)
-        weights = parameters[:n_weights].reshape(self.shape).astype(np.float64)
-        return weights, parameters[n_weights:].reshape(self.shape[:2]).astype(np.float64)
+        weights, biases = parameters[:n_weights], parameters[n_weights:]
+        return weights.reshape(self.shape), biases.reshape(self.shape[:2])
 
     def maps(
-        self, weights: NDArray[np.float64], biases: NDArray[np.float64], frame: Frame | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, weights: Doubles, biases: Doubles, frame: Frame | None
+    ) -> tuple[Doubles, Doubles]:
         """Return weights and biases, with the frame and the projections multiplied out."""
         if frame is not None:
-            weights, biases = frame.undone(weights, biases)
+            # Those of the same maps, for features as they were.
+            weights = weights * frame.scale
+            biases = biases - weights @ frame.centre
         if self.projections is not None:
             weights = weights @ self.projections.astype(np.float64)
         # What all classes have in common changes no probability, and a class's contributions
@@ -797,13 +747,13 @@ def _start(
 class _Adam:
     """Adam and the running average of its weights; post-processing of released gradients."""
 
-    def __init__(self, parameters: NDArray[np.float32], averaging: float) -> None:
+    def __init__(self, parameters: Singles, averaging: float) -> None:
         self.parameters, self.average = parameters.copy(), parameters.copy()
         self._averaging = averaging
         self._first, self._second = np.zeros_like(parameters), np.zeros_like(parameters)
         self._count = 0
 
-    def update(self, gradient: NDArray[np.float32], learning_rate: float) -> None:
+    def update(self, gradient: Singles, learning_rate: float) -> None:
         """Take one step."""
         self._count += 1
         self._first += (1.0 - _FIRST_MOMENT) * (gradient - self._first)

@@ -16,17 +16,17 @@ from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.gaussian import LARGEST_RANGE, SMALLEST_RANGE, lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE, reciprocal_down
 from interpret_dp.mechanisms.entropy import Randomness
-from interpret_dp.mechanisms.vectorised import LARGEST_SIGMA
+from interpret_dp.mechanisms.vectorised import LARGEST_SIGMA, Integers
 
 
 def gaussian_mechanism(
     name: str,
-    exact: NDArray[np.int64],
+    exact: Integers,
     *,
     sensitivity: int,
     mu: float,
     randomness: Randomness,
-) -> tuple[NDArray[np.int64], float]:
+) -> tuple[Integers, float]:
     """Release integer sums with discrete Gaussian noise; each release is mu-GDP.
 
     Parameters
@@ -71,13 +71,13 @@ def gaussian_mechanism(
 def sampled_gaussian_mechanism(
     name: str,
     n_rows: int,
-    sums: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    sums: Callable[[Integers], Integers],
     *,
     sensitivity: int,
     noise_multiplier: float,
     probability: float,
     randomness: Randomness,
-) -> tuple[NDArray[np.int64], float]:
+) -> tuple[Integers, float]:
     """Release integer sums over a fresh Poisson sample of the rows, with Gaussian noise.
 
     Parameters
@@ -186,7 +186,7 @@ class Selection:
     """
 
     keys: tuple[Key, ...]
-    counts: NDArray[np.int64]
+    counts: Integers
     sigma: float
     threshold: int
 
@@ -367,7 +367,7 @@ FALSE_ALARM = 1e-4
 _NEIGHBOUR_FALSE_ALARM = 1e-3
 
 
-def occupied_range(noisy: NDArray[np.int64], sigma: float) -> tuple[int, int] | None:
+def occupied_range(noisy: Integers, sigma: float) -> tuple[int, int] | None:
     """Return the first and the last bin of a noisy histogram that hold rows beyond doubt.
 
     Parameters

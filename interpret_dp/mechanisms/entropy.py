@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.mechanisms.vectorised import discrete_gaussian
+from interpret_dp.mechanisms.vectorised import Integers, discrete_gaussian
 
 # Exact draws from uniform bits: coins, exponential choices, Poisson samples of rows.
 #
@@ -86,19 +86,12 @@ def draw_exponentially(costs: Sequence[int], rate: Fraction, below: UniformSourc
             return proposal
 
 
-def choice_rate(sensitivity: int, epsilon: float) -> Fraction:
-    """Return epsilon / (2 sensitivity), exactly."""
-    return Fraction(epsilon) / (2 * sensitivity)
-
-
 def system_bytes(count: int) -> NDArray[np.uint8]:
     """Return independent uniform bytes from the operating system's cryptographic generator."""
     return np.frombuffer(os.urandom(count), dtype=np.uint8)
 
 
-def sampled_rows(
-    n_rows: int, probability: float, first: ByteSource, more: ByteSource
-) -> NDArray[np.int64]:
+def sampled_rows(n_rows: int, probability: float, first: ByteSource, more: ByteSource) -> Integers:
     """Return the positions of a Poisson sample.
 
     Parameters
@@ -147,20 +140,18 @@ class Randomness(ABC):
     tests_only: bool
 
     @abstractmethod
-    def noise(self, sigma: float, size: int) -> NDArray[np.int64]:
+    def noise(self, sigma: float, size: int) -> Integers:
         """Draw ``size`` independent integers of the discrete Gaussian of scale ``sigma``."""
 
     @abstractmethod
-    def sample(self, n_rows: int, probability: float) -> NDArray[np.int64]:
+    def sample(self, n_rows: int, probability: float) -> Integers:
         """Draw a Poisson sample of ``n_rows`` rows: positions, increasing. Private."""
 
     @abstractmethod
     def below(self, bound: int) -> int:
         """Draw a uniform integer from 0 to ``bound - 1``."""
 
-    def perturb(
-        self, name: str, exact: NDArray[np.int64], sensitivity: int, sigma: float
-    ) -> NDArray[np.int64]:
+    def perturb(self, name: str, exact: Integers, sensitivity: int, sigma: float) -> Integers:
         """Add noise to exact sums; audits override this to watch or to replay a release.
 
         Parameters
@@ -179,8 +170,8 @@ class Randomness(ABC):
         return exact + noise
 
     def perturb_sampled(
-        self, name: str, exact: NDArray[np.int64], sensitivity: int, sigma: float
-    ) -> NDArray[np.int64]:
+        self, name: str, exact: Integers, sensitivity: int, sigma: float
+    ) -> Integers:
         """Add noise to the exact sums of a sample; audits override this as well.
 
         Parameters
@@ -188,18 +179,19 @@ class Randomness(ABC):
         name, exact, sensitivity, sigma
             As for :meth:`perturb`; all of ``exact`` is one release.
         """
-        return exact + self.noise(sigma, exact.size).reshape(exact.shape)
+        stacked = self.perturb(name, exact[np.newaxis], sensitivity, sigma)
+        return stacked.reshape(exact.shape)
 
     def perturb_occurring(
         self,
         name: str,
         keys: Sequence[str | float],
-        exact: NDArray[np.int64],
+        exact: Integers,
         *,
         newcomer: int,
         sensitivity: int,
         sigma: float,
-    ) -> NDArray[np.int64]:
+    ) -> Integers:
         """Add noise to the counts of the values that occur; audits override this as well.
 
         Which values occur may differ between neighbouring tables: that is what the delta of a
@@ -237,7 +229,7 @@ class Randomness(ABC):
         epsilon : float
             Bounded range of the choice.
         """
-        return draw_exponentially(scores, choice_rate(sensitivity, epsilon), self.below)
+        return draw_exponentially(scores, Fraction(epsilon) / (2 * sensitivity), self.below)
 
 
 class SystemRandomness(Randomness):
@@ -251,7 +243,7 @@ class SystemRandomness(Randomness):
     def __init__(self) -> None:
         self.public = np.random.default_rng()
 
-    def noise(self, sigma: float, size: int) -> NDArray[np.int64]:
+    def noise(self, sigma: float, size: int) -> Integers:
         """Draw exact discrete Gaussian noise."""
         return discrete_gaussian(sigma, size)
 
@@ -259,7 +251,7 @@ class SystemRandomness(Randomness):
         """Draw from the operating system's cryptographic generator, exactly uniform."""
         return secrets.randbelow(bound)
 
-    def sample(self, n_rows: int, probability: float) -> NDArray[np.int64]:
+    def sample(self, n_rows: int, probability: float) -> Integers:
         """Draw a sample with bits of the operating system's cryptographic generator."""
         return sampled_rows(n_rows, probability, system_bytes, system_bytes)
 
@@ -278,7 +270,7 @@ class SeededRandomness(Randomness):
         self.public = np.random.default_rng(public)
         self._noise = np.random.default_rng(noise)
 
-    def noise(self, sigma: float, size: int) -> NDArray[np.int64]:
+    def noise(self, sigma: float, size: int) -> Integers:
         """Draw rounded normal variates."""
         return np.rint(self._noise.normal(scale=sigma, size=size)).astype(np.int64)
 
@@ -287,7 +279,7 @@ class SeededRandomness(Randomness):
         n_bytes = bound.bit_length() // 8 + 9
         return int.from_bytes(self._noise.bytes(n_bytes), "little") % bound
 
-    def sample(self, n_rows: int, probability: float) -> NDArray[np.int64]:
+    def sample(self, n_rows: int, probability: float) -> Integers:
         """Draw a sample in which a row at the end changes nothing for those before it."""
         first, more = (np.random.default_rng(seed) for seed in self._samples.spawn(2))
 
@@ -301,10 +293,9 @@ def refuse_seed(randomness: Randomness, ledger: object) -> None:
     """Raise ValueError rather than charge what protects nobody to a ledger that is kept."""
     if randomness.tests_only:
         raise ValueError(
-            "random_state is set, so the noise can be recomputed, but reports of "
-            f"{ledger!r} say that all that was charged to it is private. Nothing was spent. Leave "
-            "random_state out; for tests on public data leave ledger out, or use "
-            "PrivacyLedger.in_memory()."
+            f"random_state is set, so the noise can be recomputed; what is charged to {ledger!r} "
+            "must be private. Nothing was spent. Leave random_state out; for tests on public data "
+            "leave ledger out, or use PrivacyLedger.in_memory()."
         )
 
 

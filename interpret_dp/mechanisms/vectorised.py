@@ -259,10 +259,10 @@ class Layers:
     sigma: float
     shift: int
     area: float
-    widths: NDArray[np.uint64]
-    inner: NDArray[np.uint64]
-    bottoms: NDArray[np.float64]
-    heights: NDArray[np.float64]
+    widths: Words
+    inner: Words
+    bottoms: Floats
+    heights: Floats
 
     @cached_property
     def exact(self) -> list[tuple[Fraction, Fraction]]:

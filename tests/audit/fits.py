@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from benchmarks.audit.subjects import answering
 from interpret_dp import (
     Categorical,
     Continuous,
@@ -12,7 +13,6 @@ from interpret_dp import (
     Schema,
 )
 from interpret_dp.audit import replay
-from interpret_dp.audit.neighbours import answering
 from interpret_dp.lime.paper import PaperLimeTabular
 
 FEATURES = {

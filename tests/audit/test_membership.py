@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.audit.subjects import reference
+from benchmarks.audit.suite import loss_found_by_runs
 from interpret_dp import Categorical, Continuous, Schema, SchemaError, audit
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.accounting.lattice import LATTICE
@@ -18,7 +19,6 @@ from interpret_dp.audit import (
     membership_attack,
     model_statistics,
 )
-from interpret_dp.audit.membership import loss_found_by_runs
 from interpret_dp.audit.replaying import log_likelihood_ratio
 from interpret_dp.mechanisms import active_randomness, gaussian_mechanism, use_randomness
 

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.audit.subjects import published_answers
 from interpret_dp import (
     Categorical,
     Continuous,
@@ -26,7 +27,7 @@ from interpret_dp import (
     PrivateBackground,
     Schema,
 )
-from interpret_dp.audit.neighbours import explanation_parts, published_answers
+from interpret_dp.audit.neighbours import explanation_parts
 from interpret_dp.evaluation import private_metrics
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.audit.fits import paper_answers

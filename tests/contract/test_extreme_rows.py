@@ -140,7 +140,7 @@ def test_moments_are_those_of_python_modulo_64_bits(c, n_coordinates):
     points[1] *= -1
     labels = np.full((3, 1), 2**15 - 1, dtype=np.int16)
     query = np.full((1, n_coordinates), -128, dtype=np.int16)
-    (found,) = exact_moments(ExplanationData(points, labels), Queries(query, (0,)), weights)
+    (found,) = exact_moments(ExplanationData(points, labels), Queries(query, (0,), (0,)), weights)
     weight = int(weights.of_squares(np.array([2**16 * n_coordinates]))[0])
     assert (found.second == modulo(2 * weight * 2**16)).all()
     assert (found.first == modulo(2 * weight * LABEL_UNITS * 16 * stretch * 256)).all()

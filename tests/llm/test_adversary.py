@@ -67,7 +67,7 @@ def test_rows_that_nearest_integers_would_make_too_long_are_truncated():
 
     def norms(surely):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("interpret_dp.llm.training.CLIP_SHARE", 1.0)
+            patch.setattr("interpret_dp.llm.config.CLIP_SHARE", 1.0)
             patch.setattr("interpret_dp.llm.training._SURELY", surely)
             sums = made("closed_form", inputs, classes, weights)
             alone = [sums.lattice_sum(weights, biases, np.array([row])) for row in range(400)]

@@ -32,7 +32,7 @@ def test_a_row_of_any_size_adds_at_most_what_is_accounted(scale, seed):
     rows = (scale * np.random.default_rng(seed).normal(size=(1, 7))).astype(np.float32)
     added = training._lattice_sums(rows, bound=1.0).astype(np.float64)
     session = Session(noise=1.0)
-    released_frame(rows, None, 7, session)
+    released_frame(rows, None, 7, session, length=1.0)
     ((_, _, row_norm, _),) = session.asked
     assert np.linalg.norm(added) <= row_norm <= 3**0.5 * LATTICE + 1
     assert added[-1] == LATTICE

@@ -163,7 +163,7 @@ def test_one_row_adds_at_most_the_bound_in_integers(seed, scale, factor, project
 def test_no_error_of_floating_point_can_raise_the_norm(share, projected, monkeypatch):
     """Whatever clipping makes of a row: what is too long is truncated, or dropped."""
     rows, projections, *model = problem(projected=projected, n_rows=300)
-    monkeypatch.setattr(training, "CLIP_SHARE", share)
+    monkeypatch.setattr(training.config, "CLIP_SHARE", share)
     sums = ClosedForm(rows, projections, TEMPERATURE, 0.01)
     found = [norm(sums.lattice_sum(*model, np.array([row]))) for row in range(300)]
     assert max(found) <= sums.row_norm

@@ -69,7 +69,8 @@ def explanation_data(rows, features=FEATURES):
 
 
 def queries(rows, features=FEATURES):
-    return Queries(points(rows, features), (0,) * len(rows))
+    labels = explanation_data(rows, features).labels[:, 0].tolist()
+    return Queries(points(rows, features), (0,) * len(rows), tuple(labels))
 
 
 NUMBERS = st.sampled_from([-(2**15), -128, -1, 0, 1, 77, 128, 256, 2**15 - 1]) | st.integers(

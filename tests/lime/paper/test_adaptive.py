@@ -34,18 +34,12 @@ from tests.lime.paper import explanation_sets as sets
 BATCH = [*sets.ASKED, (31, 2.1e5, "a", 5), (70, 9e5, "b", 5)]
 
 
-def labels_of(rows):
-    return [int(label) for label in sets.explanation_data(rows).labels[:, 0]]
-
-
 def config(**changes):
     chosen = AdaptiveConfig(steps=12, mu=1.0, enhanced=False, reuse_distance=0.0, n_rows=None)
     return dataclasses.replace(chosen, **changes)
 
 
-def explain(
-    data, asked, labels, chosen, *, history=(), neighbourhood=None, ledger=None, table=None
-):
+def explain(data, asked, chosen, *, history=(), neighbourhood=None, ledger=None, table=None):
     """Answer a batch, as an explainer would, and return the session with what it charged."""
     table = table or sets.weights()
     neighbourhood = neighbourhood or Neighbourhood()
@@ -54,7 +48,7 @@ def explain(
     with sets.session_of(
         *planned, neighbourhood=neighbourhood, ledger=ledger, charges_used=True
     ) as session:
-        answer = explain_adaptively(session, data, asked, labels, table, chosen, history)
+        answer = explain_adaptively(session, data, asked, table, chosen, history)
     return answer, session
 
 
@@ -62,9 +56,9 @@ def explain(
 
 
 def published(found):
-    answer, session = found
-    parts = {"rows": answer.n_rows, "charged": session.charged.mu}
-    for at, one in enumerate(answer.explained):
+    (explained, n_rows), session = found
+    parts = {"rows": n_rows, "charged": session.charged.mu}
+    for at, one in enumerate(explained):
         parts |= {f"{at}.phi": one.coefficients, f"{at}.mu": one.mu, f"{at}.origin": one.origin}
     return parts
 
@@ -72,9 +66,7 @@ def published(found):
 def fit_of(**given):
     """Return what answers the batch from explanation data."""
     chosen = config(enhanced=given.pop("enhanced", False))
-    return lambda rows: explain(
-        sets.explanation_data(rows), sets.queries(BATCH), labels_of(BATCH), chosen, **given
-    )
+    return lambda rows: explain(sets.explanation_data(rows), sets.queries(BATCH), chosen, **given)
 
 
 @pytest.mark.parametrize("enhanced", [False, True])
@@ -105,11 +97,11 @@ def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data):
         for phi in phis
     )
     table = weight_table(stable_weight, 0.5, n * UNITS**2, 1)
-    asked = Queries(sets.extreme_data(data, 1, n).points, (0,))
+    asked = Queries(sets.extreme_data(data, 1, n).points, (0,), (9,))
     relation = data.draw(st.sampled_from(sets.RELATIONS))
     given = {"history": history, "neighbourhood": Neighbourhood(relation=relation), "table": table}
     report = replay(
-        lambda rows: explain(rows, asked, [9], config(n_rows=10.0), **given),
+        lambda rows: explain(rows, asked, config(n_rows=10.0), **given),
         *sets.extreme_pair(data, relation, n),
         published=published,
     )
@@ -120,12 +112,12 @@ def test_the_sensitivity_of_the_choice_is_reached():
     """One row at the worst distance, against a start on the sphere that points away from it."""
     table = weight_table(stable_weight, 0.5, UNITS**2, 1)
     start = Explained(np.zeros(1, np.int16), 0, 0, np.array([1.0]), "x", "released")
-    asked = Queries(np.zeros((1, 1), np.int16), (0,))
+    asked = Queries(np.zeros((1, 1), np.int16), (0,), (0,))
     given = {"history": (start,), "table": table}
 
     def ratio(place):
         report = replay(
-            lambda rows: explain(ExplanationData(*rows), asked, [0], config(n_rows=10.0), **given),
+            lambda rows: explain(ExplanationData(*rows), asked, config(n_rows=10.0), **given),
             (np.array([[place]], np.int16), np.array([[-LABEL_UNITS]], np.int16)),
             (np.zeros((0, 1), np.int16), np.zeros((0, 1), np.int16)),
             published=published,
@@ -195,8 +187,8 @@ def test_no_query_costs_more_than_its_mu(enhanced, n_rows, mu):
     asked, ledger = sets.records(12, seed=5), PrivacyLedger.in_memory()
     chosen = config(enhanced=enhanced, n_rows=n_rows, mu=mu, steps=40)
     data = sets.explanation_data(sets.records(3000))
-    answer, session = explain(data, sets.queries(asked), labels_of(asked), chosen, ledger=ledger)
-    mus = [one.mu for one in answer.explained]
+    answer, session = explain(data, sets.queries(asked), chosen, ledger=ledger)
+    mus = [one.mu for one in answer[0]]
     assert 0 < max(mus) <= mu
     # What the session charged is what was used.
     assert session.charged.mu == pytest.approx(math.hypot(*mus), rel=1e-9)
@@ -204,14 +196,14 @@ def test_no_query_costs_more_than_its_mu(enhanced, n_rows, mu):
     assert session.charged.mu <= mu * math.sqrt(12)
     if mu == 200.0:
         assert session.charged.mu < 0.9 * mu * math.sqrt(12)
-    assert (answer.n_rows == n_rows) is (n_rows is not None)
+    assert (answer[1] == n_rows) is (n_rows is not None)
 
 
 # ----------------------------------------------------------------------------------------- reuse
 
 
 def made(row, origin="released", output=0):
-    (point,), (label,) = sets.queries([row]).points, labels_of([row])
+    (point,), (label,) = sets.queries([row]).points, sets.queries([row]).labels
     return Explained(point, output, label, np.full(6, 0.1), "interactive", origin, 0.2)
 
 
@@ -234,11 +226,10 @@ def test_nothing_else_is_taken_over(history):
     answer, session = explain(
         sets.explanation_data(sets.records(50)),
         sets.queries(NEAR[1:]),
-        labels_of(NEAR[1:]),
         config(reuse_distance=0.05, n_rows=50.0),
         history=history,
     )
-    assert answer.explained[0].origin == "released"
+    assert answer[0][0].origin == "released"
     assert session.charged.mu > 0
 
 

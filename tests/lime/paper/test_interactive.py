@@ -46,7 +46,7 @@ def line(place, label):
 
 
 NOWHERE = ExplanationData(np.zeros((0, 1), dtype=np.int16), np.zeros((0, 1), dtype=np.int16))
-MIDDLE = Queries(np.zeros((1, 1), dtype=np.int16), (0,))
+MIDDLE = Queries(np.zeros((1, 1), dtype=np.int16), (0,), (0,))
 ONE_COLUMN = weight_table(stable_weight, 0.5, UNITS**2, 1)
 
 
@@ -65,7 +65,7 @@ def test_no_pair_of_extreme_rows_exceeds_the_sensitivity(data):
     n = data.draw(st.integers(1, 3))
     c, stretch = data.draw(st.sampled_from([0.01, 0.5, 8])), data.draw(st.integers(1, 3))
     table = weight_table(stable_weight, c, n * UNITS**2, stretch)
-    asked = Queries(sets.extreme_data(data, 1, n).points, (0,))
+    asked = Queries(sets.extreme_data(data, 1, n).points, (0,), (0,))
     relation = data.draw(st.sampled_from(sets.RELATIONS))
     pair = sets.extreme_pair(data, relation, n)
     report = replay(fit_of(relation, table, asked), *pair, published=sets.published)

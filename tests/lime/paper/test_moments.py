@@ -71,13 +71,13 @@ def many():
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_of_many_coordinates_are_those_of_big_integers(kind):
     data = drawn(300, kind)
-    check_against_big_integers(data, Queries(data.points[:3], (0, 1, 1)), WIDE)
+    check_against_big_integers(data, Queries(data.points[:3], (0, 1, 1), (0, 0, 0)), WIDE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_order_threads_and_blocks_change_no_bit(kind, monkeypatch):
     data = drawn(20_000, kind)
-    asked = Queries(data.points[:2], (0, 1))
+    asked = Queries(data.points[:2], (0, 1), (0, 0))
     expected = sums(data, asked, WIDE)
     order = np.random.default_rng(3).permutation(len(data.points))
     assert sums(ExplanationData(data.points[order], data.labels[order]), asked, WIDE) == expected
@@ -93,7 +93,7 @@ def test_order_threads_and_blocks_change_no_bit(kind, monkeypatch):
 
 def test_rows_whose_weight_is_zero_are_passed_over(many):
     near = weight_table(lambda d: 1.0 * (d < 0.2), 0.5, 80 * UNITS**2, 9)
-    asked = Queries(many.points[:1], (0,))
+    asked = Queries(many.points[:1], (0,), (0,))
     squares = np.sum(differences(many.points, many.points[0]).astype(np.int64) ** 2, axis=1)
     counted = many.rows(near.of_squares(squares) > 0)
     assert 0 < len(counted.points) < len(many.points)
@@ -101,7 +101,7 @@ def test_rows_whose_weight_is_zero_are_passed_over(many):
 
 
 def test_removing_a_row_removes_what_it_added_and_nothing_else(many):
-    asked, table = Queries(many.points[:1], (1,)), WIDE
+    asked, table = Queries(many.points[:1], (1,), (0,)), WIDE
     (whole,) = exact_moments(many, asked, table)
     for gone in (5, 12_345):
         mask = np.arange(len(many.points)) == gone
@@ -116,7 +116,7 @@ def test_removing_a_row_removes_what_it_added_and_nothing_else(many):
 def test_no_row_adds_more_than_the_norms(data):
     """Rows of any 16-bit coordinates and labels, also such as no encoder makes."""
     n = data.draw(st.integers(1, 4))
-    asked = Queries(sets.extreme_data(data, 1, n).points, (0,))
+    asked = Queries(sets.extreme_data(data, 1, n).points, (0,), (0,))
     table = weight_table(stable_weight, data.draw(st.floats(2.0**-9, 2.0**9)), n * UNITS**2, 2)
     (added,) = exact_moments(sets.extreme_data(data, 1, n), asked, table)
     squared = sum(v**2 for v in added.second.ravel().tolist())
