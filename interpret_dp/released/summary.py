@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from interpret_dp._validate import enumerated, notebook_table
 from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning, warn_caller
 from interpret_dp.released.additive_model import AdditiveModel
+from interpret_dp.released.arrays import FloatArray
 from interpret_dp.released.background import Background, BackgroundColumn
 from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.released.terms import (
@@ -26,7 +27,6 @@ from interpret_dp.released.terms import (
     AdditiveFeature,
     AdditiveTerm,
     FeaturePair,
-    FloatArray,
 )
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec
 from interpret_dp.schema.declarations import NO_LEVEL
