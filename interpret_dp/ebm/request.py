@@ -36,6 +36,7 @@ from interpret_dp.fitting.account import (
 from interpret_dp.fitting.declaring import Declared, DeclaringTask, warn_of_gaps
 from interpret_dp.fitting.partitioned import (
     DASK_ASSUMPTION,
+    Opening,
     PartitionedRows,
     open_collections,
     partitioned,
@@ -379,7 +380,10 @@ def open_request(
     start = open_init_score(init_score, X, rows.table.n_rows, target, task=estimator._task)
     rows = replace(rows, start=start)
     if collections is not None:
-        rows = partitioned(rows, collections, estimator, target, init_score)
+        model = None if "init_score" in collections.roles else init_score
+        known = estimator.feature_names, estimator.schema, target, estimator._task
+        opening = Opening(collections.roles, *known, model)
+        rows = partitioned(rows, collections, opening, estimator.n_jobs)
     neighbourhood = neighbourhood_of(
         estimator.neighboring, privacy_unit, population=_population(estimator, declaring)
     )
