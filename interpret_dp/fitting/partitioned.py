@@ -136,7 +136,7 @@ class Opening:
         As declared, for scores to start from.
     task : {"classification", "regression"}
     init_score : object
-        A model, or None; no use is made of it where the scores are a collection.
+        A model, or None; not used where the scores are a collection.
     """
 
     roles: tuple[str, ...]

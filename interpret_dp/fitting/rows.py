@@ -24,7 +24,7 @@ from interpret_dp.schema import (
     open_table,
     open_target,
 )
-from interpret_dp.schema.cells import Values, in_chunks, numbers_of, whole_rows
+from interpret_dp.schema.cells import Values, column_numbers, whole_rows
 from interpret_dp.schema.containers import (
     identifiers_of,
     index_of,
@@ -298,15 +298,8 @@ def _numbers(scores: Any, shape: tuple[int, int], task: str) -> NDArray[np.float
             "init_score has another number of columns, or not as many rows as X; it must have one "
             f"entry for each row of X, with {shape[1]} columns: {meaning}."
         )
-    return np.column_stack([_finite(column) for column in columns])
-
-
-def _finite(values: Values) -> NDArray[np.float64]:
-    """Read each cell by itself: what is not a finite number is 0."""
-    numbers = np.empty(len(values), dtype=np.float64)
-    for rows, chunk in in_chunks(values, numbers_of):
-        numbers[rows] = np.where(np.isfinite(chunk), chunk, 0.0)
-    return numbers
+    numbers = np.column_stack([column_numbers(column) for column in columns])
+    return np.where(np.isfinite(numbers), numbers, 0.0)
 
 
 def open_people(

@@ -318,6 +318,14 @@ def numbers_of(values: Values) -> FloatArray:
         return np.fromiter(map(number_of, cells), dtype=np.float64, count=len(cells))
 
 
+def column_numbers(values: Values) -> FloatArray:
+    """Return :func:`number_of` of each cell of a column, shape (n_rows,), in memory of its own."""
+    numbers = np.empty(len(values), dtype=np.float64)
+    for rows, chunk in in_chunks(values, numbers_of):
+        numbers[rows] = chunk
+    return numbers
+
+
 class LevelTable:
     """Look-up from cells to positions of levels: 0 missing, 1..L levels, L + 1 anything else.
 

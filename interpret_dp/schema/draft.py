@@ -47,8 +47,6 @@ from interpret_dp.schema.units import n_without_unit
 if TYPE_CHECKING:
     import pandas as pd
 
-    from interpret_dp.schema.schema import Schema
-
 
 _TASKS = ("auto", "classification", "regression")
 
@@ -422,9 +420,15 @@ class SchemaReport:
         return notes
 
 
-def check_table(X: Any, y: Any, schema: Schema) -> SchemaReport:
+def check_table(
+    X: Any,
+    y: Any,
+    features: Mapping[str, FeatureSpec],
+    target: FeatureSpec | None,
+    default: FeatureSpec | None,
+    unit: PrivacyUnit | None,
+) -> SchemaReport:
     """Count what a schema would change in a table; see :meth:`Schema.check`."""
-    features, unit = schema.features, schema.people
     source, people = read_source(X), () if unit is None else unit.columns
     table = open_table(source, identifier=people)
     without_unit = n_without_unit(identifiers_of(table, people))
@@ -439,13 +443,13 @@ def check_table(X: Any, y: Any, schema: Schema) -> SchemaReport:
     if faults:
         raise SchemaError(" ".join(faults))
     columns = [
-        _count(name, table.column(index), features.get(name, schema.default))
+        _count(name, table.column(index), features.get(name, default))
         for index, name in enumerate(names)
     ]
     if y is not None:
-        if schema.target is None:
+        if target is None:
             raise SchemaError("y is given; the schema declares no target. Add Schema(target=...).")
-        columns.append(_count("(target)", open_target(y, table.n_rows), schema.target))
+        columns.append(_count("(target)", open_target(y, table.n_rows), target))
     return SchemaReport(
         table.n_rows,
         tuple(columns),

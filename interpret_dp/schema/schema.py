@@ -371,7 +371,7 @@ class Schema:
         """
         from interpret_dp.schema.draft import check_table
 
-        return check_table(X, y, self)
+        return check_table(X, y, self.features, self.target, self.default, self.people)
 
     @classmethod
     def draft(
