@@ -174,22 +174,18 @@ _COST_PER_LOG_ODD = 2_500.0
 _COST_BOUNDS = (0.0, 50_000.0)
 
 
-def _cohort_schema(target: Continuous | Categorical) -> Schema:
-    return Schema(
-        {
-            "age": Continuous(18, 95),
-            "systolic_bp": Continuous(70, 220),
-            "bmi": Continuous(12, 60),
-            "length_of_stay": Continuous(0, 90, scale="log"),
-            "creatinine": Continuous(0.2, 12, scale="log"),
-            "prior_admissions": Continuous(0, 20),
-            "sex": Categorical(["female", "male"]),
-            "admission_type": Categorical(["elective", "urgent", "emergency"]),
-            "smoker": Categorical(["never", "former", "current"]),
-            "insurance": Categorical(["public", "private", "none"]),
-        },
-        target=target,
-    )
+_FEATURES: Mapping[str, Continuous | Categorical] = {
+    "age": Continuous(18, 95),
+    "systolic_bp": Continuous(70, 220),
+    "bmi": Continuous(12, 60),
+    "length_of_stay": Continuous(0, 90, scale="log"),
+    "creatinine": Continuous(0.2, 12, scale="log"),
+    "prior_admissions": Continuous(0, 20),
+    "sex": Categorical(["female", "male"]),
+    "admission_type": Categorical(["elective", "urgent", "emergency"]),
+    "smoker": Categorical(["never", "former", "current"]),
+    "insurance": Categorical(["public", "private", "none"]),
+}
 
 
 def _draw_levels(
@@ -308,7 +304,7 @@ def make_cohort(
         target = Continuous(*_COST_BOUNDS)
         noise = 1_000.0 * (rng.gamma(4.0, 1.0, n_rows) - 4.0)
         y = pd.Series(np.clip(score + noise, *_COST_BOUNDS), name="annual_cost")
-    return Cohort(X, y, _cohort_schema(target), curves, intercept)
+    return Cohort(X, y, Schema(_FEATURES, target=target), curves, intercept)
 
 
 # Points of a declared range between which quantiles are interpolated on the range's scale.

@@ -174,6 +174,12 @@ _MORE_KEYS = {
     "total_error": "number",
     "needs_init_score": "boolean",
 }
+# Keys of what a model holds as it is in the document.
+_PLAIN_KEYS = (
+    *("task", "intercept", "classes", "n_rows", "noise_scale_binning", "noise_scale_boosting"),
+    *("rounds", "parameters", "target", "correlations", "clipped", "total_error"),
+    "needs_init_score",
+)
 _FEATURE_KEYS = {"name": "text", "cuts": "list or null"}
 _TERM_KEYS = {
     "feature": "integer",
@@ -476,28 +482,16 @@ class AdditiveModel:
             if len(schema.features) > len(names):
                 raise ValueError("its schema declares columns that are not among its features")
             model = cls(
-                task=content["task"],
                 schema=schema,
                 features=tuple(
                     AdditiveFeature(entry["name"], spec, entry["cuts"], entry.get("pair_cuts"))
                     for entry, spec in zip(content["features"], specs, strict=True)
                 ),
                 terms=tuple(read_term(entry) for entry in content["terms"]),
-                intercept=content["intercept"],
-                classes=content["classes"],
-                n_rows=content["n_rows"],
-                noise_scale_binning=content["noise_scale_binning"],
-                noise_scale_boosting=content["noise_scale_boosting"],
-                rounds=content["rounds"],
                 guarantee=Guarantee.from_dict(content["guarantee"]),
-                parameters=content["parameters"],
                 edits=tuple(EditRecord.from_dict(entry) for entry in content.get("edits", ())),
                 has_log_link=check_choice("link", content.get("link", "identity"), _LINKS) == "log",
-                target=content.get("target"),
-                correlations=tuple(content.get("correlations", ())),
-                clipped=tuple(content.get("clipped", ())),
-                total_error=content.get("total_error"),
-                needs_init_score=content.get("needs_init_score", False),
+                **{key: content[key] for key in _PLAIN_KEYS if key in content},
             )
             highest = float(model.intercept[0]) + sum(float(t.scores.max()) for t in model.terms)
             if model.has_log_link and highest > _LARGEST_LOG:

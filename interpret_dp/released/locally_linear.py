@@ -44,6 +44,11 @@ _KEYS = {
     "steps": "object or null",
 }
 _MORE_KEYS = {SEAL: "text", "features": "text", "background": "number or null", "means": "object"}
+# Keys of what a model holds as it is in the document.
+_PLAIN_KEYS = (
+    *("centres", "spreads", "biases", "inverse_temperature", "classes", "image_shape"),
+    *("features", "background", "settings", "steps", "parameters"),
+)
 _ROWS_AT_A_TIME = 4096
 _MOST_ROWS = 2**63
 _LARGEST = 2.0**20  # input; larger ones are clipped
@@ -368,20 +373,10 @@ class LocallyLinearModel:
             means = content.get("means")
             model = cls(
                 schema=Schema.from_dict(content["schema"]),
-                centres=content["centres"],
-                spreads=content["spreads"],
                 weights=_unpacked("weights", content["weights"]),
-                biases=content["biases"],
-                inverse_temperature=content["inverse_temperature"],
-                classes=content["classes"],
                 guarantee=Guarantee.from_dict(content["guarantee"]),
-                image_shape=content["image_shape"],
-                features=content.get("features", "inputs"),
-                background=content.get("background"),
                 means=None if means is None else _unpacked("means", means),
-                settings=content["settings"],
-                steps=content["steps"],
-                parameters=content["parameters"],
+                **{key: content[key] for key in _PLAIN_KEYS if key in content},
             )
         if not model.has_void_centre:
             return model

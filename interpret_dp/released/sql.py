@@ -357,29 +357,20 @@ def _logistic(writer: _Writer, score: str) -> exp.Expr:
     exponential = exp.Exp(this=exp.Neg(this=writer.column(score)))
     odds = exp.Paren(this=exp.Add(this=writer.literal(1.0), expression=exponential))
     inside = exp.Div(this=writer.literal(1.0), expression=odds, typed=True)
-    return _within_limits(writer, score, 0.0, 1.0, inside)
+    return _within_limits(writer, score, 1.0, inside)
 
 
 def _exponential(writer: _Writer, score: str) -> exp.Expr:
     largest = float(np.exp(_EXP_LIMIT))
-    return _within_limits(writer, score, 0.0, largest, exp.Exp(this=writer.column(score)))
+    return _within_limits(writer, score, largest, exp.Exp(this=writer.column(score)))
 
 
-def _within_limits(
-    writer: _Writer, score: str, below: float, above: float, inside: exp.Expr
-) -> exp.Expr:
-    """Return an expression with EXP only where a database can hold it, and else its limits."""
-
-    def beyond(kind: type[exp.Binary], limit: float) -> exp.Expr:
-        return kind(this=writer.column(score), expression=writer.literal(limit))
-
-    return _case(
-        [
-            (beyond(exp.LT, -_EXP_LIMIT), writer.literal(below)),
-            (beyond(exp.GT, _EXP_LIMIT), writer.literal(above)),
-        ],
-        inside,
-    )
+def _within_limits(writer: _Writer, score: str, largest: float, inside: exp.Expr) -> exp.Expr:
+    """Return an expression with EXP where a database can hold it, and else 0 or the largest."""
+    is_below = exp.LT(this=writer.column(score), expression=writer.literal(-_EXP_LIMIT))
+    is_above = exp.GT(this=writer.column(score), expression=writer.literal(_EXP_LIMIT))
+    ends = [(is_below, writer.literal(0.0)), (is_above, writer.literal(largest))]
+    return _case(ends, inside)
 
 
 def _largest(writer: _Writer, names: Sequence[str]) -> exp.Expr:

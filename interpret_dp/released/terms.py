@@ -645,19 +645,13 @@ def read_term(entry: Mapping[str, Any]) -> AdditiveTerm:
         check_keys("released of the term", content, keys, optional=known)
         moved = content.pop("moved")
         released = read_term({**{key: entry[key] for key in _SHARED if key in entry}, **content})
+    others = ("covariance", "posterior_covariance", "released")
     return AdditiveTerm(
-        feature=entry["feature"],
-        partner=entry.get("partner"),
-        scores=entry["scores"],
-        weights=entry["weights"],
         covariance=_full_square("covariance", entry, shape),
-        variances=entry.get("variances"),
-        noisy_scores=entry.get("noisy_scores"),
-        posterior_mean=entry.get("posterior_mean"),
         posterior_covariance=_full_square("posterior_covariance", entry, shape),
-        posterior_variances=entry.get("posterior_variances"),
         released=released,
         moved=moved,
+        **{key: value for key, value in entry.items() if key not in others},
     )
 
 
