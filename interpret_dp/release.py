@@ -240,9 +240,8 @@ class ReleaseSession:
                 name = "total_rows" if part.of_total else "max_rows"
                 raise ValueError(
                     f"{name} is {getattr(self.neighbourhood, name)}, which needs more noise for "
-                    f"{part.name!r} at mu {part.mu:.3g} than 64-bit integers can carry; mu must "
-                    f"be at least {least:.3g}. Keep fewer rows of each unit, or ask for a larger "
-                    "epsilon or delta."
+                    f"{part.name!r} at mu {part.mu:.3g} than 64-bit integers hold; mu must be at "
+                    f"least {least:.3g}. Use fewer rows of each unit, or a larger epsilon or delta."
                 )
 
     @property

@@ -251,9 +251,8 @@ def refuse_unnamed_unit(ledger: PrivacyLedger | str | None, unit: object, schema
     is_column = unit is not None and not isinstance(unit, str)
     if ledger is not None and is_column and schema.unit is None:
         raise SchemaError(
-            "unit was given, and the schema does not say what it identifies, so the ledger "
-            "cannot tell whom this promise protects. Declare "
-            'Schema(..., unit=PrivacyUnit("patient_id", max_rows=...)).'
+            "unit was given, and the schema does not say what it identifies, for the ledger. "
+            'Declare Schema(..., unit=PrivacyUnit("patient_id", max_rows=...)).'
         )
 
 

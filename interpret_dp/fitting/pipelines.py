@@ -245,10 +245,7 @@ def _frames(frame: FrameType | None) -> tuple[list[FrameType], bool]:
     In a worker thread of scikit-learn those of the thread that waits for it follow: a thread that
     holds the same rows.
     """
-    frames: list[FrameType] = []
-    while frame is not None:
-        frames.append(frame)
-        frame = frame.f_back
+    frames = _stack(frame)
     packages = [str(one.f_globals.get("__name__")) for one in frames]
     if "sklearn.utils.parallel" not in packages:
         return frames, False
@@ -260,16 +257,21 @@ def _frames(frame: FrameType | None) -> tuple[list[FrameType], bool]:
     for other, top in sys._current_frames().items():
         if other == threading.get_ident():
             continue
-        waiting: list[FrameType] = []
-        found: FrameType | None = top
-        while found is not None:
-            waiting.append(found)
-            found = found.f_back
+        waiting = _stack(top)
         # Another worker holds the same rows too.
         waits = any(_holds_jobs(one) for one in waiting)
         if waits and any(id(value) in rows for one in waiting for value in _rows_of(one)):
             return [*frames, *waiting], False
     return frames, True
+
+
+def _stack(frame: FrameType | None) -> list[FrameType]:
+    """Return a frame and those that called it, the innermost first."""
+    frames = []
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.f_back
+    return frames
 
 
 def _holds_jobs(frame: FrameType) -> bool:

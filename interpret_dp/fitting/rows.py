@@ -243,7 +243,12 @@ def open_init_score(
         levels = target.levels
     shape = (n_rows, len(levels) if len(levels) > 2 else 1)
     if callable(getattr(init_score, "predict_proba" if levels else "predict", None)):
-        _check_classes(init_score, levels)
+        known = getattr(init_score, "classes_", None)
+        if levels and known is not None and list(known) != list(levels):
+            raise SchemaError(
+                f"init_score is a model of the classes {np.asarray(known).tolist()}; the declared "
+                f"ones are {list(levels)}. Pass a model of these classes, or an array of scores."
+            )
         return partial(_model_scores, init_score, X, levels, shape)
     if callable(getattr(init_score, "predict", None)):
         raise TypeError(
@@ -252,15 +257,6 @@ def open_init_score(
         )
     numbers = _numbers(init_score, shape, task)
     return lambda: numbers
-
-
-def _check_classes(model: Any, levels: tuple[Any, ...]) -> None:
-    known = getattr(model, "classes_", None)
-    if levels and known is not None and list(known) != list(levels):
-        raise SchemaError(
-            f"init_score is a model of the classes {np.asarray(known).tolist()}; the declared ones "
-            f"are {list(levels)}. Pass a model of the same classes, or an array of scores."
-        )
 
 
 def _model_scores(

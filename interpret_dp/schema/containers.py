@@ -656,9 +656,7 @@ def refuse_texts(role: str, values: Values) -> None:
     """Raise SchemaError if what must be numbers, such as weights, has a type of texts."""
     cells = kind_of(values).cells
     if cells in ("texts", "intervals"):
-        raise SchemaError(
-            f"{role} has a dtype of {cells}; it must be numbers. Convert it to numbers."
-        )
+        raise SchemaError(f"{role} has a dtype of {cells}; it must be numbers. Convert it.")
 
 
 def refuse_identifiers(role: str, identifiers: Values) -> None:
@@ -670,9 +668,8 @@ def refuse_identifiers(role: str, identifiers: Values) -> None:
     cells = kind_of(identifiers).cells
     if cells in ("floats", "intervals"):
         raise SchemaError(
-            f"{role} has a dtype of {cells}, which cannot tell everybody apart; a privacy unit "
-            "must be of integers or text. Read it so from the start: as 'Int64' or 'string' in "
-            "pandas, which allow missing cells, or cast decimals to text."
+            f"{role} has a dtype of {cells}, which cannot tell everybody apart; it must be of "
+            "integers or text. Read it so from the start: in pandas as 'Int64' or 'string'."
         )
 
 

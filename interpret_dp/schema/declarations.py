@@ -506,9 +506,8 @@ def _checked_level(level: Any) -> Level:
         # The comparison is false for NaN too.
         if not abs(number) < _NUMBER_LIMIT:
             raise SchemaError(
-                f"The level {number!r} must be a number between -2**53 and 2**53, where every "
-                "integer has its own float. Missing values have a bin of their own and are not "
-                "declared; declare larger numbers as strings."
+                f"The level {number!r} must be a number between -2**53 and 2**53. Missing values "
+                "are not declared: they have a bin. Declare larger numbers as strings."
             )
         return number
     raise TypeError(
