@@ -19,12 +19,7 @@ from interpret_dp.schema import Categorical, Continuous, Integer, Schema
 from interpret_dp.schema.encode import fine_edges
 
 # A public module by itself, whose names the reference lists.
-__all__ = [
-    "Cohort",
-    "Curve",
-    "make_cohort",
-    "simulate_table",
-]
+__all__ = ["Cohort", "Curve", "make_cohort", "simulate_table"]
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,10 +130,8 @@ class Cohort:
 
     def score(self, X: pd.DataFrame) -> Floats:
         """Return the true score (log-odds of "yes", or expected cost) of rows, shape (n,)."""
-        return np.asarray(
-            self.intercept + sum(curve(X[name]) for name, curve in self.curves.items()),
-            dtype=np.float64,
-        )
+        effects = sum(curve(X[name]) for name, curve in self.curves.items())
+        return np.asarray(self.intercept + effects, dtype=np.float64)
 
 
 def _age_risk(years: Floats) -> Floats:
@@ -147,10 +140,6 @@ def _age_risk(years: Floats) -> Floats:
 
 def _blood_pressure_risk(mmhg: Floats) -> Floats:
     return np.minimum(((mmhg - 125.0) / 40.0) ** 2, 2.0)
-
-
-def _no_risk(values: Floats) -> Floats:
-    return np.zeros_like(values)
 
 
 def _stay_risk(days: Floats) -> Floats:
@@ -170,7 +159,7 @@ def _prior_admission_risk(number: Floats) -> Floats:
 _CURVES = (
     Curve("age", _age_risk),
     Curve("systolic_bp", _blood_pressure_risk),
-    Curve("bmi", _no_risk),
+    Curve("bmi", np.zeros_like),
     Curve("length_of_stay", _stay_risk),
     Curve("creatinine", _creatinine_risk, missing=-0.4),
     Curve("prior_admissions", _prior_admission_risk),
@@ -185,22 +174,18 @@ _COST_PER_LOG_ODD = 2_500.0
 _COST_BOUNDS = (0.0, 50_000.0)
 
 
-def _cohort_schema(target: Continuous | Categorical) -> Schema:
-    return Schema(
-        {
-            "age": Continuous(18, 95),
-            "systolic_bp": Continuous(70, 220),
-            "bmi": Continuous(12, 60),
-            "length_of_stay": Continuous(0, 90, scale="log"),
-            "creatinine": Continuous(0.2, 12, scale="log"),
-            "prior_admissions": Continuous(0, 20),
-            "sex": Categorical(["female", "male"]),
-            "admission_type": Categorical(["elective", "urgent", "emergency"]),
-            "smoker": Categorical(["never", "former", "current"]),
-            "insurance": Categorical(["public", "private", "none"]),
-        },
-        target=target,
-    )
+_FEATURES: Mapping[str, Continuous | Categorical] = {
+    "age": Continuous(18, 95),
+    "systolic_bp": Continuous(70, 220),
+    "bmi": Continuous(12, 60),
+    "length_of_stay": Continuous(0, 90, scale="log"),
+    "creatinine": Continuous(0.2, 12, scale="log"),
+    "prior_admissions": Continuous(0, 20),
+    "sex": Categorical(["female", "male"]),
+    "admission_type": Categorical(["elective", "urgent", "emergency"]),
+    "smoker": Categorical(["never", "former", "current"]),
+    "insurance": Categorical(["public", "private", "none"]),
+}
 
 
 def _draw_levels(
@@ -220,21 +205,13 @@ def _draw_features(rng: np.random.Generator, n_rows: int) -> pd.DataFrame:
     decades = (age - 60) / 10
     bmi = np.round(np.clip(rng.gamma(30, 0.9, n_rows), 12, 60), 1)
     pressure = 122 + 4 * decades + 0.9 * (bmi - 27) + rng.normal(0, 17, n_rows)
-    admission = _draw_levels(
-        rng,
-        ("elective", "urgent", "emergency"),
-        np.column_stack([0.4 - 0.04 * decades, np.full(n_rows, 0.25), 0.35 + 0.04 * decades]),
-    )
+    ways = [0.4 - 0.04 * decades, np.full(n_rows, 0.25), 0.35 + 0.04 * decades]
+    admission = _draw_levels(rng, ("elective", "urgent", "emergency"), np.column_stack(ways))
     stay = rng.lognormal(1.1 + 0.08 * decades + 0.35 * (admission == "emergency"), 0.8)
     creatinine = np.round(np.clip(rng.lognormal(np.log(0.95) + 0.07 * decades, 0.38), 0.2, 12), 2)
     measured = rng.random(n_rows) >= np.where(admission == "elective", 0.2, 0.06)
-    smoker = _draw_levels(
-        rng,
-        ("never", "former", "current"),
-        np.column_stack(
-            [0.5 - 0.02 * decades, 0.28 + 0.05 * decades, 0.22 - 0.03 * decades],
-        ),
-    )
+    habits = [0.5 - 0.02 * decades, 0.28 + 0.05 * decades, 0.22 - 0.03 * decades]
+    smoker = _draw_levels(rng, ("never", "former", "current"), np.column_stack(habits))
     smoker[rng.random(n_rows) < 0.07] = None
     over_65 = (age >= 65)[:, None]
     insurance = np.where(over_65, [0.85, 0.14, 0.01], [0.3, 0.6, 0.1])
@@ -305,9 +282,8 @@ def make_cohort(
 
     n_rows = check_int("n_rows", n_rows, low=1)
     rng = np.random.default_rng(check_int("seed", seed, low=0))
-    classification = (
-        check_choice("task", task, ("classification", "regression")) == "classification"
-    )
+    check_choice("task", task, ("classification", "regression"))
+    classification = task == "classification"
     X = _draw_features(rng, n_rows)
 
     factor = 1.0 if classification else _COST_PER_LOG_ODD
@@ -328,7 +304,7 @@ def make_cohort(
         target = Continuous(*_COST_BOUNDS)
         noise = 1_000.0 * (rng.gamma(4.0, 1.0, n_rows) - 4.0)
         y = pd.Series(np.clip(score + noise, *_COST_BOUNDS), name="annual_cost")
-    return Cohort(X, y, _cohort_schema(target), curves, intercept)
+    return Cohort(X, y, Schema(_FEATURES, target=target), curves, intercept)
 
 
 # Points of a declared range between which quantiles are interpolated on the range's scale.

@@ -26,7 +26,7 @@ from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.released import AdditiveModel
 from interpret_dp.schema import Categorical, Continuous, Table, encode_classes, encode_target
 from interpret_dp.schema.cells import Values
-from interpret_dp.schema.containers import kind_of, refuse_mismatches, target_mismatch
+from interpret_dp.schema.containers import kind_of, kinds_of, refuse_mismatches, target_mismatch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -512,7 +512,7 @@ def private_metrics(
     for model in models.values():
         # Once a model reads the rows they are paid for.
         specs = [model.schema_.features.get(name) for name in rows.table.names]
-        refuse_mismatches(rows.table, specs, target_faults)
+        refuse_mismatches(rows.table.names, kinds_of(rows.table), specs, target_faults)
     neighbourhood = neighbourhood_of(neighboring, privacy_unit)
     refuse_unnamed_unit(ledger, unit, first.schema_)
     kinds = {label: cells_of(model) for label, model in models.items()}

@@ -42,6 +42,11 @@ class InterpretDPError(Exception):
     SchemaError
     """
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild with the message and the attributes, so that an error crosses process borders."""
+        # Not through the constructor, of which the message is no argument.
+        return partial(type(self).__new__, type(self)), self.args, vars(self)
+
 
 class SchemaError(InterpretDPError, ValueError):
     """A schema is incomplete or contradicts itself, or a table does not fit it.
@@ -130,10 +135,6 @@ class BackendError(ReleaseError):
         self.charge = charge
         super().__init__(f"{self.REASONS[reason]} {charge}".strip())
 
-    def __reduce__(self) -> tuple[type[BackendError], tuple[str, str]]:
-        """Rebuild from the reason, so that the error crosses process borders."""
-        return type(self), (self.reason, self.charge)
-
 
 class BudgetExceededError(InterpretDPError, RuntimeError):
     """A request does not fit into what is left of a data set's budget; nothing was spent.
@@ -193,14 +194,6 @@ class BudgetExceededError(InterpretDPError, RuntimeError):
             "`interpret-dp ledger raise`)."
         )
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Rebuild from the carried figures, so that the error crosses process borders."""
-        return partial(BudgetExceededError, self.dataset, **self._figures()), ()
-
-    def _figures(self) -> dict[str, float]:
-        names = ("requested_epsilon", "requested_delta", "requested_mu", "remaining_mu")
-        return {name: getattr(self, name) for name in (*names, "largest_epsilon")}
-
 
 class PrivacyWarning(UserWarning):
     """Something the user does weakens or voids the privacy promise."""
@@ -239,10 +232,6 @@ class RoleError(LedgerError):
         super().__init__(message)
         self.user, self.allowed = user, allowed
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Rebuild with the attributes, so that the error crosses process borders."""
-        return RoleError, (str(self), self.user, self.allowed)
-
 
 class BudgetExpiredError(LedgerError):
     """The time for which a budget was granted is over; nothing was spent.
@@ -258,10 +247,6 @@ class BudgetExpiredError(LedgerError):
     def __init__(self, message: str, dataset: str, expired: str) -> None:
         super().__init__(message)
         self.dataset, self.expired = dataset, expired
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Rebuild with the attributes."""
-        return BudgetExpiredError, (str(self), self.dataset, self.expired)
 
 
 class ApprovalNeededError(LedgerError):
@@ -280,7 +265,3 @@ class ApprovalNeededError(LedgerError):
     def __init__(self, message: str, dataset: str, number: int, state: str) -> None:
         super().__init__(message)
         self.dataset, self.number, self.state = dataset, number, state
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Rebuild with the attributes."""
-        return ApprovalNeededError, (str(self), self.dataset, self.number, self.state)

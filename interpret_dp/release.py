@@ -62,6 +62,8 @@ _UNRECORDED = (
     "holds and no head can show once that process has ended"
 )
 
+_PLAN = "Plan every release before the request starts."
+
 _ONE_ROW = Neighbourhood()
 
 _Planned = TypeVar("_Planned", bound=PlannedRelease)
@@ -238,9 +240,8 @@ class ReleaseSession:
                 name = "total_rows" if part.of_total else "max_rows"
                 raise ValueError(
                     f"{name} is {getattr(self.neighbourhood, name)}, which needs more noise for "
-                    f"{part.name!r} at mu {part.mu:.3g} than 64-bit integers can carry; mu must "
-                    f"be at least {least:.3g}. Keep fewer rows of each unit, or ask for a larger "
-                    "epsilon or delta."
+                    f"{part.name!r} at mu {part.mu:.3g} than 64-bit integers hold; mu must be at "
+                    f"least {least:.3g}. Use fewer rows of each unit, or a larger epsilon or delta."
                 )
 
     @property
@@ -431,10 +432,7 @@ class ReleaseSession:
         sampling = self._sampled.get(name)
         steps = None if sampling is None or self._reservation is None else sampling.steps
         if sampling is None or steps is None or sampling.used >= steps.count:
-            raise ReleaseError(
-                f"A step of {name!r} was asked for; the plan has none left. Plan every release "
-                "before the request starts."
-            )
+            raise ReleaseError(f"A step of {name!r} was asked for; the plan has none left. {_PLAN}")
         # A step counts as used from its beginning: an interruption may come after the noise.
         sampling.used += 1
         self._anything_released = True
@@ -456,10 +454,8 @@ class ReleaseSession:
         is_open = planned is not None and self._reservation is not None
         left = self._left[name] if is_open else 0
         if planned is None or left < count:
-            raise ReleaseError(
-                f"{count} {kind.words} {name!r} were asked for; the plan has {left} left. Plan "
-                "every release before the request starts."
-            )
+            what = f"{count} {kind.words} {name!r} were asked for; the plan has {left} left"
+            raise ReleaseError(f"{what}. {_PLAN}")
         self._left[name] -= count
         self._anything_released = True
         return planned
@@ -514,17 +510,13 @@ class ReleaseSession:
 
 
 def _raise_failure(charged: bool, reason: str | None) -> NoReturn:
-    charge = (
-        "The request was charged in full, since part of it had been released."
-        if charged
-        else "Nothing was released and nothing was charged."
-    )
-    # A backend's own reason is one of a few fixed texts.
-    failure = (
-        ReleaseError(_FAILURE.format(charge=charge))
-        if reason is None
-        else BackendError(reason, charge)
-    )
+    charge = "Nothing was released and nothing was charged."
+    if charged:
+        charge = "The request was charged in full, since part of it had been released."
+    failure = ReleaseError(_FAILURE.format(charge=charge))
+    if reason is not None:
+        # A backend's own reason is one of a few fixed texts.
+        failure = BackendError(reason, charge)
     try:
         raise failure from None
     finally:

@@ -36,6 +36,7 @@ from interpret_dp.fitting.account import (
 from interpret_dp.fitting.declaring import Declared, DeclaringTask, warn_of_gaps
 from interpret_dp.fitting.partitioned import (
     DASK_ASSUMPTION,
+    Opening,
     PartitionedRows,
     open_collections,
     partitioned,
@@ -368,9 +369,8 @@ def open_request(
     target = schema.target
     if isinstance(declaring.partial.target_gap, UndeclaredCategorical):
         target = None
-    directions = constrained_directions(
-        estimator.monotone_constraints, names, tuple(schema.features.values()), target
-    )
+    specs = tuple(schema.features.values())
+    directions = constrained_directions(estimator.monotone_constraints, names, specs, target)
     of_terms = tuple(directions[column] for column in columns)
     objective = _objective(estimator)
     task = _training_task(schema, columns, of_terms, objective, declaring.largest_weight)
@@ -379,10 +379,11 @@ def open_request(
     start = open_init_score(init_score, X, rows.table.n_rows, target, task=estimator._task)
     rows = replace(rows, start=start)
     if collections is not None:
-        rows = partitioned(rows, collections, estimator, target, init_score)
-    neighbourhood = neighbourhood_of(
-        estimator.neighboring, privacy_unit, population=_population(estimator, declaring)
-    )
+        known = estimator.feature_names, estimator.schema, target, estimator._task
+        opening = Opening(collections.roles, *known, init_score)
+        rows = partitioned(rows, collections, opening, estimator.n_jobs)
+    population = _population(estimator, declaring)
+    neighbourhood = neighbourhood_of(estimator.neighboring, privacy_unit, population=population)
     mu = _mu_of(estimator, epsilon, declaring.gaussian_delta(delta))
     config = trainer_config(estimator, declaring.training_mu(mu, delta), len(columns), task.pairs)
     config, neighbourhood = _with_rate(config, neighbourhood, estimator._task)

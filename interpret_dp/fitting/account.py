@@ -134,19 +134,16 @@ def account_of(
         If a data set is named, and no ledger is given.
     """
     if dataset is not None and (not isinstance(dataset, str) or not dataset.strip()):
-        raise ValueError(
-            f"{describe_argument('dataset', dataset)}; it must be the name of the data set, a text "
-            "that is not blank, such as 'hospital-2024'."
-        )
+        allowed = "it must be the name of the data set, such as 'hospital-2024', and not blank."
+        raise ValueError(f"{describe_argument('dataset', dataset)}; {allowed}")
     if ledger is not None and dataset is None:
         raise LedgerError(
-            "A ledger was given without dataset=. Name the data set whose budget the fit is "
-            "charged to: every fit on the same people must use the same name, such as "
-            "dataset='hospital-2024'."
+            "A ledger was given without dataset=. Name the data set whose budget is charged, the "
+            "same in every fit on the same people, such as dataset='hospital-2024'."
         )
     if dataset is None:
         # Promises about rows and about people have accounts of their own: they do not add up.
-        is_usual = neighbourhood.protected == Neighbourhood().protected
+        is_usual = neighbourhood.protected == _ONE_ROW.protected
         protected = neighbourhood.protected.removeprefix(f"{ADD_OR_REMOVE_ONE}: ")
         dataset = _UNNAMED if is_usual else f"{_UNNAMED} ({protected[:_LONGEST_HINT]})"
     elif ledger is None:
@@ -254,9 +251,8 @@ def refuse_unnamed_unit(ledger: PrivacyLedger | str | None, unit: object, schema
     is_column = unit is not None and not isinstance(unit, str)
     if ledger is not None and is_column and schema.unit is None:
         raise SchemaError(
-            "unit was given, and the schema does not say what it identifies, so the ledger "
-            "cannot tell whom this promise protects. Declare "
-            'Schema(..., unit=PrivacyUnit("patient_id", max_rows=...)).'
+            "unit was given, and the schema does not say what it identifies, for the ledger. "
+            'Declare Schema(..., unit=PrivacyUnit("patient_id", max_rows=...)).'
         )
 
 

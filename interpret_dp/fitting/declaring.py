@@ -60,8 +60,6 @@ from interpret_dp.schema.partial import Gap, PartialSchema
 # counts on the fixed public grid of magnitudes into a noisy histogram that shows in which range the
 # numbers lie, and neither goes elsewhere. What a cell counts as depends on that cell alone.
 
-_PLAIN_TEXT = frozenset({str})
-
 
 def count_occurring(values: Values) -> dict[str | float, int]:
     """Count the rows of each value that could be declared as a level. Private.
@@ -78,21 +76,16 @@ def count_occurring(values: Values) -> dict[str | float, int]:
         once: not at all if its cell is missing or could not be a level, such as a list, an
         infinity, or a number of 2**53 and beyond; or if it is an interval of pandas.
     """
+    total: Counter[Any] = Counter()
     if is_category_coded(values):
-        return _count_categories(values)
-    total: Counter[Any] = Counter()
-    for rows in chunks(len(values)):
-        total += _count_chunk(values[rows])
-    return {key: count for key, count in total.items() if _could_be_level(key)}
-
-
-def _count_categories(values: Values) -> dict[str | float, int]:
-    codes = np.asarray(values.codes)
-    counts = np.bincount(codes[codes >= 0], minlength=len(values.categories)).tolist()
-    total: Counter[Any] = Counter()
-    for cell, count in zip(category_values(values), counts, strict=True):
-        if count:
-            total[_countable_key(cell)] += count
+        codes = np.asarray(values.codes)
+        counts = np.bincount(codes[codes >= 0], minlength=len(values.categories)).tolist()
+        for cell, count in zip(category_values(values), counts, strict=True):
+            if count:
+                total[_countable_key(cell)] += count
+    else:
+        for rows in chunks(len(values)):
+            total += _count_chunk(values[rows])
     return {key: count for key, count in total.items() if _could_be_level(key)}
 
 
@@ -102,7 +95,7 @@ def _count_chunk(values: Values) -> Counter[Any]:
         numbers, counts = np.unique(numbers_of(values) + 0.0, return_counts=True)
         return Counter(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
     cells = cells_of(values).tolist()
-    if set(map(type, cells)) <= _PLAIN_TEXT:
+    if set(map(type, cells)) <= {str}:
         return Counter(cells)
     with np.errstate(all="ignore"):
         return Counter(map(_countable_key, cells))
@@ -115,11 +108,9 @@ def _countable_key(cell: object) -> object:
 
 def _could_be_level(key: object) -> bool:
     """Return whether a schema could declare this value; the rule of :class:`Categorical`."""
-    if not isinstance(key, str | float):
-        return False
     try:
         Categorical([key])
-    except SchemaError:
+    except (SchemaError, TypeError):
         return False
     return True
 
@@ -464,14 +455,9 @@ def _counting_grids(task: DeclaringTask) -> dict[_Place, MagnitudeGrid | None]:
 def _counted(rows: PrivateRows, grids: Sequence[tuple[_Place, MagnitudeGrid | None]]) -> list[Any]:
     """Return the counts of each place: an array, or a mapping from values. Private."""
     counts: list[Any] = []
+    beside: dict[_Place, Values] = {_TARGET: rows.y, _WEIGHTS: rows.weights}
     for place, grid in grids:
-        values = (
-            rows.y
-            if place == _TARGET
-            else rows.weights
-            if place == _WEIGHTS
-            else rows.table.column(int(place))
-        )
+        values = beside[place] if place in beside else rows.table.column(int(place))
         counts.append(count_occurring(values) if grid is None else grid.counts(values))
     return counts
 

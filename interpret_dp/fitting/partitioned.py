@@ -26,7 +26,7 @@ from interpret_dp.fitting.rows import (
     open_init_score,
     open_rows,
 )
-from interpret_dp.schema import FeatureSpec, PrivacyUnit, Schema
+from interpret_dp.schema import FeatureSpec, Schema
 from interpret_dp.schema.containers import is_dask
 from interpret_dp.schema.declarations import ROWS
 from interpret_dp.schema.units import deal_units, kept_of_units, noted_units
@@ -92,17 +92,11 @@ def open_collections(backend: Any, given: Mapping[str, Any]) -> Pieces | None:
 
 
 def _is_model(value: Any) -> bool:
-    return callable(getattr(value, "predict", None)) or callable(
-        getattr(value, "predict_proba", None)
-    )
+    return any(callable(getattr(value, name, None)) for name in ("predict", "predict_proba"))
 
 
 def partitioned(
-    form: PrivateRows,
-    collections: Pieces,
-    estimator: Any,
-    target: FeatureSpec | None,
-    init_score: Any,
+    form: PrivateRows, collections: Pieces, opening: Opening, n_jobs: int | None
 ) -> PartitionedRows:
     """Return rows on the workers of the current Dask client, or on threads of this process.
 
@@ -111,22 +105,12 @@ def partitioned(
     form : PrivateRows
         Without any row, as opened from the collections' forms.
     collections : Pieces
-    estimator : PrivateEBM
-    target : Continuous, Categorical or None
-        As declared.
-    init_score : object
-        As ``fit`` took it.
+    opening : Opening
+    n_jobs : int or None
+        As an estimator takes it.
     """
     from interpret_dp.backends.dask import Partitions
 
-    opening = Opening(
-        collections.roles,
-        estimator.feature_names,
-        estimator.schema,
-        target,
-        estimator._task,
-        None if "init_score" in collections.roles else init_score,
-    )
     return PartitionedRows(
         form.table,
         form.y,
@@ -134,7 +118,7 @@ def partitioned(
         start=form.start,
         identifiers=form.identifiers,
         opening=opening,
-        partitions=Partitions.of(collections.pieces, thread_count(estimator.n_jobs)),
+        partitions=Partitions.of(collections.pieces, thread_count(n_jobs)),
     )
 
 
@@ -152,30 +136,20 @@ class Opening:
         As declared, for scores to start from.
     task : {"classification", "regression"}
     init_score : object
-        A model, or None.
+        A model, or None; not used where the scores are a collection.
     """
 
     roles: tuple[str, ...]
-    feature_names: Any
+    feature_names: Sequence[str | None] | None
     schema: Schema | None
-    target: FeatureSpec | None
-    task: str
+    target: FeatureSpec | None = None
+    task: str = "classification"
     init_score: Any = field(default=None, repr=False)
 
     def __call__(self, *pieces: Any) -> PrivateRows:
         """Return the rows of a partition; a note after the pieces says which are used. Private."""
         given = dict(zip(self.roles, pieces, strict=False))
-        self._check_alignment(given)
-        rows, _ = open_rows(
-            given["X"],
-            given.get("y"),
-            feature_names=self.feature_names,
-            schema=self.schema,
-            sample_weight=given.get("sample_weight"),
-            # That rows are the units, if they are, was in order in the form of all partitions.
-            unit=given.get("unit", ROWS if self._people is None else None),
-            has_target="y" in self.roles,
-        )
+        rows = self._opened(given, given.get("sample_weight"))
         start = open_init_score(
             given.get("init_score", self.init_score),
             given["X"],
@@ -187,33 +161,30 @@ class Opening:
         note = pieces[len(self.roles) :]
         return rows.subset(note[0]) if note else replace(rows, identifiers=None)
 
-    @property
-    def _people(self) -> PrivacyUnit | None:
-        return None if self.schema is None else self.schema.people
-
-    def _check_alignment(self, given: dict[str, Any]) -> None:
-        lengths = {len(piece) for piece in given.values()}
-        if len(lengths) > 1 or has_other_index(given["X"], given.get("unit")):
-            raise BackendError("unaligned")
-
     def identifiers(self, *pieces: Any) -> Any:
         """Return the identifiers of a partition's rows; private."""
-        given = dict(zip(self.roles, pieces, strict=True))
-        self._check_alignment(given)
         try:
-            rows, _ = open_rows(
-                given["X"],
-                given.get("y"),
-                feature_names=self.feature_names,
-                schema=self.schema,
-                sample_weight=None,
-                unit=given.get("unit"),
-                has_target="y" in self.roles,
-            )
+            return self._opened(dict(zip(self.roles, pieces, strict=True)), None).identifiers
         except SchemaError:
             # The form of all partitions was declared to be another one, which was in order.
             raise BackendError("identifiers") from None
-        return rows.identifiers
+
+    def _opened(self, given: Mapping[str, Any], sample_weight: Any) -> PrivateRows:
+        lengths = {len(piece) for piece in given.values()}
+        if len(lengths) > 1 or has_other_index(given["X"], given.get("unit")):
+            raise BackendError("unaligned")
+        has_people = self.schema is not None and self.schema.people is not None
+        rows, _ = open_rows(
+            given["X"],
+            given.get("y"),
+            feature_names=self.feature_names,
+            schema=self.schema,
+            sample_weight=sample_weight,
+            # That rows are the units, if they are, was in order in the form of all partitions.
+            unit=given.get("unit", None if has_people else ROWS),
+            has_target="y" in self.roles,
+        )
+        return rows
 
 
 @dataclass(frozen=True)
@@ -226,8 +197,8 @@ class PartitionedRows(PrivateRows):
     partitions : Partitions
     """
 
-    opening: Opening | None = None
-    partitions: Partitions | None = field(default=None, repr=False)
+    opening: Opening = field(kw_only=True)
+    partitions: Partitions = field(kw_only=True, repr=False)
 
     @property
     def has_init_scores(self) -> bool:
@@ -246,23 +217,16 @@ class PartitionedRows(PrivateRows):
         self, max_rows: int, public: np.random.Generator, *, share_weight: bool = False
     ) -> PartitionedRows:
         """Return at most ``max_rows`` rows of each unit; one shuffle of the identifiers."""
-        opening, partitions = self._placed()
         if self.identifiers is None:
             return self
         key = new_key(public)
-        return replace(
-            self,
-            partitions=partitions.dealt(
-                partial(_dealt, opening, key),
-                partial(kept_of_units, max_rows, key, share_weight),
-                noted_units,
-            ),
-        )
+        deal, keep = partial(_dealt, self.opening, key), partial(kept_of_units, max_rows, key)
+        dealt = self.partitions.dealt(deal, partial(keep, share_weight), noted_units)
+        return replace(self, partitions=dealt)
 
     def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return the sum over partitions of a function of their rows; private."""
-        opening, partitions = self._placed()
-        return partitions.total(partial(_called, opening, function, arguments))
+        return self.partitions.total(partial(_called, self.opening, function, arguments))
 
     def encoded(
         self, encode: Callable[..., AdditiveRows], *arguments: Any, n_threads: int
@@ -279,20 +243,10 @@ class PartitionedRows(PrivateRows):
         from interpret_dp.backends.dask import DaskRows
         from interpret_dp.backends.dask.parts import table_facts
 
-        opening, partitions = self._placed()
-        form = encode(self._form(), *arguments, n_threads)
-        parts = partitions.parts(
-            partial(_encoded, opening, encode, arguments, table_facts(form), _arithmetic(arguments))
-        )
-        return DaskRows(partitions.workers, parts, form)
-
-    def _form(self) -> PrivateRows:
-        return PrivateRows(self.table, self.y, weights=self.weights)
-
-    def _placed(self) -> tuple[Opening, Partitions]:
-        if self.opening is None or self.partitions is None:
-            raise TypeError("PartitionedRows needs an opening and partitions.")
-        return self.opening, self.partitions
+        form = encode(PrivateRows(self.table, self.y, weights=self.weights), *arguments, n_threads)
+        public = table_facts(form), _arithmetic(arguments)
+        parts = self.partitions.parts(partial(_encoded, self.opening, encode, arguments, *public))
+        return DaskRows(self.partitions.workers, parts, form)
 
 
 def _dealt(opening: Opening, key: int, n_buckets: int, *pieces: Any) -> list[Any]:

@@ -24,6 +24,7 @@ from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, Target
 from interpret_dp._validate import did_you_mean
 from interpret_dp.accounting.guarantee import Doubts
 from interpret_dp.exceptions import PrivacyWarning, package_of, warn_caller
+from interpret_dp.schema.cells import is_a
 
 # Tags of an estimator for scikit-learn, and its answers to keywords of interpret's other EBMs.
 
@@ -244,10 +245,7 @@ def _frames(frame: FrameType | None) -> tuple[list[FrameType], bool]:
     In a worker thread of scikit-learn those of the thread that waits for it follow: a thread that
     holds the same rows.
     """
-    frames: list[FrameType] = []
-    while frame is not None:
-        frames.append(frame)
-        frame = frame.f_back
+    frames = _stack(frame)
     packages = [str(one.f_globals.get("__name__")) for one in frames]
     if "sklearn.utils.parallel" not in packages:
         return frames, False
@@ -259,11 +257,7 @@ def _frames(frame: FrameType | None) -> tuple[list[FrameType], bool]:
     for other, top in sys._current_frames().items():
         if other == threading.get_ident():
             continue
-        waiting: list[FrameType] = []
-        found: FrameType | None = top
-        while found is not None:
-            waiting.append(found)
-            found = found.f_back
+        waiting = _stack(top)
         # Another worker holds the same rows too.
         waits = any(_holds_jobs(one) for one in waiting)
         if waits and any(id(value) in rows for one in waiting for value in _rows_of(one)):
@@ -271,8 +265,17 @@ def _frames(frame: FrameType | None) -> tuple[list[FrameType], bool]:
     return frames, True
 
 
+def _stack(frame: FrameType | None) -> list[FrameType]:
+    """Return a frame and those that called it, the innermost first."""
+    frames = []
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.f_back
+    return frames
+
+
 def _holds_jobs(frame: FrameType) -> bool:
-    return _is_a(frame.f_locals.get("self"), "joblib.parallel", "Parallel")
+    return is_a(frame.f_locals.get("self"), "joblib.parallel", "Parallel")
 
 
 def _rows_of(frame: FrameType) -> list[Any]:
@@ -305,7 +308,9 @@ def _around(enclosing: Any, frame: FrameType, inside: dict[int, Any]) -> tuple[s
         n_candidates = len(frame.f_locals.get("results", {}).get("params", ()))
         if n_candidates == 1:
             return "", False
-        if _may_be_paid_for(getattr(enclosing, "scoring", None)):
+        scoring = getattr(enclosing, "scoring", None)
+        # A function of the user's own, and not one of scikit-learn's on exact rows.
+        if callable(scoring) and not type(scoring).__module__.startswith("sklearn."):
             return f"the scores by which {name} chose the settings were public or paid for", False
         return f"{name} chose the settings by exact scores on these rows", True
     if names & _BEFORE or ("SelfTrainingClassifier" in names and enclosing.criterion == "k_best"):
@@ -317,19 +322,14 @@ def _around(enclosing: Any, frame: FrameType, inside: dict[int, Any]) -> tuple[s
     return f"nothing that {name} learned around this fit is published", False
 
 
-def _may_be_paid_for(scoring: Any) -> bool:
-    """Whether scores are a function of the user's own, and not scikit-learn's on exact rows."""
-    return callable(scoring) and not type(scoring).__module__.startswith("sklearn.")
-
-
 def _learning_before(enclosing: Any, frame: FrameType) -> list[tuple[str, bool]]:
     """Return what ``enclosing`` fits on the rows before it hands them on, as :func:`_learning`."""
     try:
-        if _is_a(enclosing, "sklearn.pipeline", "Pipeline"):
+        if is_a(enclosing, "sklearn.pipeline", "Pipeline"):
             # In the loop over the earlier steps only those before the current one have run.
             last = frame.f_locals.get("step_idx", -1) if frame.f_code.co_name == "_fit" else -1
             return [found for step in enclosing.steps[:last] for found in _learning(*step)]
-        if _is_a(enclosing, "sklearn.compose", "TransformedTargetRegressor"):
+        if is_a(enclosing, "sklearn.compose", "TransformedTargetRegressor"):
             return list(_learning("transformer", enclosing.transformer))
     except Exception:
         # A warning must not be why a fit fails, and what cannot be read may well learn.
@@ -342,7 +342,7 @@ def _learning(name: str, step: Any) -> Iterator[tuple[str, bool]]:
 
     What is not of scikit-learn may learn nothing, although it does not say so.
     """
-    if step is None or isinstance(step, str) or _is_a(step, "sklearn.frozen", "FrozenEstimator"):
+    if step is None or isinstance(step, str) or is_a(step, "sklearn.frozen", "FrozenEstimator"):
         return
     parts = _parts(step)
     if parts is None:
@@ -356,11 +356,11 @@ def _learning(name: str, step: Any) -> Iterator[tuple[str, bool]]:
 
 def _parts(step: Any) -> list[tuple[str, Any]] | None:
     """Return the named parts of a composite that itself learns nothing, or None."""
-    if _is_a(step, "sklearn.pipeline", "Pipeline"):
+    if is_a(step, "sklearn.pipeline", "Pipeline"):
         return list(step.steps)
-    if _is_a(step, "sklearn.pipeline", "FeatureUnion"):
+    if is_a(step, "sklearn.pipeline", "FeatureUnion"):
         return list(step.transformer_list)
-    if _is_a(step, "sklearn.compose", "ColumnTransformer"):
+    if is_a(step, "sklearn.compose", "ColumnTransformer"):
         named = [(name, part) for name, part, _ in step.transformers]
         return [*named, ("remainder", step.remainder)]
     return None
@@ -375,23 +375,15 @@ def _learns_nothing(step: Any) -> bool:
             return True
     except Exception:
         return False
-    if _is_a(step, "sklearn.preprocessing", "OneHotEncoder", "OrdinalEncoder"):
+    if is_a(step, "sklearn.preprocessing", "OneHotEncoder", "OrdinalEncoder"):
         return bool(
             not isinstance(step.categories, str)
             and step.handle_unknown != "error"
             and step.min_frequency is None
             and step.max_categories is None
         )
-    if _is_a(step, "sklearn.impute", "SimpleImputer"):
+    if is_a(step, "sklearn.impute", "SimpleImputer"):
         # Otherwise it drops columns without a value, or tells which columns lack some.
         kept = step.keep_empty_features and not step.add_indicator
         return bool(step.strategy == "constant" and kept)
-    return _is_a(step, "sklearn.preprocessing", "PolynomialFeatures")
-
-
-def _is_a(value: Any, module: str, *names: str) -> bool:
-    """Whether ``value`` is of a class of that module; the module is not loaded for it."""
-    library = sys.modules.get(module)
-    return library is not None and issubclass(
-        type(value), tuple(getattr(library, name) for name in names)
-    )
+    return is_a(step, "sklearn.preprocessing", "PolynomialFeatures")

@@ -24,9 +24,8 @@ from interpret_dp.schema import (
     open_table,
     open_target,
 )
-from interpret_dp.schema.cells import Values, in_chunks, numbers_of, whole_rows
+from interpret_dp.schema.cells import Values, column_numbers, whole_rows
 from interpret_dp.schema.containers import (
-    Source,
     identifiers_of,
     index_of,
     kind_of,
@@ -238,14 +237,18 @@ def open_init_score(
     if task == "classification":
         if not isinstance(target, Categorical):
             raise SchemaError(
-                "init_score was given, and the class labels are not declared, so that it is not "
-                "known which score belongs to which class. Declare "
-                "Schema(..., target=Categorical([label, ...]))."
+                "init_score was given without declared class labels, which say what class a score "
+                "is of. Declare Schema(..., target=Categorical([label, ...]))."
             )
         levels = target.levels
     shape = (n_rows, len(levels) if len(levels) > 2 else 1)
     if callable(getattr(init_score, "predict_proba" if levels else "predict", None)):
-        _check_classes(init_score, levels)
+        known = getattr(init_score, "classes_", None)
+        if levels and known is not None and list(known) != list(levels):
+            raise SchemaError(
+                f"init_score is a model of the classes {np.asarray(known).tolist()}; the declared "
+                f"ones are {list(levels)}. Pass a model of these classes, or an array of scores."
+            )
         return partial(_model_scores, init_score, X, levels, shape)
     if callable(getattr(init_score, "predict", None)):
         raise TypeError(
@@ -254,15 +257,6 @@ def open_init_score(
         )
     numbers = _numbers(init_score, shape, task)
     return lambda: numbers
-
-
-def _check_classes(model: Any, levels: tuple[Any, ...]) -> None:
-    known = getattr(model, "classes_", None)
-    if levels and known is not None and list(known) != list(levels):
-        raise SchemaError(
-            f"init_score is a model of the classes {np.asarray(known).tolist()}; the declared ones "
-            f"are {list(levels)}. Pass a model of the same classes, or an array of scores."
-        )
 
 
 def _model_scores(
@@ -284,8 +278,7 @@ def _numbers(scores: Any, shape: tuple[int, int], task: str) -> NDArray[np.float
     if shape[1] > 1:
         # In a list, a row without as many cells starts from zeros.
         scores = whole_rows(scores, (None,) * shape[1])
-    is_table = hasattr(scores, "columns") or getattr(scores, "ndim", 1) > 1
-    if is_table:
+    if hasattr(scores, "columns") or getattr(scores, "ndim", 1) > 1:
         table = open_table(scores)
         columns = [table.column(index) for index in range(len(table.names))]
     else:
@@ -293,30 +286,16 @@ def _numbers(scores: Any, shape: tuple[int, int], task: str) -> NDArray[np.float
     for column in columns:
         refuse_texts("init_score", column)
     if len(columns) != shape[1] or any(len(column) != shape[0] for column in columns):
-        raise _other_shape(shape, task)
-    return np.column_stack([_finite(column) for column in columns])
-
-
-def _other_shape(shape: tuple[int, int], task: str) -> SchemaError:
-    # The number of rows is private: only that of the columns is quoted.
-    return SchemaError(
-        "init_score has another number of columns, or not as many rows as X; it must have one "
-        f"entry for each row of X, with {shape[1]} columns: {_meaning(shape[1], task)}."
-    )
-
-
-def _finite(values: Values) -> NDArray[np.float64]:
-    """Read each cell by itself: what is not a finite number is 0."""
-    numbers = np.empty(len(values), dtype=np.float64)
-    for rows, chunk in in_chunks(values, numbers_of):
-        numbers[rows] = np.where(np.isfinite(chunk), chunk, 0.0)
-    return numbers
-
-
-def _meaning(n_scores: int, task: str) -> str:
-    if task == "regression":
-        return "a number in units of the target"
-    return "one score a class" if n_scores > 1 else "the logit of the second class"
+        meaning = "one score a class" if shape[1] > 1 else "the logit of the second class"
+        if task == "regression":
+            meaning = "a number in units of the target"
+        # The number of rows is private: only that of the columns is quoted.
+        raise SchemaError(
+            "init_score has another number of columns, or not as many rows as X; it must have one "
+            f"entry for each row of X, with {shape[1]} columns: {meaning}."
+        )
+    numbers = np.column_stack([column_numbers(column) for column in columns])
+    return np.where(np.isfinite(numbers), numbers, 0.0)
 
 
 def open_people(
@@ -365,13 +344,13 @@ def open_people(
         )
     if isinstance(unit, str):
         if declared is not None:
-            raise SchemaError(
-                f"unit is 'rows', and the schema names {declared.name!r} as the privacy unit. "
-                "Leave one of the two out."
-            )
+            what = f"unit is 'rows', and the schema names {declared.name!r} as the privacy unit"
+            raise SchemaError(f"{what}. Leave one of the two out.")
         return open_table(source, feature_names), None, None
     if unit is None and declared is not None:
-        names = _with_unit(source, feature_names, declared.columns)
+        names = feature_names
+        if names is not None and source.names is not None:
+            names = [*names, *(name for name in declared.columns if name not in names)]
         table = open_table(source, names, identifier=declared.columns)
         absent = [name for name in declared.columns if name not in table.names]
         if absent:
@@ -382,18 +361,14 @@ def open_people(
         parts = identifiers_of(table, declared.columns)
         table = table.without(*declared.columns)
         if not table.names:
-            raise SchemaError(
-                f"X has only {listed(declared.columns)}, which is the privacy unit. Pass at least "
-                "one feature."
-            )
+            what = f"X has only {listed(declared.columns)}, which is the privacy unit"
+            raise SchemaError(f"{what}. Pass at least one feature.")
         return table, joined_identifiers(parts) if declared.drops_missing else parts[0], declared
     table = open_table(source, feature_names)
     doubled = [] if declared is None else [n for n in declared.columns if n in table.names]
     if doubled:
-        raise SchemaError(
-            f"unit was given, and X has {listed(doubled)}, which the schema names as "
-            "the privacy unit. Drop one of the two."
-        )
+        what = f"unit was given, and X has {listed(doubled)}, declared as the privacy unit"
+        raise SchemaError(f"{what}. Drop one of the two.")
     if unit is None:
         if schema is None or schema.unit is None:
             _refuse_unnamed_people(table, {} if schema is None else schema.features)
@@ -450,10 +425,3 @@ def has_other_index(X: Any, unit: Any) -> bool:
     other = None if unit is None else index_of(unit)
     # Tables without rows say what the columns of Dask are, whose indexes are known to the workers.
     return own is not None and other is not None and len(own) > 0 and not own.equals(other)
-
-
-def _with_unit(source: Source, feature_names: Any, columns: tuple[str, ...]) -> Any:
-    """Return the columns to open: the named features, and the unit where X has names of its own."""
-    if feature_names is None or source.names is None:
-        return feature_names
-    return [*feature_names, *(name for name in columns if name not in feature_names)]

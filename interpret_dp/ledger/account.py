@@ -56,7 +56,7 @@ class DeltaExceededError(BudgetExceededError):
         remaining_delta_part: float,
         mend: str,
     ) -> None:
-        super().__init__(error.dataset, **error._figures())
+        super().__init__(**vars(error))
         self.requested_delta_part = requested_delta_part
         self.remaining_delta_part = remaining_delta_part
         self.mend = mend
@@ -68,12 +68,6 @@ class DeltaExceededError(BudgetExceededError):
             "DPLocallyLinearClassifier always needs some delta); or let the data's owner raise the "
             f"budget: {mend}, or `interpret-dp ledger raise`.",
         )
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Rebuild from the carried figures, so that the error crosses process borders."""
-        error = BudgetExceededError(self.dataset, **self._figures())
-        parts = (self.requested_delta_part, self.remaining_delta_part, self.mend)
-        return DeltaExceededError, (error, *parts)
 
 
 def fix_budget(

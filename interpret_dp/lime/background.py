@@ -38,6 +38,7 @@ from interpret_dp.fitting.account import (
 from interpret_dp.fitting.declaring import DeclaringTask, declare, warn_of_gaps
 from interpret_dp.fitting.partitioned import (
     DASK_ASSUMPTION,
+    Opening,
     PartitionedRows,
     open_collections,
     partitioned,
@@ -73,7 +74,7 @@ from interpret_dp.schema import (
 from interpret_dp.schema.cells import Values, chunks, whole_rows
 from interpret_dp.schema.containers import kinds_of
 from interpret_dp.schema.encode import Codes, encode_column, outer_edges
-from interpret_dp.schema.partial import partial_schema_of_columns
+from interpret_dp.schema.partial import partial_schema_from_arguments
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -368,12 +369,13 @@ def open_background_request(
         has_target=False,
     )
     names = rows.table.names
-    partial = partial_schema_of_columns(
-        names, kinds_of(rows.table), estimator.schema, estimator.feature_types
-    )
+    types, schema = estimator.feature_types, estimator.schema
+    kinds = kinds_of(rows.table)
+    partial = partial_schema_from_arguments(names, kinds, None, types, schema=schema, task=None)
     declaring = DeclaringTask(partial, names, terms=names)
     if collections is not None:
-        rows = partitioned(rows, collections, estimator, None, None)
+        opening = Opening(collections.roles, estimator.feature_names, schema)
+        rows = partitioned(rows, collections, opening, estimator.n_jobs)
     mu = mu_of_budget(epsilon, declaring.gaussian_delta(delta))
     rest = declaring.training_mu(mu, delta)
     # One column has nothing to depend on.

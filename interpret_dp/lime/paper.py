@@ -45,7 +45,7 @@ from interpret_dp.lime.outputs import (
 from interpret_dp.mechanisms import active_randomness
 from interpret_dp.release import ReleaseRequest, ReleaseSession, request_assumptions
 from interpret_dp.schema import Schema, interpret_type
-from interpret_dp.schema.containers import refuse_mismatches
+from interpret_dp.schema.containers import kinds_of, refuse_mismatches
 from interpret_dp.schema.units import kept_rows
 
 if TYPE_CHECKING:
@@ -187,7 +187,8 @@ class PaperLimeTabular:
         self._neighbourhood = neighbourhood_of(neighboring, privacy_unit)
         self._ledger, self._dataset = account_of(ledger, dataset, self._neighbourhood)
         self._coordinates = Coordinates.of_schema(schema, self._data.table.names)
-        refuse_mismatches(self._data.table, self._coordinates.specs)
+        table = self._data.table
+        refuse_mismatches(table.names, kinds_of(table), self._coordinates.specs)
         self._weights = weight_table(
             weight if callable(weight) else _WEIGHTS[check_choice("weight", weight, _WEIGHTS)],
             c,

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interpret_dp._documents import (
     SEAL,
     check_keys,
+    check_kinds,
     digest_of,
     open_document,
     plain_values,
@@ -29,7 +29,7 @@ from interpret_dp._documents import (
 )
 from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.released.arrays import LARGEST_COUNT, LARGEST_SCORE, frozen
+from interpret_dp.released.arrays import LARGEST_COUNT, LARGEST_SCORE, FloatArray, frozen
 from interpret_dp.released.terms import (
     OPTIONAL_KEYS,
     AdditiveFeature,
@@ -40,7 +40,6 @@ from interpret_dp.released.terms import (
     term_document,
 )
 from interpret_dp.schema import Categorical, Schema
-from interpret_dp.schema.declarations import check_text
 
 # Edits of a released model: small public records that travel with it.
 
@@ -89,27 +88,23 @@ class EditRecord:
 
     def __post_init__(self) -> None:
         """Check every field."""
-        for name, value in dataclasses.asdict(self).items():
+        for key, value in dataclasses.asdict(self).items():
+            name = f"{key} of an edit"
             if not isinstance(value, str):
-                raise TypeError(
-                    f"{name} of an edit is {value!r} ({type(value).__name__}); it must be a text."
-                )
-            if not value.strip() and name in ("what", "who", "when"):
-                raise ValueError(f"{name} of an edit is {value!r}; it must not be empty.")
-            if len(value) > _LONGEST_TEXT and name != "term":
-                raise ValueError(
-                    f"{name} of an edit has {len(value)} letters; at most {_LONGEST_TEXT} are "
-                    "allowed. Shorten it."
-                )
+                kind = type(value).__name__
+                raise TypeError(f"{name} is {value!r} ({kind}); it must be a text.")
+            if not value.strip() and key in ("what", "who", "when"):
+                raise ValueError(f"{name} is {value!r}; it must not be empty.")
+            if len(value) > _LONGEST_TEXT and key != "term":
+                length = f"{len(value)} letters; at most {_LONGEST_TEXT} are allowed"
+                raise ValueError(f"{name} has {length}. Shorten it.")
         try:
             offset = datetime.fromisoformat(self.when).utcoffset()
         except ValueError:
             offset = None
         if offset != timedelta(0):
-            raise ValueError(
-                f"when of an edit is {self.when!r}; it must be a time in UTC such as "
-                "'2026-01-31T12:00:00Z'."
-            )
+            allowed = "it must be a time in UTC such as '2026-01-31T12:00:00Z'."
+            raise ValueError(f"when of an edit is {self.when!r}; {allowed}")
 
     @classmethod
     def of_now(cls, term: str, what: str, who: str) -> EditRecord:
@@ -130,8 +125,7 @@ class EditRecord:
         TypeError, ValueError
             If the document has other keys, or a field is not as described above.
         """
-        names = [field.name for field in dataclasses.fields(cls)]
-        check_keys("An edit", document, names)
+        check_keys("An edit", document, [field.name for field in dataclasses.fields(cls)])
         return cls(**document)
 
 
@@ -165,9 +159,6 @@ def file_of(model: AdditiveModel) -> Path | None:
     return _files.get(model)
 
 
-FloatArray = NDArray[np.float64]
-
-
 _FORMAT = "interpret_dp.additive_model"
 _VERSION = 1
 _KEYS = {
@@ -183,6 +174,12 @@ _MORE_KEYS = {
     "total_error": "number",
     "needs_init_score": "boolean",
 }
+# Keys of what a model holds as it is in the document.
+_PLAIN_KEYS = (
+    *("task", "intercept", "classes", "n_rows", "noise_scale_binning", "noise_scale_boosting"),
+    *("rounds", "parameters", "target", "correlations", "clipped", "total_error"),
+    "needs_init_score",
+)
 _FEATURE_KEYS = {"name": "text", "cuts": "list or null"}
 _TERM_KEYS = {
     "feature": "integer",
@@ -282,8 +279,7 @@ class AdditiveModel:
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
-        if self.task not in ("classification", "regression"):
-            raise ValueError(f"task is {self.task!r}; it must be 'classification' or 'regression'.")
+        check_choice("task", self.task, ("classification", "regression"))
         if (self.classes is None) != (self.task == "regression"):
             raise ValueError("A classification has classes and a regression has none.")
         if self.classes is not None:
@@ -292,8 +288,7 @@ class AdditiveModel:
             raise ValueError("A classification cannot have a log link.")
         if not self.terms:
             raise ValueError(
-                "A model has no terms; it must have one at least. Keep a term: one whose scores "
-                "are set to 0 has no effect."
+                "A model has no terms; it must have one at least. Keep one with scores of 0."
             )
         n_scores = len(self.classes) if self.classes and len(self.classes) > 2 else 1
         intercept = np.atleast_1d(frozen(self.intercept, None, "intercept"))
@@ -316,18 +311,13 @@ class AdditiveModel:
                 raise ValueError("A pair needs two features; one is given twice.")
             subject = self.subject(term)
             if len(term.scores) != subject.n_codes:
-                raise ValueError(
-                    f"The term of {subject.name!r} has {len(term.scores)} scores; its bins need "
-                    f"{subject.n_codes}."
-                )
+                what = f"The term of {subject.name!r} has {len(term.scores)} scores"
+                raise ValueError(f"{what}; its bins need {subject.n_codes}.")
         names = [self.subject(term).name for term in self.terms]
         for given in ([feature.name for feature in self.features], names):
             if len(set(given)) < len(given):
                 raise ValueError(f"Terms or features are {given}; each needs its own name.")
-        if self.target is not None:
-            if not isinstance(self.target, str):
-                raise TypeError(f"target is {self.target!r}; it must be a name or None.")
-            check_text("The name of the target", self.target)
+        check_kinds("A model", {"target": self.target}, {"target": "text or null"})
         for name, largest in _LARGEST.items():
             if name == "total_error" and self.total_error is None:
                 continue
@@ -338,17 +328,14 @@ class AdditiveModel:
             if not isinstance(edit, EditRecord):
                 raise TypeError(f"edits holds {edit!r}; each must be an EditRecord.")
         known = {feature.name for feature in self.features}
-        object.__setattr__(
-            self, "correlations", tuple(_correlation(entry, known) for entry in self.correlations)
-        )
+        correlations = tuple(_correlation(entry, known) for entry in self.correlations)
+        object.__setattr__(self, "correlations", correlations)
         clipped = tuple(_clipped(entry, (*known, None)) for entry in self.clipped)
         object.__setattr__(self, "clipped", clipped)
         edited = {edit.term for edit in self.edits}
-        terms = [
-            self._completed(term, name in edited)
-            for term, name in zip(self.terms, names, strict=True)
-        ]
-        object.__setattr__(self, "terms", tuple(terms))
+        own = zip(self.terms, names, strict=True)
+        terms = tuple(self._completed(term, name in edited) for term, name in own)
+        object.__setattr__(self, "terms", terms)
 
     def __repr__(self) -> str:
         """Name what it is; the arrays are in its attributes."""
@@ -480,11 +467,8 @@ class AdditiveModel:
             If the document is of another format or version, was changed since it was sealed,
             lacks a part or has one too many, or its parts do not fit together.
         """
-        versions = _VERSION, _EXTENDED_VERSION
-        writer = "model.save(path)"
-        content = open_document(
-            "model file", document, _FORMAT, versions, _KEYS, _MORE_KEYS, writer=writer
-        )
+        accepted = _FORMAT, (_VERSION, _EXTENDED_VERSION), _KEYS, _MORE_KEYS
+        content = open_document("model file", document, *accepted, writer="model.save(path)")
         with reading_parts("The model file", "Fit the model again, or restore the file."):
             for number, entry in enumerate(content["features"]):
                 what = f"Feature {number} of the model file"
@@ -498,28 +482,16 @@ class AdditiveModel:
             if len(schema.features) > len(names):
                 raise ValueError("its schema declares columns that are not among its features")
             model = cls(
-                task=content["task"],
                 schema=schema,
                 features=tuple(
                     AdditiveFeature(entry["name"], spec, entry["cuts"], entry.get("pair_cuts"))
                     for entry, spec in zip(content["features"], specs, strict=True)
                 ),
                 terms=tuple(read_term(entry) for entry in content["terms"]),
-                intercept=content["intercept"],
-                classes=content["classes"],
-                n_rows=content["n_rows"],
-                noise_scale_binning=content["noise_scale_binning"],
-                noise_scale_boosting=content["noise_scale_boosting"],
-                rounds=content["rounds"],
                 guarantee=Guarantee.from_dict(content["guarantee"]),
-                parameters=content["parameters"],
                 edits=tuple(EditRecord.from_dict(entry) for entry in content.get("edits", ())),
                 has_log_link=check_choice("link", content.get("link", "identity"), _LINKS) == "log",
-                target=content.get("target"),
-                correlations=tuple(content.get("correlations", ())),
-                clipped=tuple(content.get("clipped", ())),
-                total_error=content.get("total_error"),
-                needs_init_score=content.get("needs_init_score", False),
+                **{key: content[key] for key in _PLAIN_KEYS if key in content},
             )
             highest = float(model.intercept[0]) + sum(float(t.scores.max()) for t in model.terms)
             if model.has_log_link and highest > _LARGEST_LOG:
@@ -532,9 +504,7 @@ class AdditiveModel:
 def _correlation(entry: Any, names: Collection[str]) -> tuple[str, str, float]:
     """Return a correlation of two features, checked."""
     if not isinstance(entry, list | tuple) or len(entry) != 3:
-        raise ValueError(
-            f"A correlation is {entry!r}; it must be two names of features and a number."
-        )
+        raise ValueError(f"A correlation is {entry!r}; it must be two features and a number.")
     first, second, value = entry
     are_known = all(isinstance(name, str) and name in names for name in (first, second))
     if not are_known or first == second:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.released.arrays import LARGEST_COUNT, frozen
+from interpret_dp.released.arrays import LARGEST_COUNT, FloatArray, frozen
 from interpret_dp.released.terms import AdditiveFeature
 from interpret_dp.schema import Continuous, Integer, Schema
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 # A nominal column is split into its most common levels and the others. Within its halves levels are
 # drawn independently of other columns.
 
-FloatArray = NDArray[np.float64]
 
 # A column with fewer rows than this share in one of its halves says next to nothing.
 _LEAST_SHARE = 0.02
@@ -71,11 +70,8 @@ class ColumnDependence:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; they are the arguments."""
-        return {
-            "places": list(self.places),
-            "products": self.products.tolist(),
-            "noise": self.noise,
-        }
+        products = self.products.tolist()
+        return {"places": list(self.places), "products": products, "noise": self.noise}
 
 
 def half_signs(counts: FloatArray, *, is_ordered: bool) -> NDArray[np.int8]:
@@ -143,10 +139,8 @@ def copula_correlations(
     deviations = dependence.noise / (n_rows * both_present * slopes)
     shrunk = slopes * _shrunk(covariances / slopes, deviations)
     matrix = np.eye(len(lower))
-    matrix[first, second] = [
-        _tetrachoric(*pair)
-        for pair in zip(shrunk, thresholds[first], thresholds[second], strict=True)
-    ]
+    pairs = zip(shrunk, thresholds[first], thresholds[second], strict=True)
+    matrix[first, second] = [_tetrachoric(*pair) for pair in pairs]
     matrix[second, first] = matrix[first, second]
     values, vectors = np.linalg.eigh(matrix)
     nearest = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
@@ -237,9 +231,8 @@ def _within(
     for half, chosen in ((-1, is_lower), (1, ~is_lower)):
         ends = (shares * (signs == half)).cumsum()
         drawn = generator.random(int(chosen.sum())) * ends[-1]
-        places[chosen] = middles[
-            np.minimum(np.searchsorted(ends, drawn, side="right"), len(ends) - 1)
-        ]
+        cells = np.searchsorted(ends, drawn, side="right")
+        places[chosen] = middles[np.minimum(cells, len(ends) - 1)]
     return places
 
 
@@ -312,9 +305,8 @@ class BackgroundColumn:
             clipped = frozen(self.clipped, (2,), what, largest=LARGEST_COUNT)
             object.__setattr__(self, "clipped", tuple(clipped.tolist()))
         if (self.noise < 0).any() or (self.noise[self.counted] < 1 / LARGEST_COUNT).any():
-            raise ValueError(
-                f"noise of column {self.feature.name!r} must be at least {1 / LARGEST_COUNT:g}."
-            )
+            what = f"noise of column {self.feature.name!r}"
+            raise ValueError(f"{what} must be at least {1 / LARGEST_COUNT:g}.")
 
     @property
     def counted(self) -> slice:
@@ -607,10 +599,8 @@ class Background:
             If the document is of another format or version, was changed since it was sealed, or
             its parts do not fit together.
         """
-        writer, optional = "background.save(path)", {SEAL: "text"}
-        content = open_document(
-            "background", document, BACKGROUND_FORMAT, (_VERSION,), _KEYS, optional, writer=writer
-        )
+        accepted = BACKGROUND_FORMAT, (_VERSION,), _KEYS, {SEAL: "text"}
+        content = open_document("background", document, *accepted, writer="background.save(path)")
         with reading_parts("The background", "Release it again, or restore the file."):
             for number, entry in enumerate(content["columns"]):
                 what = f"Column {number} of the background"

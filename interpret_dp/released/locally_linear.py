@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from interpret_dp._documents import (
     SEAL,
@@ -28,11 +28,9 @@ from interpret_dp._documents import (
 from interpret_dp._validate import check_choice, check_int, check_real, check_sequence
 from interpret_dp.accounting.guarantee import MOST_CENTRED_BEFORE, VOID_CENTRE, Guarantee
 from interpret_dp.exceptions import PrivacyWarning, warn_caller
-from interpret_dp.released.arrays import LARGEST_COUNT, frozen
+from interpret_dp.released.arrays import LARGEST_COUNT, FloatArray, frozen
 from interpret_dp.released.scattering import Scattering
 from interpret_dp.schema import Categorical, Schema, interpret_type, level_labels
-
-FloatArray = NDArray[np.float64]
 
 MAPS_FORMAT = "interpret_dp.locally_linear_model"
 """The format that a file of such a model names."""
@@ -46,6 +44,11 @@ _KEYS = {
     "steps": "object or null",
 }
 _MORE_KEYS = {SEAL: "text", "features": "text", "background": "number or null", "means": "object"}
+# Keys of what a model holds as it is in the document.
+_PLAIN_KEYS = (
+    *("centres", "spreads", "biases", "inverse_temperature", "classes", "image_shape"),
+    *("features", "background", "settings", "steps", "parameters"),
+)
 _ROWS_AT_A_TIME = 4096
 _MOST_ROWS = 2**63
 _LARGEST = 2.0**20  # input; larger ones are clipped
@@ -140,10 +143,8 @@ class LocallyLinearModel:
         n_inputs = sum(self.widths) if scattering is None else scattering.n_features
         shape = frozen(self.weights, None, "weights").shape
         if len(shape) != 3 or not shape[1]:
-            raise ValueError(
-                f"weights has shape {shape}; it must be (n_classes, n_maps, n_inputs), with at "
-                "least one map."
-            )
+            allowed = "(n_classes, n_maps, n_inputs), with at least one map"
+            raise ValueError(f"weights has shape {shape}; it must be {allowed}.")
         shapes = {
             "centres": (n_features,),
             "spreads": (n_features,),
@@ -158,10 +159,9 @@ class LocallyLinearModel:
             object.__setattr__(self, name, array)
         if (self.spreads <= 0).any():
             raise ValueError("spreads must be above 0; 1 leaves a feature as it is.")
-        temperature = check_real(
-            "inverse_temperature", self.inverse_temperature, low=0, high=LARGEST_COUNT
-        )
-        object.__setattr__(self, "inverse_temperature", temperature)
+        name = "inverse_temperature"
+        temperature = check_real(name, self.inverse_temperature, low=0, high=LARGEST_COUNT)
+        object.__setattr__(self, name, temperature)
         if self.background is not None:
             object.__setattr__(self, "background", check_real("background", self.background))
 
@@ -284,9 +284,9 @@ class LocallyLinearModel:
         rows = self._checked_inputs(inputs)
         scores = np.empty((len(rows), len(self.classes)))
         for start in range(0, len(rows), _ROWS_AT_A_TIME):
-            values = self.map_values(rows[start : start + _ROWS_AT_A_TIME])
-            shares = _softmax(self.inverse_temperature * values)
-            scores[start : start + _ROWS_AT_A_TIME] = (shares * values).sum(axis=2)
+            some = slice(start, start + _ROWS_AT_A_TIME)
+            values = self.map_values(rows[some])
+            scores[some] = (_softmax(self.inverse_temperature * values) * values).sum(axis=2)
         return scores
 
     def predict_proba(self, inputs: ArrayLike) -> FloatArray:
@@ -367,38 +367,24 @@ class LocallyLinearModel:
             If the document is of another format or version, was changed since it was sealed,
             lacks a part or has one too many, or its parts do not fit together.
         """
-        writer = "model.save(path)"
-        content = open_document(
-            "model file", document, MAPS_FORMAT, (_VERSION,), _KEYS, _MORE_KEYS, writer=writer
-        )
+        accepted = MAPS_FORMAT, (_VERSION,), _KEYS, _MORE_KEYS
+        content = open_document("model file", document, *accepted, writer="model.save(path)")
         with reading_parts("The model file", "Fit the model again, or restore the file."):
             means = content.get("means")
             model = cls(
                 schema=Schema.from_dict(content["schema"]),
-                centres=content["centres"],
-                spreads=content["spreads"],
                 weights=_unpacked("weights", content["weights"]),
-                biases=content["biases"],
-                inverse_temperature=content["inverse_temperature"],
-                classes=content["classes"],
                 guarantee=Guarantee.from_dict(content["guarantee"]),
-                image_shape=content["image_shape"],
-                features=content.get("features", "inputs"),
-                background=content.get("background"),
                 means=None if means is None else _unpacked("means", means),
-                settings=content["settings"],
-                steps=content["steps"],
-                parameters=content["parameters"],
+                **{key: content[key] for key in _PLAIN_KEYS if key in content},
             )
         if not model.has_void_centre:
             return model
         guarantee = model.guarantee
         others = [reason for reason in guarantee.failures if reason != VOID_CENTRE]
         guarantee = replace(guarantee, failures=(*others, VOID_CENTRE))
-        warn_caller(
-            f"{guarantee.state_sentence} Withdraw this model, and fit it again.",
-            PrivacyWarning,
-        )
+        mend = "Withdraw this model, and fit it again."
+        warn_caller(f"{guarantee.state_sentence} {mend}", PrivacyWarning)
         return replace(model, guarantee=guarantee)
 
 

@@ -73,9 +73,8 @@ class Scattering:
         """Check the sides."""
         if min(self.image_shape[:2]) < SMALLEST_SIDE:
             raise ValueError(
-                f"image_shape is {self.image_shape}; features='scattering' needs images of at "
-                f"least {SMALLEST_SIDE} x {SMALLEST_SIDE} pixels. Leave features out for smaller "
-                "ones."
+                f"image_shape is {self.image_shape}; features='scattering' needs at least "
+                f"{SMALLEST_SIDE} x {SMALLEST_SIDE} pixels. Leave features out for smaller images."
             )
 
     @property

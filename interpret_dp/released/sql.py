@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from sqlglot import ErrorLevel, exp
 from sqlglot.generator import Generator
 
-from interpret_dp._validate import check_choice
+from interpret_dp._validate import check_choice, check_sequence
 from interpret_dp.released.additive_model import AdditiveModel
-from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, Band, FeaturePair, FloatArray
+from interpret_dp.released.arrays import FloatArray
+from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, Band, FeaturePair
 from interpret_dp.schema.declarations import Categorical, Level, integers_text, level_label
 
 if TYPE_CHECKING:
@@ -103,13 +104,8 @@ def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
     classes: tuple[Any, ...] = (None,)
     if model.classes is not None:
         classes = model.classes if len(suffixes) > 1 else model.classes[-1:]
-    tables[intercept_key(model)] = pd.DataFrame(
-        {
-            "class": pd.Series(classes, dtype=object),
-            "link": model.link,
-            "score": model.intercept,
-        }
-    )
+    own = {"class": pd.Series(classes, dtype=object), "link": model.link, "score": model.intercept}
+    tables[intercept_key(model)] = pd.DataFrame(own)
     return tables
 
 
@@ -129,7 +125,25 @@ def score_suffixes(model: AdditiveModel) -> list[str]:
 
 
 def _bins(feature: AdditiveFeature) -> dict[str, Any]:
-    return _continuous_bins(feature) if feature.cuts is not None else _levels(feature)
+    """Return the columns that say which bin a row of the table is."""
+    if feature.cuts is None:
+        labels, levels = [*feature.labels, "unseen"], [*getattr(feature.spec, "levels", ()), None]
+        lower = upper = [np.nan] * len(labels)
+        kinds = [*["bin"] * len(feature.labels), "unseen"]
+    else:
+        edges = [-np.inf, *feature.cuts.tolist(), np.inf]
+        lower, upper = edges[:-1], edges[1:]
+        labels = [f"[{low:.6g}, {high:.6g})" for low, high in zip(lower, upper, strict=True)]
+        if feature.integers is not None:
+            labels = [integers_text(*bounds) for bounds in feature.integers]
+        levels, kinds = [None] * len(labels), ["bin"] * len(labels)
+    return {
+        "bin": ["missing", *labels],
+        "lower": [np.nan, *lower],
+        "upper": [np.nan, *upper],
+        "level": [None, *levels],
+        "kind": ["missing", *kinds],
+    }
 
 
 def _cells(pair: FeaturePair) -> tuple[dict[str, Any], NDArray[np.intp]]:
@@ -145,34 +159,6 @@ def _cells(pair: FeaturePair) -> tuple[dict[str, Any], NDArray[np.intp]]:
         for name, values in sides[axis].items()
     }
     return columns, numbers
-
-
-def _continuous_bins(feature: AdditiveFeature) -> dict[str, Any]:
-    edges = [-np.inf, *np.asarray(feature.cuts).tolist(), np.inf]
-    lower, upper = edges[:-1], edges[1:]
-    if feature.integers is not None:
-        intervals = [integers_text(*bounds) for bounds in feature.integers]
-    else:
-        intervals = [f"[{low:.6g}, {high:.6g})" for low, high in zip(lower, upper, strict=True)]
-    return {
-        "bin": ["missing", *intervals],
-        "lower": [np.nan, *lower],
-        "upper": [np.nan, *upper],
-        "level": [None] * (len(intervals) + 1),
-        "kind": ["missing", *["bin"] * len(intervals)],
-    }
-
-
-def _levels(feature: AdditiveFeature) -> dict[str, Any]:
-    labels = feature.labels
-    nothing = np.full(len(labels) + 2, np.nan)
-    return {
-        "bin": ["missing", *labels, "unseen"],
-        "lower": nothing,
-        "upper": nothing,
-        "level": [None, *getattr(feature.spec, "levels", ()), None],
-        "kind": ["missing", *["bin"] * len(labels), "unseen"],
-    }
 
 
 def _numbers_of(term: AdditiveTerm, suffixes: list[str]) -> dict[str, NDArray[np.float64]]:
@@ -254,13 +240,11 @@ def scoring_sql(
     writer = _Writer(dialect)
     parts = (table,) if isinstance(table, str) else tuple(table)
     if not 1 <= len(parts) <= 3:
-        raise ValueError(
-            f"table is {table!r}; it must be a name, or a sequence of up to three: catalog, "
-            "schema, table."
-        )
+        raise ValueError(f"table is {table!r}; it must be a name, or up to three, outermost first.")
     parts = tuple(_checked_name("a part of table", part) for part in parts)
     column_of = _checked_columns(model, columns)
-    kept_columns = [_checked_name("a name in keep", name) for name in _sequence("keep", keep)]
+    kept = check_sequence("keep", keep, "names")
+    kept_columns = [_checked_name("a name in keep", name) for name in kept]
 
     steps = _steps(model, writer, column_of)
     made = {name for step in steps for name in step}
@@ -281,14 +265,6 @@ def scoring_sql(
     return (_INIT_SCORE_NOTE if model.needs_init_score else "") + writer.text(source.this)
 
 
-def _sequence(what: str, names: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(names, str) or not isinstance(names, Sequence):
-        raise TypeError(
-            f"{what} is {names!r}; it must be a sequence of names, such as [{names!r}]."
-        )
-    return tuple(names)
-
-
 def _checked_name(what: str, name: object) -> str:
     if not isinstance(name, str):
         raise TypeError(f"{what} is {name!r} ({type(name).__name__}); it must be a string.")
@@ -303,13 +279,11 @@ def _checked_name(what: str, name: object) -> str:
 def _checked_columns(model: AdditiveModel, columns: Mapping[str, str] | None) -> dict[str, str]:
     """Return the database's column of each feature that has a term."""
     given = {} if columns is None else dict(columns)
-    unknown = [name for name in given if name not in {f.name for f in model.features}]
+    known = [feature.name for feature in model.features]
+    unknown = [name for name in given if name not in known]
     if unknown:
-        raise ValueError(
-            f"columns names {unknown!r}; its keys must be among the features "
-            f"{[f.name for f in model.features]!r}."
-        )
-    names = [model.features[index].name for term in model.terms for index in term.features]
+        raise ValueError(f"columns names {unknown!r}; its keys must be features: {known!r}.")
+    names = [known[index] for term in model.terms for index in term.features]
     return {name: _checked_name(f"column of {name!r}", given.get(name, name)) for name in names}
 
 
@@ -329,12 +303,11 @@ def _steps(model: AdditiveModel, writer: _Writer, column_of: Mapping[str, str]) 
     labels = [writer.level(label) for label in model.classes]
     if len(sums) == 1:
         if len(labels) == 1:
-            certain: Step = {
-                "score": None,
-                "probability": writer.literal(1.0),
-                "prediction": labels[0],
-            }
-            return [{"score": sums[0]}, certain]
+            one = writer.literal(1.0)
+            return [
+                {"score": sums[0]},
+                {"score": None, "probability": one, "prediction": labels[0]},
+            ]
         is_second = exp.GT(this=writer.column("score"), expression=writer.literal(0.0))
         return [
             {"score": sums[0]},
@@ -346,8 +319,7 @@ def _steps(model: AdditiveModel, writer: _Writer, column_of: Mapping[str, str]) 
         ]
     suffixes = score_suffixes(model)
     scores, odds = [f"score{s}" for s in suffixes], [f"odds{s}" for s in suffixes]
-    passed_on: Step = {}
-    passed_on.update(dict.fromkeys(scores))
+    passed_on: Step = dict.fromkeys(scores)
     # The first class with the largest score is the prediction, as numpy's argmax has it.
     is_top = [
         exp.EQ(this=writer.column(name), expression=writer.column("top_score")) for name in scores
@@ -385,29 +357,20 @@ def _logistic(writer: _Writer, score: str) -> exp.Expr:
     exponential = exp.Exp(this=exp.Neg(this=writer.column(score)))
     odds = exp.Paren(this=exp.Add(this=writer.literal(1.0), expression=exponential))
     inside = exp.Div(this=writer.literal(1.0), expression=odds, typed=True)
-    return _within_limits(writer, score, 0.0, 1.0, inside)
+    return _within_limits(writer, score, 1.0, inside)
 
 
 def _exponential(writer: _Writer, score: str) -> exp.Expr:
     largest = float(np.exp(_EXP_LIMIT))
-    return _within_limits(writer, score, 0.0, largest, exp.Exp(this=writer.column(score)))
+    return _within_limits(writer, score, largest, exp.Exp(this=writer.column(score)))
 
 
-def _within_limits(
-    writer: _Writer, score: str, below: float, above: float, inside: exp.Expr
-) -> exp.Expr:
-    """Return an expression with EXP only where a database can hold it, and else its limits."""
-
-    def beyond(kind: type[exp.Binary], limit: float) -> exp.Expr:
-        return kind(this=writer.column(score), expression=writer.literal(limit))
-
-    return _case(
-        [
-            (beyond(exp.LT, -_EXP_LIMIT), writer.literal(below)),
-            (beyond(exp.GT, _EXP_LIMIT), writer.literal(above)),
-        ],
-        inside,
-    )
+def _within_limits(writer: _Writer, score: str, largest: float, inside: exp.Expr) -> exp.Expr:
+    """Return an expression with EXP where a database can hold it, and else 0 or the largest."""
+    is_below = exp.LT(this=writer.column(score), expression=writer.literal(-_EXP_LIMIT))
+    is_above = exp.GT(this=writer.column(score), expression=writer.literal(_EXP_LIMIT))
+    ends = [(is_below, writer.literal(0.0)), (is_above, writer.literal(largest))]
+    return _case(ends, inside)
 
 
 def _largest(writer: _Writer, names: Sequence[str]) -> exp.Expr:
@@ -447,13 +410,12 @@ def _term(
     scores = term.scores.reshape(len(term.scores), -1)[:, k]
     if not isinstance(subject, FeaturePair):
         return _case_of(writer, column_of, subject, scores, writer.literal)
-    # For each bin of the first feature, the CASE of the second.
-    rows = scores.reshape(subject.shape)
 
+    # For each bin of the first feature, the CASE of the second.
     def inner(row: FloatArray) -> exp.Expr:
         return _case_of(writer, column_of, subject.second, row, writer.literal)
 
-    return _case_of(writer, column_of, subject.first, rows, inner)
+    return _case_of(writer, column_of, subject.first, scores.reshape(subject.shape), inner)
 
 
 def _case_of(
@@ -467,16 +429,6 @@ def _case_of(
     column = column_of[feature.name]
     if isinstance(feature.spec, Categorical):
         return _categorical(writer, column, feature.spec, values, write)
-    return _continuous(writer, column, feature, values, write)
-
-
-def _continuous(
-    writer: _Writer,
-    column: str,
-    feature: AdditiveFeature,
-    values: FloatArray,
-    write: Callable[[Any], exp.Expr],
-) -> exp.Expr:
     cuts = np.asarray(feature.cuts).tolist()
     branches = [(writer.is_no_number(column), write(values[0]))]
     for position, cut in enumerate(cuts, start=1):
@@ -508,7 +460,7 @@ def _categorical(
         return _case([*branches, *by_type[True], *by_type[False]], unseen)
     # SQLite would compare text with a number as text, or as a number, by the column's affinity.
     texts, numbers = (_case(by_type[as_text], unseen.copy()) for as_text in (True, False))
-    return _case([*branches, (writer.is_text(column), texts)], numbers)
+    return _case([*branches, (writer.type_is(column, "text"), texts)], numbers)
 
 
 # ----------------------------------------------------------------------------------- dialects
@@ -590,9 +542,8 @@ class _Writer:
 
     def floating(self, value: float) -> exp.Expr:
         """Return a number that is of floating type everywhere, and so is a sum with it."""
-        return (
-            exp.cast(self.literal(value), "DOUBLE") if self._dialect.name else self.literal(value)
-        )
+        number = self.literal(value)
+        return exp.cast(number, "DOUBLE") if self._dialect.name else number
 
     def level(self, level: Level) -> exp.Expr:
         """Return a level or class label, in its own type."""
@@ -637,14 +588,11 @@ class _Writer:
             return is_missing
         # SQLite casts any text to some number, and compares only well-formed numbers as such.
         differs = exp.NEQ(this=self.column(name), expression=self.as_number(name))
-        is_other = exp.And(this=self._type_is(name, "text", "blob"), expression=differs)
+        is_other = exp.And(this=self.type_is(name, "text", "blob"), expression=differs)
         return exp.Or(this=is_missing, expression=exp.Paren(this=is_other))
 
-    def is_text(self, name: str) -> exp.Expr:
-        """Return whether a cell is text, where cells have types."""
-        return self._type_is(name, "text")
-
-    def _type_is(self, name: str, *types: str) -> exp.Expr:
+    def type_is(self, name: str, *types: str) -> exp.Expr:
+        """Return whether a cell is of one of some types, where cells have types."""
         kind = exp.Anonymous(this="TYPEOF", expressions=[self.column(name)])
         return exp.In(this=kind, expressions=[exp.Literal.string(text) for text in types])
 

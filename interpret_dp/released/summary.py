@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from interpret_dp._validate import enumerated, notebook_table
 from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning, warn_caller
 from interpret_dp.released.additive_model import AdditiveModel
+from interpret_dp.released.arrays import FloatArray
 from interpret_dp.released.background import Background, BackgroundColumn
 from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.released.terms import (
@@ -26,7 +27,6 @@ from interpret_dp.released.terms import (
     AdditiveFeature,
     AdditiveTerm,
     FeaturePair,
-    FloatArray,
 )
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec
 from interpret_dp.schema.declarations import NO_LEVEL
@@ -328,6 +328,9 @@ class ModelSummary:
         return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
+_Lines = Sequence[ColumnSummary]
+# Of each column, what is wrong with it by its kind.
+_Problems = Sequence[Mapping[str, str]]
 _HEADS = {"name": "column", "signal_to_noise": "signal to noise"}
 _SHARES = "missing", "undeclared", "below", "above"
 _LONGEST = 44
@@ -531,9 +534,7 @@ def _has_one_bin(model: AdditiveModel, feature: AdditiveFeature, term: AdditiveT
 # -------------------------------------------------------------------------------- findings
 
 
-def _noted(
-    lines: Sequence[ColumnSummary], problems: Sequence[Mapping[str, str]]
-) -> tuple[ColumnSummary, ...]:
+def _noted(lines: _Lines, problems: _Problems) -> tuple[ColumnSummary, ...]:
     noted = []
     for line, own in zip(lines, problems, strict=True):
         texts = list(own.values())
@@ -543,9 +544,7 @@ def _noted(
     return tuple(noted)
 
 
-def _column_findings(
-    lines: Sequence[ColumnSummary], problems: Sequence[Mapping[str, str]]
-) -> tuple[str, ...]:
+def _column_findings(lines: _Lines, problems: _Problems) -> tuple[str, ...]:
     """Return what is wrong with each column that does not look as declared, and how to mend it."""
     findings = [
         f"{line.name!r} ({line.declared}): {'; '.join(own.values())}. {_MENDS[next(iter(own))]}"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._documents import check_keys, check_kinds
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.released.arrays import LARGEST_COUNT, LARGEST_SCORE, frozen
+from interpret_dp.released.arrays import LARGEST_COUNT, LARGEST_SCORE, FloatArray, frozen
 from interpret_dp.schema import Categorical, Continuous, Integer, interpret_type, level_labels
 from interpret_dp.schema.declarations import integer_ranges
 
@@ -30,7 +30,6 @@ from interpret_dp.schema.declarations import integer_ranges
 # known variance"; Yu and Hoff (2018), "Adaptive multigroup confidence intervals with constant
 # coverage", Biometrika 105, section 2.
 
-FloatArray = NDArray[np.float64]
 
 # A tail of a test has at least so much of its level: an expectation that is far off would have the
 # interval reach out to it. The level holds with any bound.
@@ -212,15 +211,14 @@ class AdditiveFeature:
             given = getattr(self, which)
             if given is None:
                 continue
-            cuts = frozen(given, None, f"{which} of feature {self.name!r}")
+            what = f"{which} of feature {self.name!r}"
+            cuts = frozen(given, None, what)
             if cuts.ndim != 1:
-                raise ValueError(f"{which} of feature {self.name!r} must be a list of numbers.")
+                raise ValueError(f"{what} must be a list of numbers.")
             if (np.diff(cuts) <= 0).any():
-                raise ValueError(f"{which} of feature {self.name!r} must increase.")
+                raise ValueError(f"{what} must increase.")
             if isinstance(self.spec, Integer) and (np.diff(np.ceil(cuts)) <= 0).any():
-                raise ValueError(
-                    f"{which} of feature {self.name!r} must have an integer between each two."
-                )
+                raise ValueError(f"{what} must have an integer between each two.")
             object.__setattr__(self, which, cuts)
 
     @property
@@ -424,10 +422,7 @@ class AdditiveTerm:
         if variances is None:
             return
         if covariance is not None:
-            raise ValueError(
-                f"A term has both {full} and {diagonal}; give the {full}, or the {diagonal} "
-                "where it is not known as a whole."
-            )
+            raise ValueError(f"A term has both {full} and {diagonal}; give one of them.")
         variances = frozen(variances, shape, f"term {diagonal}", low=0, largest=LARGEST_SCORE**2)
         object.__setattr__(self, diagonal, variances)
 
@@ -601,9 +596,8 @@ class AdditiveTerm:
         if deviations is None or self.is_edited:
             return None
         noise = float((self.weights @ deviations**2).sum())
-        return (
-            math.sqrt(float((self.weights @ self.scores**2).sum()) / noise) if noise > 0 else None
-        )
+        signal = float((self.weights @ self.scores**2).sum())
+        return math.sqrt(signal / noise) if noise > 0 else None
 
 
 def _deviations(covariance: FloatArray | None, variances: FloatArray | None) -> FloatArray | None:
@@ -617,14 +611,18 @@ def _deviations(covariance: FloatArray | None, variances: FloatArray | None) -> 
 
 def term_document(term: AdditiveTerm) -> dict[str, Any]:
     """Return a term as plain JSON values; :func:`read_term` reads it."""
-    optional = {
+    optional: dict[str, Any] = {
         "variances": _listed(term.variances),
         "noisy_scores": None if term.noisy_scores is None else _shortened(term.noisy_scores),
         "posterior_mean": _listed(term.posterior_mean),
         "posterior_covariance": _lower_triangle(term.posterior_covariance),
         "posterior_variances": _listed(term.posterior_variances),
-        "released": _released_document(term),
     }
+    if term.released is not None and term.moved is not None:
+        # Without what the term itself says.
+        before = term_document(term.released).items()
+        own = {key: value for key, value in before if key not in _SHARED}
+        optional["released"] = {**own, "moved": term.moved.tolist()}
     return {
         "feature": term.feature,
         **({} if term.partner is None else {"partner": term.partner}),
@@ -634,15 +632,6 @@ def term_document(term: AdditiveTerm) -> dict[str, Any]:
         # Left out where there are none, as in older files.
         **{key: value for key, value in optional.items() if value is not None},
     }
-
-
-def _released_document(term: AdditiveTerm) -> dict[str, Any] | None:
-    """Return the term before its edits, without what the term itself says."""
-    if term.released is None or term.moved is None:
-        return None
-    document = term_document(term.released)
-    own = {key: value for key, value in document.items() if key not in _SHARED}
-    return {**own, "moved": term.moved.tolist()}
 
 
 def read_term(entry: Mapping[str, Any]) -> AdditiveTerm:
@@ -656,19 +645,13 @@ def read_term(entry: Mapping[str, Any]) -> AdditiveTerm:
         check_keys("released of the term", content, keys, optional=known)
         moved = content.pop("moved")
         released = read_term({**{key: entry[key] for key in _SHARED if key in entry}, **content})
+    others = ("covariance", "posterior_covariance", "released")
     return AdditiveTerm(
-        feature=entry["feature"],
-        partner=entry.get("partner"),
-        scores=entry["scores"],
-        weights=entry["weights"],
         covariance=_full_square("covariance", entry, shape),
-        variances=entry.get("variances"),
-        noisy_scores=entry.get("noisy_scores"),
-        posterior_mean=entry.get("posterior_mean"),
         posterior_covariance=_full_square("posterior_covariance", entry, shape),
-        posterior_variances=entry.get("posterior_variances"),
         released=released,
         moved=moved,
+        **{key: value for key, value in entry.items() if key not in others},
     )
 
 

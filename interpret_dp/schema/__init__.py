@@ -60,19 +60,11 @@ __all__ = [
 
 # Loaded at first use: these modules need numpy, and declaring a schema does not.
 _LAZY = {
-    "ColumnReport": "draft",
-    "SchemaReport": "draft",
-    "Table": "containers",
-    "canonical_frame": "encode",
-    "encode_classes": "encode",
-    "encode_column": "encode",
-    "encode_target": "encode",
-    "fine_bin_count": "encode",
-    "fine_edges": "encode",
-    "search_edges": "encode",
-    "open_table": "containers",
-    "open_target": "containers",
-    "unseen_label": "encode",
+    **dict.fromkeys(("ColumnReport", "SchemaReport"), "draft"),
+    **dict.fromkeys(("Table", "open_table", "open_target"), "containers"),
+    **dict.fromkeys(("canonical_frame", "encode_classes", "encode_column"), "encode"),
+    **dict.fromkeys(("encode_target", "fine_bin_count", "fine_edges"), "encode"),
+    **dict.fromkeys(("search_edges", "unseen_label"), "encode"),
 }
 
 

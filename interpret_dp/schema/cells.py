@@ -152,10 +152,8 @@ def object_array(cells: Iterable[Any], count: int) -> Objects:
 def wanted_names(feature_names: Sequence[str | None]) -> tuple[str | None, ...]:
     """Return the names of the columns; TypeError if they are no sequence."""
     if isinstance(feature_names, str):
-        raise TypeError(
-            f"feature_names is {feature_names!r}; it must be a sequence of names. Write "
-            f"[{feature_names!r}]."
-        )
+        allowed = f"it must be a sequence of names. Write [{feature_names!r}]."
+        raise TypeError(f"feature_names is {feature_names!r}; {allowed}")
     given = check_sequence("feature_names", feature_names, "names, one for each column")
     return tuple(None if name is None else str(name) for name in given)
 
@@ -173,12 +171,8 @@ _PLAIN_FLOATS: Final = frozenset({float, np.float64})
 _PLAIN_NUMBERS: Final = _PLAIN_FLOATS | {int, bool, np.int64, np.bool_}
 _PLAIN_CELLS: Final = _PLAIN_NUMBERS | {str, np.str_, NoneType}
 
-
-class _NoLevel:
-    """Key of a cell that no level can be equal to."""
-
-
-_NO_LEVEL: Final = _NoLevel()
+_NO_LEVEL: Final = object()
+"""Key of a cell that no level can be equal to."""
 
 
 def number_of(cell: object) -> float:
@@ -221,24 +215,27 @@ def level_key(cell: object) -> object:
         Any cell of a table, hashable or not.
     """
     try:
-        return _level_key(cell)
+        if isinstance(cell, str):
+            return str.__str__(cell)
+        if _is_number(cell):
+            number = number_of(cell)
+            if not math.isnan(number):
+                return number
+            is_complex = isinstance(cell, numbers.Complex) and not isinstance(cell, numbers.Real)
+            return _NO_LEVEL if is_complex else None
+        if is_interval(cell):
+            return str(cell)
+        return None if _is_missing(cell) else _NO_LEVEL
     except Exception:
         # An object's own word on its class may be wrong, or no answer.
         return _NO_LEVEL
 
 
-def _level_key(cell: object) -> object:
-    if isinstance(cell, str):
-        return str.__str__(cell)
-    if _is_number(cell):
-        number = number_of(cell)
-        if not math.isnan(number):
-            return number
-        is_complex = isinstance(cell, numbers.Complex) and not isinstance(cell, numbers.Real)
-        return _NO_LEVEL if is_complex else None
-    if is_interval(cell):
-        return str(cell)
-    return None if _is_missing(cell) else _NO_LEVEL
+def is_a(value: object, module: str, *names: str) -> bool:
+    """Return whether a value is of a class of a module, which is not loaded for the question."""
+    library = sys.modules.get(module)
+    classes = () if library is None else tuple(getattr(library, name) for name in names)
+    return issubclass(type(value), classes)
 
 
 def is_interval(cell: object) -> bool:
@@ -321,6 +318,14 @@ def numbers_of(values: Values) -> FloatArray:
         return np.fromiter(map(number_of, cells), dtype=np.float64, count=len(cells))
 
 
+def column_numbers(values: Values) -> FloatArray:
+    """Return :func:`number_of` of each cell of a column, shape (n_rows,), in memory of its own."""
+    numbers = np.empty(len(values), dtype=np.float64)
+    for rows, chunk in in_chunks(values, numbers_of):
+        numbers[rows] = chunk
+    return numbers
+
+
 class LevelTable:
     """Look-up from cells to positions of levels: 0 missing, 1..L levels, L + 1 anything else.
 
@@ -398,7 +403,6 @@ def cells_of(values: Values) -> npt.NDArray[np.object_]:
         if not hasattr(values, "__arrow_array__"):
             raise
         # Arrow text that is not UTF-8. The error would quote the cell, and stop the whole fit.
-
         return np.asarray(arrow_values(values.__arrow_array__()), dtype=np.object_)
 
 
@@ -506,10 +510,7 @@ def refuse_dtype(role: str, dtype: Any, *, is_identifier: bool = False) -> None:
     """
     if is_identifier and _is_bytes(dtype):
         return
-    # Whoever holds one of pyarrow's types has imported pyarrow.
-    pyarrow = sys.modules.get("pyarrow")
-    is_arrow = pyarrow is not None and isinstance(dtype, pyarrow.DataType)
-    hint = _arrow_hint(dtype) if is_arrow else _pandas_hint(dtype)
+    hint = _arrow_hint(dtype) if is_a(dtype, "pyarrow", "DataType") else _pandas_hint(dtype)
     if hint is not None:
         mend = _IDENTIFIERS if is_identifier else f"{_ALLOWED} {hint}"
         raise SchemaError(f"{role} has dtype {_name(dtype)}. {mend}")
@@ -641,14 +642,13 @@ def arrow_values(column: Any) -> Values:
         return _coded(chunked)
     if types.is_null(chunked.type):
         return np.full(len(chunked), None, dtype=np.object_)
-    if types.is_boolean(chunked.type):
-        return _bools(chunked)
     if types.is_decimal(chunked.type):
         # Arrow's cast of decimals to floats need not round to nearest; reading text does.
         chunked = chunked.cast(pa.string()).cast(pa.float64())
-    if types.is_integer(chunked.type) and chunked.null_count:
-        return _nullable_integers(chunked)
-    if types.is_integer(chunked.type) or types.is_floating(chunked.type):
+    is_whole = types.is_integer(chunked.type) or types.is_boolean(chunked.type)
+    if is_whole and chunked.null_count:
+        return _nullable(chunked)
+    if is_whole or types.is_floating(chunked.type):
         # Joining chunks copies, and a single one need not be joined.
         single = chunked.chunk(0) if chunked.num_chunks == 1 else chunked
         return _to_numpy(single)
@@ -695,20 +695,15 @@ def _texts(column: Any) -> Any:
         return np.array(texts, dtype=np.object_)
 
 
-def _nullable_integers(column: Any) -> Values:
-    """Keep integers integers: as floats, one missing cell would change how levels are written."""
+def _nullable(column: Any) -> Values:
+    """Keep integers and bools: as floats, one missing cell would change how levels are written."""
     import pandas as pd
+    from pyarrow import types
 
     missing = _to_numpy(column.is_null())
+    if types.is_boolean(column.type):
+        return pd.arrays.BooleanArray(_to_numpy(column.fill_null(False)), missing)
     return pd.arrays.IntegerArray(_to_numpy(column.fill_null(0)), missing)
-
-
-def _bools(column: Any) -> Values:
-    if not column.null_count:
-        return _to_numpy(column)
-    import pandas as pd
-
-    return pd.arrays.BooleanArray(_to_numpy(column.fill_null(False)), _to_numpy(column.is_null()))
 
 
 def _coded(column: Any) -> CodedColumn:

@@ -7,7 +7,6 @@ about a row.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from interpret_dp.schema.cells import (
     cells_of_rows,
     entries_of,
     in_chunks,
+    is_a,
     is_category_coded,
     level_key,
     numbers_of,
@@ -83,18 +83,6 @@ class Source:
     index: Any = None
 
 
-def read_column(role: str, values: Any) -> Source:
-    """Read what belongs to each row; see :func:`~interpret_dp.schema.containers.open_column`."""
-    source = _read_one_column(role, values)
-    if source.n_dimensions == 2 and source.names is None:
-        # scikit-learn's own words. A table of one named column is that column.
-        raise SchemaError(
-            f"{role} must be 1D array or scalar, got 2D array. Pass one column, such as "
-            f"{role}.ravel()."
-        )
-    return source
-
-
 def _read_one_column(role: str, values: Any) -> Source:
     entries = entries_of(values)
     if entries is not None:
@@ -102,16 +90,13 @@ def _read_one_column(role: str, values: Any) -> Source:
         source = _array(object_array(map(_only_element, entries), len(entries)))
     else:
         source = _read(role, values)
+    allowed = f"{role} should be a 1d array."
     if source.n_dimensions not in (1, 2):
-        raise SchemaError(
-            f"{role} has {source.n_dimensions} dimensions; {role} should be a 1d array. Pass "
-            f"{role}.ravel()."
-        )
+        what = f"{role} has {source.n_dimensions} dimensions"
+        raise SchemaError(f"{what}; {allowed} Pass {role}.ravel().")
     if source.n_columns != 1:
-        raise SchemaError(
-            f"{role} has {source.n_columns} columns; {role} should be a 1d array. Pass one column "
-            "alone."
-        )
+        what = f"{role} has {source.n_columns} columns"
+        raise SchemaError(f"{what}; {allowed} Pass one column alone.")
     return source
 
 
@@ -140,16 +125,17 @@ def _read(role: str, values: Any) -> Source:
             "predict_proba, decision_function and eval_terms of a DP-EBM read. Pass "
             f"{role}.compute()."
         )
-    if _is_a(values, "pandas", "DataFrame"):
+    if is_a(values, "pandas", "DataFrame"):
         return _pandas_frame(values)
-    if _is_a(values, "pandas", "Series"):
+    if is_a(values, "pandas", "Series"):
         return _single(len(values), values.dtype, lambda: _series_values(values), values.index)
     if hasattr(values, "toarray") and hasattr(values, "nnz"):
-        mend = f"it must be dense. Pass {role}.toarray()."
-        raise TypeError(f"{role} is sparse ({_kind(values)}); {mend}")
-    if _is_a(values, "pyarrow", "Array", "ChunkedArray"):
+        raise TypeError(
+            f"{role} is sparse ({_kind(values)}); it must be dense. Pass {role}.toarray()."
+        )
+    if is_a(values, "pyarrow", "Array", "ChunkedArray"):
         return _single(len(values), values.type, lambda: arrow_values(values))
-    if _is_a(values, "pyarrow", "Table", "RecordBatch"):
+    if is_a(values, "pyarrow", "Table", "RecordBatch"):
         return _arrow_table(values)
     source = _narwhals(role, values)
     if source is not None:
@@ -212,8 +198,7 @@ def _narwhals(role: str, values: Any) -> Source | None:
             f"{role}.collect() does in polars, and pass the result."
         )
     if isinstance(native, nw.Series):
-        series = native
-        return _single(len(series), series_dtype(series), lambda: series_values(series))
+        return _single(len(native), series_dtype(native), lambda: series_values(native))
     if not isinstance(native, nw.DataFrame):
         return None
     columns = list(native.iter_columns())
@@ -253,11 +238,6 @@ def _unmasked(values: Any) -> Values:
     return cells
 
 
-def _is_a(values: Any, module: str, *names: str) -> bool:
-    library = sys.modules.get(module)
-    return library is not None and isinstance(values, tuple(getattr(library, n) for n in names))
-
-
 def _kind(values: Any) -> str:
     return f"{type(values).__module__}.{type(values).__name__}"
 
@@ -272,35 +252,25 @@ class Table:
         Unique names of the columns. Public.
     n_rows : int
         Number of rows. Private: left out of the representation.
+    column : callable
+        From the position of a column to its cells, an array of shape (n_rows,) in its own dtype.
+        Private. It shares memory with the container unless cells are masked: do not write to it.
     """
 
     names: tuple[str, ...]
     n_rows: int = field(repr=False)
-    _column: Callable[[int], Values] = field(repr=False)
-
-    def column(self, index: int) -> Values:
-        """Return column ``index``, an array of shape (n_rows,) in its own dtype. Private.
-
-        It shares memory with the container unless cells are masked: do not write to it.
-        """
-        return self._column(index)
-
-    def _source(self) -> Source:
-        def dtype(index: int) -> Any:
-            return self._column(index).dtype
-
-        return Source(self.names, len(self.names), self.n_rows, dtype, self._column)
+    column: Callable[[int], Values] = field(repr=False)
 
     def without(self, *names: str) -> Table:
         """Return the table without some of its columns."""
         positions = [index for index, own in enumerate(self.names) if own not in names]
         left = tuple(self.names[index] for index in positions)
-        return Table(left, self.n_rows, lambda index: self._column(positions[index]))
+        return Table(left, self.n_rows, lambda index: self.column(positions[index]))
 
     def rows(self, mask: npt.NDArray[np.bool_]) -> Table:
         """Return the table of the rows for which ``mask``, shape (n_rows,), is true."""
         n_rows = int(np.count_nonzero(mask))
-        return Table(self.names, n_rows, lambda index: self._column(index)[mask])
+        return Table(self.names, n_rows, lambda index: self.column(index)[mask])
 
 
 def read_source(X: Any) -> Source:
@@ -314,24 +284,23 @@ def read_source(X: Any) -> Source:
     if isinstance(X, Source):
         return X
     if isinstance(X, Table):
-        return X._source()
+        names, column = X.names, X.column
+        return Source(names, len(names), X.n_rows, lambda index: column(index).dtype, column)
     source = _array(cells_of_rows(X)) if isinstance(X, list | tuple) else _read("X", X)
     if source.n_dimensions == 2:
         return source
-    got = f"Expected 2D array, got {source.n_dimensions}D array instead"
+    mend = (
+        "either using array.reshape(-1, 1) if it has a single feature or array.reshape(1, -1) if "
+        "it has a single row"
+    )
     if hasattr(X, "to_frame"):
-        mend = (
-            f"X is of type {_kind(X)}. {got}. Reshape your data: pass X.to_frame() if it is a "
-            "column, and table.iloc[[0]] for one row of a table."
-        )
-    elif _is_a(X, "pyarrow", "Array", "ChunkedArray"):
-        mend = f"X is of type {_kind(X)}. {got}. Reshape your data: pass pyarrow.table({{'a': X}})."
-    else:
-        mend = (
-            f"{got}. Reshape your data either using array.reshape(-1, 1) if it has a single "
-            "feature or array.reshape(1, -1) if it has a single row."
-        )
-    raise SchemaError(mend)
+        mend = "and pass X.to_frame() if it is a column, or table.iloc[[0]] for one row of a table"
+    elif is_a(X, "pyarrow", "Array", "ChunkedArray"):
+        mend = "and pass pyarrow.table({'a': X})"
+    raise SchemaError(
+        f"X is of type {_kind(X)}. Expected 2D array, got {source.n_dimensions}D array instead. "
+        f"Reshape your data {mend}."
+    )
 
 
 def open_table(
@@ -384,8 +353,8 @@ def open_table(
         names, positions = _matched(source.names, wanted)
     _refuse_doubles(names)
     for name, position in zip(names, positions, strict=True):
-        dtype = source.dtype(position)
-        refuse_dtype(f"Column {name!r}", dtype, is_identifier=name in identifier)
+        is_identifier = name in identifier
+        refuse_dtype(f"Column {name!r}", source.dtype(position), is_identifier=is_identifier)
     return Table(names, source.n_rows, lambda index: source.column(positions[index]))
 
 
@@ -466,7 +435,11 @@ def open_column(
     TypeError, SchemaError
         As :func:`open_target`, and if ``values`` is a two-dimensional array.
     """
-    return _checked_column(role, read_column(role, values), n_rows, is_identifier)
+    source = _read_one_column(role, values)
+    if source.n_dimensions == 2 and source.names is None:
+        # scikit-learn's own words. A table of one named column is that column.
+        raise SchemaError(f"{role} must be 1D array or scalar, got 2D array. Pass {role}.ravel().")
+    return _checked_column(role, source, n_rows, is_identifier)
 
 
 def open_parts(role: str, values: Any, n_rows: int, names: Sequence[str]) -> list[Values]:
@@ -541,10 +514,7 @@ def _matched(
         return names, list(range(len(names)))
     known = tuple(name for name in wanted if name is not None)
     if len(known) < len(wanted):
-        raise SchemaError(
-            "feature_names holds None, which only tables without names may have. Name every "
-            "column, or leave feature_names out."
-        )
+        raise SchemaError("feature_names holds None: for tables without names. Name every column.")
     present, requested = set(names), set(known)
     absent = [name for name in known if name not in present]
     if absent:
@@ -560,10 +530,8 @@ def _matched(
 def _refuse_doubles(names: Sequence[str]) -> None:
     doubled = [name for name, count in Counter(names).items() if count > 1]
     if doubled:
-        raise SchemaError(
-            f"X has {listed(doubled)} more than once; rename so that each name is unique as a "
-            "string."
-        )
+        mend = "rename so that each name is unique as a string."
+        raise SchemaError(f"X has {listed(doubled)} more than once; {mend}")
 
 
 # The kind of cells that a column's type implies: public, and known before a row is read.
@@ -633,41 +601,29 @@ def kinds_of(table: Table) -> tuple[ColumnKind, ...]:
     return tuple(kind_of(table.column(index)) for index in range(len(table.names)))
 
 
-def mismatches(
-    names: Sequence[str], kinds: Sequence[ColumnKind], specs: Sequence[object]
-) -> list[str]:
-    """Return one sentence for each column whose type rules out its declaration.
+def refuse_mismatches(
+    names: Sequence[str],
+    kinds: Sequence[ColumnKind],
+    specs: Sequence[object],
+    target_faults: Sequence[str] = (),
+) -> None:
+    """Raise SchemaError if the type of a column rules out its declaration.
 
     Parameters
     ----------
     names : sequence of str, shape (n_features,)
     kinds : sequence of ColumnKind, shape (n_features,)
     specs : sequence, shape (n_features,)
-        Declarations; an undeclared column fits any kind but intervals.
+        Declarations; an undeclared column fits any kind but intervals, None any at all.
+    target_faults : sequence of str
+        What :func:`target_mismatch` returned.
     """
     faults = [
         mismatch(f"Column {name!r}", kind, spec)
         for name, kind, spec in zip(names, kinds, specs, strict=True)
     ]
-    return [fault for fault in faults if fault]
-
-
-def refuse_mismatches(
-    table: Table, specs: Sequence[FeatureSpec | None], target_faults: Sequence[str] = ()
-) -> None:
-    """Raise SchemaError if the type of a column rules out its declaration.
-
-    Parameters
-    ----------
-    table : Table
-    specs : sequence of Continuous, Categorical or None, shape (n_features,)
-        None of an undeclared column, which fits any type.
-    target_faults : sequence of str
-        What :func:`target_mismatch` returned.
-    """
-    faults = [*mismatches(table.names, kinds_of(table), specs), *target_faults]
-    if faults:
-        raise SchemaError(" ".join(faults))
+    if text := " ".join(fault for fault in (*faults, *target_faults) if fault):
+        raise SchemaError(text)
 
 
 def target_mismatch(kind: ColumnKind, target: FeatureSpec | None, task: str) -> list[str]:
@@ -700,9 +656,7 @@ def refuse_texts(role: str, values: Values) -> None:
     """Raise SchemaError if what must be numbers, such as weights, has a type of texts."""
     cells = kind_of(values).cells
     if cells in ("texts", "intervals"):
-        raise SchemaError(
-            f"{role} has a dtype of {cells}; it must be numbers. Convert it to numbers."
-        )
+        raise SchemaError(f"{role} has a dtype of {cells}; it must be numbers. Convert it.")
 
 
 def refuse_identifiers(role: str, identifiers: Values) -> None:
@@ -714,9 +668,8 @@ def refuse_identifiers(role: str, identifiers: Values) -> None:
     cells = kind_of(identifiers).cells
     if cells in ("floats", "intervals"):
         raise SchemaError(
-            f"{role} has a dtype of {cells}, which cannot tell everybody apart; a privacy unit "
-            "must be of integers or text. Read it so from the start: as 'Int64' or 'string' in "
-            "pandas, which allow missing cells, or cast decimals to text."
+            f"{role} has a dtype of {cells}, which cannot tell everybody apart; it must be of "
+            "integers or text. Read it so from the start: in pandas as 'Int64' or 'string'."
         )
 
 
@@ -752,8 +705,7 @@ def warn_of_mismatches(table: Table, specs: Sequence[FeatureSpec]) -> None:
         and not (kind.is_number and _are_missing(table.column(index)))
     ]
     if faults:
-        text = f"{' '.join(faults)} All cells count as undeclared."
-        warn_caller(text, DeclarationWarning)
+        warn_caller(f"{' '.join(faults)} All cells count as undeclared.", DeclarationWarning)
 
 
 def _are_missing(values: Values) -> bool:
@@ -771,8 +723,8 @@ def mismatch(role: str, kind: ColumnKind, spec: object) -> str:
         Which column it is; the subject of the sentence.
     kind : ColumnKind
     spec : object
-        As for :func:`mismatches`. Levels of both sorts, numbers and texts, fit any kind. Texts fit
-        bounds, since a text may be a number.
+        As for :func:`refuse_mismatches`. Levels of both sorts, numbers and texts, fit any kind.
+        Texts fit bounds, since a text may be a number.
     """
     has = f"{role} has a dtype of {kind.cells}"
     if kind.cells == "intervals" and isinstance(spec, UndeclaredCategorical | UndeclaredContinuous):

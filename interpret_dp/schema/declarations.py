@@ -74,15 +74,11 @@ class Continuous:
         except ValueError as error:
             raise SchemaError(str(error)) from None
         if lower > upper:
-            raise SchemaError(
-                f"lower is {lower:g} and upper is {upper:g}; lower must not be above upper. "
-                "Swap the two."
-            )
+            allowed = "lower must not be above upper. Swap the two."
+            raise SchemaError(f"lower is {lower:g} and upper is {upper:g}; {allowed}")
         if not math.isfinite(upper - lower):
-            raise SchemaError(
-                f"The range from {lower:g} to {upper:g} is wider than a float can hold. "
-                "Declare bounds that values can reach."
-            )
+            what = f"The range from {lower:g} to {upper:g} is wider than a float can hold"
+            raise SchemaError(f"{what}. {_BOUND_MEND}")
         # Adding zero turns -0.0 into 0.0, so that equal bounds are written alike.
         object.__setattr__(self, "lower", lower + 0.0)
         object.__setattr__(self, "upper", upper + 0.0)
@@ -462,10 +458,8 @@ def _checked_columns(column: Any) -> tuple[str, ...]:
     for name in columns:
         check_text("The column name", name)
     if len(set(columns)) < len(columns):
-        raise SchemaError(
-            f"{describe_argument('column', column)}; each column must be named once. Remove the "
-            "second one."
-        )
+        mend = "each column must be named once. Remove the second one."
+        raise SchemaError(f"{describe_argument('column', column)}; {mend}")
     return columns
 
 
@@ -474,19 +468,15 @@ def check_text(what: str, text: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise SchemaError(
-            f"{what} {text!r} cannot be encoded as UTF-8, so that it cannot be stored. Remove "
-            "the lone surrogate from it."
-        ) from None
+        fault = f"{what} {text!r} cannot be stored as UTF-8"
+        raise SchemaError(f"{fault}. Remove the lone surrogate from it.") from None
 
 
 def check_most_classes(labels: Categorical) -> None:
     """Raise SchemaError if there are more class labels than ``MAX_CLASSES``."""
     if len(labels.levels) > MAX_CLASSES:
-        raise SchemaError(
-            f"There are {len(labels.levels)} class labels; at most {MAX_CLASSES} are allowed. "
-            "Group the rare ones into one label."
-        )
+        what = f"There are {len(labels.levels)} class labels; at most {MAX_CLASSES} are allowed"
+        raise SchemaError(f"{what}. Group the rare ones.")
 
 
 def bounds_integers(*bounds: float | None) -> bool:
@@ -507,10 +497,7 @@ def _checked_level(level: Any) -> Level:
         text = str.__str__(value)
         check_text("The level", text)
         if "\0" in text:
-            raise SchemaError(
-                f"The level {text!r} holds a NUL character, which arrays of strings cut off. "
-                "Remove it."
-            )
+            raise SchemaError(f"The level {text!r} holds NUL, which arrays cut off. Remove it.")
         return text
     if isinstance(value, bool):
         return value
@@ -519,9 +506,8 @@ def _checked_level(level: Any) -> Level:
         # The comparison is false for NaN too.
         if not abs(number) < _NUMBER_LIMIT:
             raise SchemaError(
-                f"The level {number!r} must be a number between -2**53 and 2**53, where every "
-                "integer has its own float. Missing values have a bin of their own and are not "
-                "declared; declare larger numbers as strings."
+                f"The level {number!r} must be a number between -2**53 and 2**53. Missing values "
+                "are not declared: they have a bin. Declare larger numbers as strings."
             )
         return number
     raise TypeError(
@@ -540,22 +526,16 @@ def _checked_levels(levels: Any) -> tuple[Level, ...]:
         )
     checked = tuple(_checked_level(level) for level in levels)
     if not checked:
-        raise SchemaError(
-            "levels is []; it must hold at least one level. List every value that could occur, "
-            'such as ["low", "high"].'
-        )
+        allowed = "it must hold at least one level. List every value that could occur."
+        raise SchemaError(f"levels is []; {allowed}")
     if len(checked) > MAX_BINS:
-        raise SchemaError(
-            f"There are {len(checked)} levels; at most {MAX_BINS} are allowed. Group the rare ones "
-            "into one level."
-        )
+        what = f"There are {len(checked)} levels; at most {MAX_BINS} are allowed"
+        raise SchemaError(f"{what}. Group the rare ones.")
     seen: dict[str, Level] = {}
     for level in checked:
         label = level_label(level)
         if label in seen:
-            raise SchemaError(
-                f"The levels {seen[label]!r} and {level!r} are both written {label!r}; levels "
-                "must be unique. Remove or rename one."
-            )
+            what = f"The levels {seen[label]!r} and {level!r} are both written {label!r}"
+            raise SchemaError(f"{what}; levels must be unique. Remove or rename one.")
         seen[label] = level
     return checked

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
@@ -19,6 +18,7 @@ from interpret_dp.schema.cells import (
     Values,
     category_values,
     in_chunks,
+    is_a,
     is_category_coded,
     level_key,
     number_of,
@@ -28,9 +28,9 @@ from interpret_dp.schema.cells import (
 from interpret_dp.schema.containers import (
     identifiers_of,
     kind_of,
+    open_column,
     open_table,
     open_target,
-    read_column,
     read_source,
 )
 from interpret_dp.schema.declarations import (
@@ -90,8 +90,10 @@ def draft_declarations(
         try:
             if name == target:
                 specs[name] = _target_spec(values, max_levels, task)
+            elif _holds_numbers(values):
+                specs[name] = _number(values)
             else:
-                specs[name] = _feature_spec(values, max_levels)
+                specs[name] = _levels(values, max_levels)
         except _UndraftableError as fault:
             faults.append(f"Column {name!r} {fault}.")
     if faults:
@@ -105,10 +107,6 @@ def draft_declarations(
 
 class _UndraftableError(Exception):
     """Why a column has no draft; the text continues 'Column x ...'."""
-
-
-def _feature_spec(values: Values, max_levels: int) -> FeatureSpec:
-    return _number(values) if _holds_numbers(values) else _levels(values, max_levels)
 
 
 def _target_spec(values: Values, max_levels: int, task: str) -> FeatureSpec:
@@ -248,7 +246,7 @@ def skeleton_text(dtypes: Any) -> str:
 
 def _dtype(given: Any, where: str) -> Any:
     """Return a dtype of NumPy, pandas or Arrow; ``where`` follows "dtypes has an entry"."""
-    if _is_arrow(given) or isinstance(given, np.dtype):
+    if is_a(given, "pyarrow", "DataType") or isinstance(given, np.dtype):
         return given
     import pandas as pd
 
@@ -257,12 +255,6 @@ def _dtype(given: Any, where: str) -> Any:
         return pd.Series([], dtype="" if given is None else given).dtype
     except (TypeError, ValueError):
         raise TypeError(f"dtypes has an entry{where} that is no dtype; {_ALLOWED}") from None
-
-
-def _is_arrow(dtype: Any) -> bool:
-    # Whoever holds one of pyarrow's types has imported pyarrow.
-    pyarrow = sys.modules.get("pyarrow")
-    return pyarrow is not None and isinstance(dtype, pyarrow.DataType)
 
 
 def _line(name: str, dtype: Any) -> str:
@@ -278,7 +270,7 @@ def _line(name: str, dtype: Any) -> str:
 
 def _blank(dtype: Any) -> str:
     """Return the declaration of a column of ``dtype``, with blanks."""
-    if _is_arrow(dtype):
+    if is_a(dtype, "pyarrow", "DataType"):
         import pyarrow as pa
 
         empty = pa.nulls(0, dtype)
@@ -286,7 +278,7 @@ def _blank(dtype: Any) -> str:
         import pandas as pd
 
         empty = pd.Series([], dtype=dtype)
-    kind = kind_of(read_column("dtypes", empty).column(0))
+    kind = kind_of(open_column("dtypes", empty))
     if kind.cells == "bools":
         return "Categorical([False, True])"
     if kind.is_category or not kind.is_number:
@@ -431,7 +423,6 @@ class SchemaReport:
 def check_table(
     X: Any,
     y: Any,
-    *,
     features: Mapping[str, FeatureSpec],
     target: FeatureSpec | None,
     default: FeatureSpec | None,
@@ -457,15 +448,16 @@ def check_table(
     ]
     if y is not None:
         if target is None:
-            raise SchemaError(
-                "y is given, but the schema declares no target. Declare Schema(target=...)."
-            )
+            raise SchemaError("y is given; the schema declares no target. Add Schema(target=...).")
         columns.append(_count("(target)", open_target(y, table.n_rows), target))
-    absent = tuple(name for name in features if name not in names)
-    speaks_of = "" if unit is None else unit.speaks_of()
-    drops_missing = unit is not None and unit.drops_missing
     return SchemaReport(
-        table.n_rows, tuple(columns), absent, speaks_of, may_lack, drops_missing, without_unit
+        table.n_rows,
+        tuple(columns),
+        absent=tuple(name for name in features if name not in names),
+        speaks_of="" if unit is None else unit.speaks_of(),
+        may_lack=may_lack,
+        drops_missing=unit is not None and unit.drops_missing,
+        without_unit=without_unit,
     )
 
 
@@ -478,18 +470,16 @@ def _count(name: str, values: Values, spec: FeatureSpec | None) -> ColumnReport:
     if spec is None and kind_of(values).cells == "bools":
         # As a fit reads it: the dtype says which values there are.
         spec = Categorical([False, True])
-    if spec is None:
-        for _, positions in in_chunks(values, LevelTable(()).positions):
-            missing += int((positions == 0).sum())
-        return ColumnReport(name, "undeclared", missing, clipped, unseen)
     if isinstance(spec, Continuous):
         for _, numbers in in_chunks(values, numbers_of):
             missing += int(np.isnan(numbers).sum())
             clipped += int(((numbers < spec.lower) | (numbers > spec.upper)).sum())
         kind = "integer" if isinstance(spec, Integer) else "continuous"
         return ColumnReport(name, kind, missing, clipped, unseen)
-    levels = LevelTable(spec.levels)
+    levels = LevelTable(() if spec is None else spec.levels)
     for _, positions in in_chunks(values, levels.positions):
         missing += int((positions == 0).sum())
         unseen += int((positions > levels.n_levels).sum())
+    if spec is None:
+        return ColumnReport(name, "undeclared", missing, clipped, 0)
     return ColumnReport(name, "categorical", missing, clipped, unseen)

@@ -18,7 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from interpret_dp._validate import check_int
-from interpret_dp.schema.cells import FloatArray, LevelTable, Values, in_chunks, numbers_of
+from interpret_dp.schema.cells import (
+    FloatArray,
+    LevelTable,
+    Values,
+    column_numbers,
+    in_chunks,
+    numbers_of,
+)
 from interpret_dp.schema.containers import Table, open_table, open_target, warn_of_mismatches
 from interpret_dp.schema.declarations import (
     MAX_BINS,
@@ -358,11 +365,8 @@ def encode_target(y: Any, spec: Continuous, n_rows: int | None = None) -> FloatA
     SchemaError
         If ``y`` is not one column of ``n_rows`` cells.
     """
-    values = open_target(y, n_rows)
-    target = np.empty(len(values), dtype=np.float64)
-    for rows, numbers in in_chunks(values, numbers_of):
-        np.clip(numbers, spec.lower, spec.upper, out=target[rows])
-    return target
+    target = column_numbers(open_target(y, n_rows))
+    return np.clip(target, spec.lower, spec.upper, out=target)
 
 
 def encode_weights(values: Values, maximum: float, unit: int) -> npt.NDArray[np.int32]:
@@ -445,7 +449,4 @@ def _canonical_column(values: Values, spec: FeatureSpec) -> Any:
         codes = encode_column(values, spec, n_bins=1).astype(np.int32) - 1
         labels = pd.Index([*level_labels(spec), unseen_label(spec)])
         return pd.Categorical.from_codes(codes, categories=labels)
-    numbers = np.empty(len(values), dtype=np.float64)
-    for rows, found in in_chunks(values, numbers_of):
-        numbers[rows] = found
-    return numbers
+    return column_numbers(values)

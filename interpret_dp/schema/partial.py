@@ -16,7 +16,7 @@ from interpret_dp._validate import (
     name_faults,
 )
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.schema.containers import ColumnKind, mismatches, target_mismatch
+from interpret_dp.schema.containers import ColumnKind, refuse_mismatches, target_mismatch
 from interpret_dp.schema.declarations import (
     Categorical,
     ColumnArgument,
@@ -117,8 +117,8 @@ def read_arguments(
         check_choice("task", task, _TASKS)
     if schema is not None and not isinstance(schema, Schema):
         raise TypeError(
-            f"schema is of type {type(schema).__name__}; it must be a Schema. Read one from a "
-            "file with Schema.load(path)."
+            f"schema is of type {type(schema).__name__}; it must be a Schema, as of "
+            "Schema.load(path)."
         )
     base = Schema() if schema is None else schema
     faults: list[str] = []
@@ -136,10 +136,8 @@ def read_arguments(
     by_default = base.default is not None
     unlisted = [n for n in names if n not in base.features and (by_default or n in undeclared)]
     faults += name_faults(base.features, names, unlisted)
-    bounds = (
-        _read_bound("privacy_target_min", target_min),
-        _read_bound("privacy_target_max", target_max),
-    )
+    lower = _read_bound("privacy_target_min", target_min)
+    bounds = lower, _read_bound("privacy_target_max", target_max)
     faults += _target_conflicts(base.target, bounds, task)
     if faults:
         raise SchemaError(" ".join(faults))
@@ -196,27 +194,24 @@ def _target_conflicts(
     declared: FeatureSpec | None, bounds: tuple[float | None, float | None], task: str | None
 ) -> list[str]:
     is_given = bounds != (None, None)
+    labels = (
+        "that of a classifier has class labels, not bounds. Declare Schema(..., "
+        "target=Categorical([label, ...]))"
+    )
     if task == "classification" and isinstance(declared, Continuous):
-        return [
-            f"The target is declared as {declared!r}; that of a classifier has class labels, not "
-            "bounds. Declare Schema(..., target=Categorical([label, ...]))."
-        ]
+        return [f"The target is declared as {declared!r}; {labels}."]
     if task == "classification" and is_given:
         return [
-            f"The target has the bounds {bounds}; that of a classifier has class labels, not "
-            "bounds. Remove privacy_target_min and privacy_target_max, and declare "
-            "Schema(..., target=Categorical([label, ...]))."
+            f"The target has the bounds {bounds}; {labels}. Remove privacy_target_min and "
+            "privacy_target_max."
         ]
     if task == "regression" and isinstance(declared, Categorical):
         return [
             f"The target is declared as {declared!r}; that of a regression has bounds, not class "
             "labels. Declare Schema(..., target=Continuous(lower, upper))."
         ]
-    disagrees = is_given and (
-        isinstance(declared, Categorical)
-        or (isinstance(declared, Continuous) and not _agrees(declared, *bounds))
-    )
-    if not disagrees:
+    agrees = declared is None or (isinstance(declared, Continuous) and _agrees(declared, *bounds))
+    if agrees or not is_given:
         return []
     return [
         f"For the target the schema says {declared!r}, and privacy_target_min or "
@@ -286,23 +281,22 @@ def _pairs(
 ) -> tuple[dict[str, tuple[float | None, float | None]], bool]:
     if privacy_bounds is None:
         return {}, False
+    items: Iterable[tuple[Any, Any]]
     is_array = not isinstance(privacy_bounds, Mapping)
     if is_array:
         # An array without dimensions has the method, and no length.
         has_length = hasattr(privacy_bounds, "__len__") and getattr(privacy_bounds, "ndim", 1) > 0
         if isinstance(privacy_bounds, str | bytes) or not has_length:
-            raise TypeError(
-                f"privacy_bounds is of type {type(privacy_bounds).__name__}; it must be "
-                f"{_BOUNDS_ALLOWED}."
-            )
+            kind = type(privacy_bounds).__name__
+            raise TypeError(f"privacy_bounds is of type {kind}; it must be {_BOUNDS_ALLOWED}.")
         if len(privacy_bounds) != len(names):
             raise ValueError(
                 f"privacy_bounds has {len(privacy_bounds)} rows; it must have one for each of "
                 f"the {len(names)} columns, or be a mapping of those that have bounds."
             )
-        items: list[tuple[Any, Any]] = list(enumerate(privacy_bounds))
+        items = enumerate(privacy_bounds)
     else:
-        items = list(privacy_bounds.items())
+        items = privacy_bounds.items()
     pairs: dict[str, tuple[float | None, float | None]] = {}
     for key, given in items:
         name = _column_of(names, key)
@@ -327,17 +321,14 @@ def _column_of(names: Sequence[str], key: Any) -> str:
 
 
 def _pair(name: str, given: Any) -> tuple[float | None, float | None]:
+    role = f"privacy_bounds of column {name!r}"
     try:
         lower, upper = given
     except (TypeError, ValueError):
-        raise ValueError(
-            f"privacy_bounds of column {name!r} is {given!r}; it must be a pair (minimum, "
-            "maximum), such as (0, 100)."
-        ) from None
-    role = f"privacy_bounds of column {name!r}"
-    return _read_bound(f"The minimum in {role}", lower), _read_bound(
-        f"The maximum in {role}", upper
-    )
+        text = f"{role} is {given!r}; it must be a pair (minimum, maximum), such as (0, 100)."
+        raise ValueError(text) from None
+    first = _read_bound(f"The minimum in {role}", lower)
+    return first, _read_bound(f"The maximum in {role}", upper)
 
 
 def _read_bound(role: str, bound: Any) -> float | None:
@@ -398,7 +389,7 @@ class PartialSchema:
 def partial_schema_from_arguments(
     names: Sequence[str],
     kinds: Sequence[ColumnKind],
-    target_kind: ColumnKind,
+    target_kind: ColumnKind | None,
     feature_types: Sequence[Any] | None = None,
     privacy_bounds: Any = None,
     target_min: float | None = None,
@@ -406,7 +397,7 @@ def partial_schema_from_arguments(
     schema: Schema | None = None,
     classes: Any = None,
     *,
-    task: str,
+    task: str | None,
 ) -> PartialSchema:
     """Turn the arguments of ``interpret.privacy.DPExplainableBoosting*`` into a partial schema.
 
@@ -419,11 +410,12 @@ def partial_schema_from_arguments(
         What each column's type says: an undeclared column of numbers is continuous, or an Integer
         if its type holds integers, and any other categorical, unless ``feature_types`` says
         otherwise. A column of bools needs no declaration: its levels are False and True.
-    target_kind : ColumnKind
+    target_kind : ColumnKind or None
         That of the target.
     classes : sequence of str, int, float or bool, default=None
         The class labels, where the schema does not declare the target.
-    task : {"classification", "regression"}
+    task : {"classification", "regression"} or None
+        None where nothing is predicted; the schema's target is left out then.
 
     Raises
     ------
@@ -442,67 +434,28 @@ def partial_schema_from_arguments(
         target_max,
         with_classes(schema, classes),
         task=task,
-        integers=_integers(names, kinds),
+        integers=[
+            name
+            for name, kind in zip(names, kinds, strict=True)
+            if kind.cells == "integers" and not kind.is_category
+        ],
     )
-    features = _features(read, names, kinds)
-    faults = mismatches(names, kinds, list(features.values()))
-    faults += target_mismatch(target_kind, read.target, task)
-    if faults:
-        raise SchemaError(" ".join(faults))
+    features = {
+        name: read.features.get(name) or _undeclared(read.undeclared[name], kind)
+        for name, kind in zip(names, kinds, strict=True)
+    }
+    unit = None if schema is None else schema.unit
+    if target_kind is None or task is None:
+        refuse_mismatches(names, kinds, list(features.values()))
+        return PartialSchema(features, None, unit)
+    target_faults = target_mismatch(target_kind, read.target, task)
+    refuse_mismatches(names, kinds, list(features.values()), target_faults)
     if task == "classification" and isinstance(read.target, Categorical):
         _check_classes(read.target)
     argument = ColumnArgument(
         "continuous" if task == "regression" else "nominal", None, *read.target_bounds
     )
-    unit = None if schema is None else schema.unit
     return PartialSchema(features, read.target or _undeclared(argument, target_kind), unit)
-
-
-def partial_schema_of_columns(
-    names: Sequence[str],
-    kinds: Sequence[ColumnKind],
-    schema: Schema | None,
-    feature_types: Sequence[Any] | None = None,
-) -> PartialSchema:
-    """Return the partial schema of a table in which nothing is predicted.
-
-    Parameters
-    ----------
-    names, kinds, schema, feature_types
-        As :func:`partial_schema_from_arguments` takes them. The schema's target is left out.
-
-    Raises
-    ------
-    SchemaError, TypeError, ValueError
-        If the schema seems to be that of another table, an argument contradicts it or is of
-        another form, or a column's type rules out what is declared of it.
-    """
-    read = read_arguments(names, feature_types, schema=schema, integers=_integers(names, kinds))
-    features = _features(read, names, kinds)
-    faults = mismatches(names, kinds, list(features.values()))
-    if faults:
-        raise SchemaError(" ".join(faults))
-    return PartialSchema(features, None, None if schema is None else schema.unit)
-
-
-def _integers(names: Sequence[str], kinds: Sequence[ColumnKind]) -> set[str]:
-    """Return the columns whose dtype is one of integers."""
-    return {
-        name
-        for name, kind in zip(names, kinds, strict=True)
-        if kind.cells == "integers" and not kind.is_category
-    }
-
-
-def _features(
-    read: ReadArguments, names: Sequence[str], kinds: Sequence[ColumnKind]
-) -> dict[str, FeatureSpec | Gap]:
-    return {
-        name: read.features[name]
-        if name in read.features
-        else _undeclared(read.undeclared[name], kind)
-        for name, kind in zip(names, kinds, strict=True)
-    }
 
 
 def with_classes(schema: Schema | None, classes: Any) -> Schema | None:
@@ -548,11 +501,8 @@ def _undeclared(argument: ColumnArgument, kind: ColumnKind) -> FeatureSpec | Gap
     if kind.cells == "bools" and not argument.has_bounds:
         return Continuous(0, 1)
     is_number = kind.is_number and not kind.is_category
-    if (
-        argument.kind == "continuous"
-        or argument.has_bounds
-        or (argument.kind is None and is_number)
-    ):
+    is_open = argument.kind is None
+    if argument.kind == "continuous" or argument.has_bounds or (is_open and is_number):
         return UndeclaredContinuous(argument.lower, argument.upper, argument.is_integer)
     # A dtype's order counts unless the caller says that there is none.
     order = None if argument.kind == "nominal" else kind.order

@@ -49,135 +49,36 @@ _VERSION = 1
 # The keys of each table of the document: those that must be there, and those that may.
 _KEYS = ("target", "default", "unit", "features")
 _UNIT_KEYS = (("column",), ("max_rows", "total_rows", "missing"))
-_SPEC_KEYS = {
-    "continuous": (("type", "lower", "upper"), ("scale",)),
-    "integer": (("type", "lower", "upper"), ("scale",)),
-    "categorical": (("type", "levels"), ("ordered",)),
+_SPECS: dict[str, tuple[type[Continuous] | type[Categorical], tuple[str, ...], tuple[str, ...]]] = {
+    "continuous": (Continuous, ("type", "lower", "upper"), ("scale",)),
+    "integer": (Integer, ("type", "lower", "upper"), ("scale",)),
+    "categorical": (Categorical, ("type", "levels"), ("ordered",)),
 }
-_CLASSES: dict[str, type[Continuous] | type[Categorical]] = {
-    "continuous": Continuous,
-    "integer": Integer,
-    "categorical": Categorical,
-}
-
-
-def declarations_to_dict(
-    features: Mapping[str, FeatureSpec],
-    target: FeatureSpec | None,
-    default: FeatureSpec | None,
-    unit: PrivacyUnit | str | None,
-) -> dict[str, Any]:
-    """Return a schema's declarations as plain dicts, lists, strings and numbers."""
-    document: dict[str, Any] = {"format": _FORMAT, "version": _VERSION}
-    for role, spec in (("target", target), ("default", default)):
-        if spec is not None:
-            document[role] = _spec_to_dict(spec)
-    if unit is not None:
-        document["unit"] = unit if isinstance(unit, str) else _unit_to_dict(unit)
-    document["features"] = {name: _spec_to_dict(spec) for name, spec in features.items()}
-    return document
-
-
-def declarations_from_dict(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of the schema that :func:`declarations_to_dict` wrote.
-
-    Raises
-    ------
-    SchemaError
-        If the format, the version, a key or a value is not one that this version writes.
-    """
-    writer = "Schema.save(path)"
-    try:
-        content = open_document(
-            "schema", document, _FORMAT, (_VERSION,), (), _KEYS, writer=writer, mend=_MEND_FILE
-        )
-        return _arguments(content)
-    except SchemaError:
-        raise
-    except ValueError as error:
-        raise SchemaError(str(error)) from error
-
-
-def _arguments(content: Mapping[str, Any]) -> dict[str, Any]:
-    features = content.get("features", {})
-    if not isinstance(features, Mapping):
-        raise SchemaError(
-            f"features is of type {type(features).__name__}; it must map each column's name to "
-            'its declaration. Write {"age": {"type": ...}}.'
-        )
-    arguments: dict[str, Any] = {
-        role: _spec_from_dict(role, content[role])
-        for role in ("target", "default")
-        if role in content
-    }
-    arguments["features"] = {
-        name: _spec_from_dict(f"features.{name}", spec) for name, spec in features.items()
-    }
-    if "unit" in content:
-        arguments["unit"] = _unit_from_dict(content["unit"])
-    return arguments
-
-
-def to_json(document: Mapping[str, Any]) -> str:
-    """Return a document as indented JSON text."""
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def from_json(text: str) -> Any:
-    """Return a document from JSON text; SchemaError if it is not valid."""
-    try:
-        return parse_json(text, "The schema", _MEND_FILE)
-    except ValueError as error:
-        raise SchemaError(str(error)) from error
-
-
-def to_toml(document: Mapping[str, Any]) -> str:
-    """Return a document as TOML text."""
-    import tomli_w
-
-    return tomli_w.dumps(document)
-
-
-def from_toml(text: str) -> dict[str, Any]:
-    """Return a document from TOML text; SchemaError if it is not valid."""
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        # Not only TOML's own: dates that are none, numbers of very many digits, deep nesting.
-        raise SchemaError(f"The schema is not valid TOML: {error}. {_MEND_FILE}") from error
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
     """Return ``.toml`` or ``.json``, in lower case; ValueError for any other suffix."""
     suffix = Path(path).suffix.lower()
     if suffix not in (".toml", ".json"):
-        raise ValueError(
-            f"path is {os.fspath(path)!r}; its suffix must be .toml or .json, which says how the "
-            "schema is written. Rename the file."
-        )
+        allowed = "its suffix must be .toml or .json. Rename the file."
+        raise ValueError(f"path is {os.fspath(path)!r}; {allowed}")
     return suffix
 
 
-def write(text: str, destination: Source | None) -> str:
+def _written(text: str, destination: Source | None) -> str:
     """Write ``text`` to a path or a file object, text or binary; return it in any case."""
-    if destination is None:
-        return text
     if isinstance(destination, str | os.PathLike):
         write_file(destination, text)
-    else:
+    elif destination is not None:
         file: IO[Any] = destination
-        file.write(text.encode("utf-8") if _is_binary(file) else text)
+        is_binary = isinstance(file, io.RawIOBase | io.BufferedIOBase)
+        is_binary = is_binary or "b" in str(getattr(file, "mode", ""))
+        file.write(text.encode("utf-8") if is_binary else text)
     return text
 
 
-def read(source: Source) -> str:
-    """Return the text of a path or a file object, text or binary.
-
-    Raises
-    ------
-    SchemaError
-        If the content is not UTF-8.
-    """
+def _read(source: Source) -> str:
+    """Return the text of a path or a file object, text or binary; SchemaError if not UTF-8."""
     content = Path(source).read_bytes() if isinstance(source, str | os.PathLike) else source.read()
     if isinstance(content, str):
         return content
@@ -188,37 +89,27 @@ def read(source: Source) -> str:
         raise SchemaError(f"The schema is not UTF-8 text: {error.reason}. {_MEND_FILE}") from error
 
 
-def _is_binary(file: IO[Any]) -> bool:
-    return isinstance(file, io.RawIOBase | io.BufferedIOBase) or "b" in str(
-        getattr(file, "mode", "")
-    )
-
-
 def _spec_to_dict(spec: FeatureSpec) -> dict[str, Any]:
     if isinstance(spec, Integer):
         scale = {} if spec.scale == "linear" else {"scale": spec.scale}
         return {"type": "integer", "lower": int(spec.lower), "upper": int(spec.upper), **scale}
     if isinstance(spec, Continuous):
-        return {
-            "type": "continuous",
-            "lower": spec.lower,
-            "upper": spec.upper,
-            "scale": spec.scale,
-        }
+        return {"type": "continuous", **dataclasses.asdict(spec)}
     return {"type": "categorical", "levels": list(spec.levels), "ordered": spec.ordered}
 
 
 def _spec_from_dict(where: str, spec: Any) -> FeatureSpec:
     kind = spec.get("type") if isinstance(spec, Mapping) else None
-    if not isinstance(kind, str) or kind not in _SPEC_KEYS:
+    if not isinstance(kind, str) or kind not in _SPECS:
         raise SchemaError(
-            f"{where}: type is {kind!r}; it must be one of "
-            f"{', '.join(map(repr, _SPEC_KEYS))}, with the keys that belong to it."
+            f"{where}: type is {kind!r}; it must be one of {', '.join(map(repr, _SPECS))}, with "
+            "the keys that belong to it."
         )
-    check_keys(where, spec, *_SPEC_KEYS[kind], mend=_MEND_FILE)
+    make, required, optional = _SPECS[kind]
+    check_keys(where, spec, required, optional, mend=_MEND_FILE)
     arguments = {key: value for key, value in spec.items() if key != "type"}
     try:
-        return _CLASSES[kind](**arguments)
+        return make(**arguments)
     except (TypeError, ValueError) as error:
         raise SchemaError(f"{where}: {error}") from error
 
@@ -234,9 +125,10 @@ def _unit_to_dict(unit: PrivacyUnit) -> dict[str, Any]:
     return fields
 
 
-def _unit_from_dict(unit: Any) -> PrivacyUnit | str:
+def _unit_from_dict(unit: Any) -> PrivacyUnit | Literal["rows"]:
     if isinstance(unit, str):
-        return check_choice("unit", unit, (ROWS,), mend=_MEND_FILE)
+        check_choice("unit", unit, (ROWS,), mend=_MEND_FILE)
+        return "rows"
     check_keys("unit", unit, *_UNIT_KEYS, mend=_MEND_FILE)
     try:
         return PrivacyUnit(**unit)
@@ -479,9 +371,7 @@ class Schema:
         """
         from interpret_dp.schema.draft import check_table
 
-        return check_table(
-            X, y, features=self.features, target=self.target, default=self.default, unit=self.people
-        )
+        return check_table(X, y, self.features, self.target, self.default, self.people)
 
     @classmethod
     def draft(
@@ -574,7 +464,14 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain dicts, lists, strings and numbers."""
-        return declarations_to_dict(self.features, self.target, self.default, self.unit)
+        document: dict[str, Any] = {"format": _FORMAT, "version": _VERSION}
+        for role, spec in (("target", self.target), ("default", self.default)):
+            if spec is not None:
+                document[role] = _spec_to_dict(spec)
+        if self.unit is not None:
+            document["unit"] = ROWS if self.people is None else _unit_to_dict(self.people)
+        document["features"] = {name: _spec_to_dict(spec) for name, spec in self.features.items()}
+        return document
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Schema:
@@ -584,7 +481,29 @@ class Schema:
         ----------
         document : mapping
         """
-        return cls(**declarations_from_dict(document))
+        writer = "Schema.save(path)"
+        try:
+            content = open_document(
+                "schema", document, _FORMAT, (_VERSION,), (), _KEYS, writer=writer, mend=_MEND_FILE
+            )
+            features = content.pop("features", {})
+            if not isinstance(features, Mapping):
+                raise SchemaError(
+                    f"features is of type {type(features).__name__}; it must map each column's "
+                    'name to its declaration. Write {"age": {"type": ...}}.'
+                )
+            unit = _unit_from_dict(content.pop("unit")) if "unit" in content else None
+            target_and_default = {
+                role: _spec_from_dict(role, spec) for role, spec in content.items()
+            }
+            declared = {
+                name: _spec_from_dict(f"features.{name}", spec) for name, spec in features.items()
+            }
+            return cls(declared, **target_and_default, unit=unit)
+        except SchemaError:
+            raise
+        except ValueError as error:
+            raise SchemaError(str(error)) from error
 
     def to_json(self, destination: Source | None = None) -> str:
         """Return the schema as JSON text, written to a path or file object if one is given.
@@ -593,7 +512,8 @@ class Schema:
         ----------
         destination : str, path-like or file, default=None
         """
-        return write(to_json(self.to_dict()), destination)
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        return _written(f"{text}\n", destination)
 
     @classmethod
     def from_json(cls, source: Source) -> Schema:
@@ -603,7 +523,12 @@ class Schema:
         ----------
         source : str, path-like or file
         """
-        return cls.from_dict(from_json(read(source)))
+        text = _read(source)
+        try:
+            document = parse_json(text, "The schema", _MEND_FILE)
+        except ValueError as error:
+            raise SchemaError(str(error)) from error
+        return cls.from_dict(document)
 
     def to_toml(self, destination: Source | None = None) -> str:
         """Return the schema as TOML text, written to a path or file object if one is given.
@@ -612,7 +537,9 @@ class Schema:
         ----------
         destination : str, path-like or file, default=None
         """
-        return write(to_toml(self.to_dict()), destination)
+        import tomli_w
+
+        return _written(tomli_w.dumps(self.to_dict()), destination)
 
     @classmethod
     def from_toml(cls, source: Source) -> Schema:
@@ -622,7 +549,13 @@ class Schema:
         ----------
         source : str, path-like or file
         """
-        return cls.from_dict(from_toml(read(source)))
+        text = _read(source)
+        try:
+            document = tomllib.loads(text)
+        except (ValueError, RecursionError) as error:
+            # Not only TOML's own: dates that are none, numbers of very many digits, deep nesting.
+            raise SchemaError(f"The schema is not valid TOML: {error}. {_MEND_FILE}") from error
+        return cls.from_dict(document)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema to ``path``, as TOML or JSON by its suffix.

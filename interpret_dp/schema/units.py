@@ -102,7 +102,7 @@ def deal_units(identifiers: Values, n_buckets: int, key: int) -> list[Any]:
         which rows are used whatever the others are, shape (n_rows,). Private.
     """
     units, keys = _numbered(identifiers)
-    bucket_of = np.array([_bucket(own, n_buckets, key) for own in keys], dtype=np.int64)
+    bucket_of = np.array([_place(own, key) % n_buckets for own in keys], dtype=np.int64)
     has_unit = np.flatnonzero(units >= 0)
     buckets = bucket_of[units[has_unit]] if len(keys) else has_unit
     items: list[Any] = []
@@ -156,12 +156,8 @@ def noted_units(items: list[Any], answers: list[Any]) -> Any:
     return used
 
 
-def _bucket(own: Key, n_buckets: int, key: int) -> int:
-    """Return a unit's bucket: the same for equal keys, in every process."""
-    return _place(own, key) % n_buckets
-
-
 def _place(own: Key, key: int) -> int:
+    """Return what decides a unit's bucket: the same for equal keys, in every process."""
     if isinstance(own, tuple):
         return hash(tuple(_place(part, key) for part in own))
     if isinstance(own, str | bytes):

@@ -238,7 +238,7 @@ BAD_ARGUMENTS = [
     ({"table": (1,)}, TypeError, "must be a string"),
     ({"columns": {"agee": "x"}}, ValueError, r"\['agee'\].*'age', 'job'"),
     ({"columns": {"age": "a\0"}}, ValueError, "column of 'age'"),
-    ({"keep": "id"}, TypeError, "sequence of names"),
+    ({"keep": "id"}, TypeError, "list of names"),
     ({"keep": ["score"]}, ValueError, "'prediction', 'probability', 'score'"),
     ({"keep": ["id", "id"]}, ValueError, "differ from one another"),
 ]
