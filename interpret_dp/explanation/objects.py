@@ -22,8 +22,6 @@ from interpret_dp.explanation.maps import (
     offered_classes,
     read_row,
 )
-from interpret_dp.explanation.markup import to_html
-from interpret_dp.explanation.panel import privacy_panel
 from interpret_dp.explanation.plots import draw_figure
 from interpret_dp.explanation.plots.bars import (
     overview_figure,
@@ -169,7 +167,7 @@ class PrivateExplanation:
 
     def _repr_html_(self) -> str:
         """Show the privacy panel in a notebook; ``interpret.show`` shows the figures."""
-        return to_html(privacy_panel(self.privacy.to_dict()))
+        return self.privacy._repr_html_()
 
 
 def private_explanation(

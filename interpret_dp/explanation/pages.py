@@ -21,8 +21,8 @@ from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, FALSE_ALARMS, detection_text
 from interpret_dp.accounting.lattice import ADD_OR_REMOVE_ONE, REPLACE_ONE, Neighbourhood
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, spent_shares
-from interpret_dp.explanation.markup import TextTable, render_page, to_html
-from interpret_dp.explanation.panel import SHARES_OF, budget_bar, privacy_panel, shares_text
+from interpret_dp.explanation.markup import TextTable, percent_up, render_page
+from interpret_dp.explanation.panel import SHARES_OF, panel_html, shares_text
 from interpret_dp.explanation.plots.bars import (
     SIGNAL_TO_NOISE,
     importance_figure,
@@ -100,7 +100,7 @@ def render_html(
         notes=notes,
         state=privacy.guarantee.state,
         state_sentence=privacy.guarantee.state_sentence,
-        panel=to_html(privacy_panel(privacy.to_dict(), boxed=False)),
+        panel=panel_html(privacy.to_dict(), boxed=False),
         spend=privacy.line,
         signal_to_noise=SIGNAL_TO_NOISE,
         importances=importance_figure(model),
@@ -208,19 +208,17 @@ def _overview(accounts: Sequence[Mapping[str, Any]]) -> TextTable:
 def _account(account: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the section of one account shows."""
     budget, spent = account["budget"], account["spent"]
-    bar, shares, limit = "", "", None
+    shares, limit = None, None
     if budget is not None:
         limit = budget["mu"]
-        parts = spent_shares(limit, budget["delta_x"], spent["mu"], spent["delta"])
-        bar = to_html(budget_bar([("spent", max(parts), "#0072b2")]))
-        shares = shares_text(*parts)
+        shares = spent_shares(limit, budget["delta_x"], spent["mu"], spent["delta"])
     n_requests = len(account["requests"])
     return {
         "name": _name(account),
         "promise": account["guarantee_sentence"],
         "tiles": _tiles(account),
-        "bar": bar,
-        "shares": shares,
+        "parts": shares and [("spent", max(shares), "#0072b2")],
+        "shares": shares and shares_text(*shares),
         "meaning": _meaning(account),
         "n_requests": n_requests,
         "n_drawn": len(thinned(n_requests)) if n_requests else 0,
@@ -275,10 +273,10 @@ def _meaning(account: Mapping[str, Any]) -> str:
     relation, _, unit = (account["protected"] or Neighbourhood().protected).partition(": ")
     of_rows = unit == Neighbourhood().unit_text
     seen = "ever released under this name"
-    text = detection_text(_percent(ever), relation=relation, of_rows=of_rows, seen=seen)
+    text = detection_text(percent_up(ever), relation=relation, of_rows=of_rows, seen=seen)
     if budget is not None:
         full = detection_power(budget["mu"], FALSE_ALARMS, budget["delta_x"])
-        text += f" Once the whole budget is spent: at most {_percent(full)}."
+        text += f" Once the whole budget is spent: at most {percent_up(full)}."
     if spent["ever"]["mu"] > spent["mu"]:
         text += (
             " An officer said at a renewal that the people in the data are new. If somebody is in "
@@ -330,10 +328,6 @@ def _end(budget: Mapping[str, Any] | None) -> str:
     return f"{moment(budget['expires'])[:_TO_THE_MINUTE]} UTC" + (
         " (expired)" if budget["expired"] else ""
     )
-
-
-def _percent(share: float) -> str:
-    return f"{ceil_text(100.0 * share, digits=2)} %"
 
 
 def _acts_table(acts: Sequence[Mapping[str, Any]]) -> TextTable:

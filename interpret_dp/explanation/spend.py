@@ -310,10 +310,9 @@ class PrivacySpend:
 
     def _repr_html_(self) -> str:
         """Show the privacy panel in a notebook, escaped."""
-        from interpret_dp.explanation.markup import to_html
-        from interpret_dp.explanation.panel import privacy_panel
+        from interpret_dp.explanation.panel import panel_html
 
-        return to_html(privacy_panel(self.to_dict()))
+        return panel_html(self.to_dict())
 
     @classmethod
     def of_model(cls, guarantee: Guarantee, ledger: Account | None) -> PrivacySpend:
