@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import printable
-from interpret_dp._validate import ceil_text, floor_text, selections_text
+from interpret_dp._validate import ceil_text, floor_text, moment, selections_text
 from interpret_dp.released.additive_model import edits_text
 
 if TYPE_CHECKING:
@@ -138,12 +138,10 @@ class _Reader(HTMLParser):
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of texts; the columns named by ``numeric`` are set to the right."""
+    """A table of texts."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
-    numeric: AbstractSet[str] = frozenset({"Entry"})
-    n_omitted: int = 0
 
 
 def share_text(share: float, *, down: bool = False) -> str:
@@ -217,7 +215,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    functions = (ceil_text, floor_text, selections_text, share_text, percent_up, edits_text)
+    functions = (ceil_text, floor_text, selections_text, moment, share_text, percent_up, edits_text)
     environment.filters |= {function.__name__: function for function in functions}
     environment.filters["thousands"] = "{:,}".format
     environment.filters["quoted"] = repr

@@ -445,20 +445,12 @@ class FitPlan:
         figures = [self.draw()]
         if any(fit.curve for fit in self.fits):
             figures.append(self.draw("curves"))
-        content = {
-            "head": self.text_columns,
-            "rows": self.text_rows(),
-            "numeric": self.text_columns,
-        }
-        values = {"notes": self.notes, "content": content, "drawn": figures}
-        return render_page("plan.html", title=_TITLE, **values)
+        return render_page("plan.html", title=_TITLE, plan=self, drawn=figures)
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
         note = " ".join(self.notes)
-        return notebook_table(
-            "Plan of a private fit", self.text_columns, self.text_rows(), note=note
-        )
+        return notebook_table(_TITLE, self.text_columns, self.text_rows(), note=note)
 
 
 def _median(widths: Mapping[str, float] | None, names: Sequence[str] | None = None) -> float:
