@@ -159,6 +159,11 @@ def render(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(values)
 
 
+def template_value(template: str, name: str, **values: Any) -> Any:
+    """Return what a template, filled with values, sets under a name."""
+    return getattr(_environment().get_template(template).make_module(values), name)
+
+
 def render_page(template: str, **values: Any) -> str:
     """Return a complete HTML document that asks no server for anything.
 

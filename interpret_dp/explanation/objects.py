@@ -34,12 +34,10 @@ from interpret_dp.explanation.plots.heat import (
 )
 from interpret_dp.explanation.plots.images import (
     class_filters,
+    class_pictures,
     class_strokes,
-    contribution_images,
-    evidence_of_classes,
     image_reading,
-    leads_of_rows,
-    mean_filters,
+    row_pictures,
     stroke_reading,
 )
 from interpret_dp.explanation.plots.maps import class_maps, table_reading
@@ -729,12 +727,11 @@ class PrivateMapsExplanation(PrivateExplanation):
 
     def _class_figure(self, key: int | None, against: int | None, line: str) -> Figure:
         model = self.released
-        if model.scattering is not None:
-            if key is None:
-                return evidence_of_classes(model, line)
-            return class_strokes(model, key, against, line)
         if key is None:
-            return mean_filters(model, line) if model.is_image else mean_maps(model, line)
+            has_pictures = model.is_image or model.scattering is not None
+            return class_pictures(model, line) if has_pictures else mean_maps(model, line)
+        if model.scattering is not None:
+            return class_strokes(model, key, against, line)
         drawn = class_filters if model.is_image else class_maps
         return drawn(model, key, self.use, line)
 
@@ -742,9 +739,11 @@ class PrivateMapsExplanation(PrivateExplanation):
         model, rows = self.released, range(len(self.inputs))
         if model.scattering is not None:
             leads = [self._leads(row)[0] for row in rows]
-            return leads_of_rows(model, leads, [self._image(row) for row in rows], line)
-        drawn = contribution_images if model.is_image else contributions_of_rows
-        return drawn(model, [self.reading(row) for row in rows], line)
+            return row_pictures(model, leads, [self._image(row) for row in rows], line)
+        readings = [self.reading(row) for row in rows]
+        if model.is_image:
+            return row_pictures(model, readings, [], line)
+        return contributions_of_rows(model, readings, line)
 
     def _leads(self, key: int) -> list[ClassReading]:
         """Return the predicted class against others: the actual one or the runner-up first."""
