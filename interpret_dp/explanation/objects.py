@@ -23,10 +23,7 @@ from interpret_dp.explanation.maps import (
     read_row,
 )
 from interpret_dp.explanation.plots import draw_figure
-from interpret_dp.explanation.plots.bars import (
-    overview_figure,
-    term_importance,
-)
+from interpret_dp.explanation.plots.bars import overview_figure, term_importance
 from interpret_dp.explanation.plots.heat import (
     contributions_figure,
     contributions_of_rows,
@@ -45,7 +42,7 @@ from interpret_dp.explanation.plots.parts import fit_card
 from interpret_dp.explanation.plots.prediction import prediction_figure
 from interpret_dp.explanation.plots.shape import term_figure
 from interpret_dp.explanation.spend import PrivacySpend
-from interpret_dp.released import AdditiveFeature, AdditiveModel, FeaturePair
+from interpret_dp.released import AdditiveModel, FeaturePair
 from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.released.summary import term_sentence
 
@@ -70,15 +67,6 @@ def register_live_view(view: _LiveView) -> None:
     """Let a view answer ``visualize`` before the plain figure does; the same one counts once."""
     if view not in _views:
         _views.append(view)
-
-
-def live_view(explanation: Any, key: int | None) -> Any:
-    """Return what the first registered view shows, or None: then the plain figure is right."""
-    for view in _views:
-        shown = view(explanation, key)
-        if shown is not None:
-            return shown
-    return None
 
 
 class PrivateExplanation:
@@ -145,9 +133,10 @@ class PrivateExplanation:
         """
         if isinstance(key, tuple) and len(key) == 2:
             key = key[1]
-        view = live_view(self, key)
-        if view is not None:
-            return view
+        for view in _views:
+            shown = view(self, key)
+            if shown is not None:
+                return shown
         figure = self.figure(key)
         if shows_inline():
             fit_card(figure)
@@ -443,7 +432,10 @@ def _selector(model: AdditiveModel) -> Any:
         {
             "Name": [subject.name for subject in subjects],
             "Type": [subject.kind for subject in subjects],
-            "Bins": [_bin_count(subject) for subject in subjects],
+            # Without the missing and the undeclared ones.
+            "Bins": [
+                len(s.regular) if isinstance(s, FeaturePair) else s.n_codes - 2 for s in subjects
+            ],
             "Importance": rounded(term_importance(term)[0] for term in model.terms),
             "Signal to noise": rounded(term.signal_to_noise for term in model.terms),
         }
@@ -453,11 +445,6 @@ def _selector(model: AdditiveModel) -> Any:
 def rounded(values: Iterable[float | None]) -> list[float]:
     """Return numbers for interpret's lists, with three digits; None becomes NaN."""
     return [math.nan if value is None else float(f"{value:.{_DIGITS}g}") for value in values]
-
-
-def _bin_count(subject: AdditiveFeature | FeaturePair) -> int:
-    """Return the number of bins or cells, without the missing and the unseen ones."""
-    return len(subject.regular) if isinstance(subject, FeaturePair) else subject.n_codes - 2
 
 
 # interpret's explanation objects for a released locally linear model.

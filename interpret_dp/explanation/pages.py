@@ -10,20 +10,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._optional import part_count
-from interpret_dp._validate import (
-    left_for_selections,
-)
+from interpret_dp._validate import left_for_selections
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import FALSE_ALARMS, detection_text
 from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, spent_shares
 from interpret_dp.explanation.markup import TextTable, percent_up, render_page
 from interpret_dp.explanation.panel import SHARES_OF, panel_html, shares_text
-from interpret_dp.explanation.plots.bars import (
-    SIGNAL_TO_NOISE,
-    importance_figure,
-    term_importance,
-)
+from interpret_dp.explanation.plots.bars import SIGNAL_TO_NOISE, importance_figure, term_importance
 from interpret_dp.explanation.plots.heat import heat_figure
 from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS, row_noun, thinned
 from interpret_dp.explanation.plots.prediction import local_figure, outcome_text, stability_text
@@ -107,7 +101,12 @@ def render_html(
         edits=edits_table(model),
         has_released=any(term.is_edited and term.released is not None for term in curves),
         shapes=[_shape_card(model, term, truth) for term in terms],
-        predictions=None if local is None else _predictions(model, local),
+        predictions=None
+        if local is None
+        else [
+            (outcome_text(model, record), stability_text(record), local_figure(model, record))
+            for record in map(local.data, range(part_count(local.selector)))
+        ],
     )
 
 
@@ -128,14 +127,6 @@ def _shape_card(
     is_wide = len(model.features[term.feature].labels) > _WIDE_LEVELS
     figure = shape_figure(model, term, truth.get(name), draws=True)
     return " wide" if is_wide else "", name, term.is_edited, says, figure
-
-
-def _predictions(model: AdditiveModel, local: Any) -> list[tuple[str, str, Figure]]:
-    records = [local.data(row) for row in range(part_count(local.selector))]
-    return [
-        (outcome_text(model, record), stability_text(record), local_figure(model, record))
-        for record in records
-    ]
 
 
 _MOST_ROWS = 1_000

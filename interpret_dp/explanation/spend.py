@@ -12,13 +12,7 @@ from interpret_dp._validate import ceil_text, check_choice, check_int, floor_tex
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, FALSE_ALARMS, Guarantee
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.explanation.budget import (
-    ORIGINS,
-    Account,
-    BudgetState,
-    QueryBudget,
-    RowSpend,
-)
+from interpret_dp.explanation.budget import ORIGINS, Account, BudgetState, QueryBudget, RowSpend
 from interpret_dp.released.additive_model import edits_text
 
 if TYPE_CHECKING:

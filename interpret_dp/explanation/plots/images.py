@@ -197,21 +197,12 @@ def image_reading(
         for values in (one.weighted_map, *model.weights[one.index, list(one.top)])
     ]
     figure.update_layout(coloraxis2=signed_axis(weights, "weight", y=0.23, length=0.46))
-    dress(figure, height=400, margin={"l": 8, "r": 90, "b": 14})
-    as_pictures(figure)
-    figure.update_annotations(font_size=12.5)
+    as_pictures(figure, right=90, bottom=14, font_size=12.5)
     title, words = row_words(model, readings[0], actual)
+    words = f"{words}\n{CLASS_WORDS}\n{_colors(model)}\n{NOISE_WORDS}\n{line}"
     # A menu over the figure costs as much room as a row of buttons.
     many = len(readings) > 1
-    add_heading(
-        figure,
-        title,
-        f"{words}\n{CLASS_WORDS}\n{_colors(model)}\n{NOISE_WORDS}\n{line}",
-        with_menu=many,
-        letters=_LETTERS,
-        over_panels=True,
-    )
-    fit_height(figure, 2 * _READING_PANEL + _TITLE_ROOM)
+    _add_head(figure, title, words, 2 * _READING_PANEL + _TITLE_ROOM, with_menu=many)
     if many:
         changes = [
             {
@@ -274,12 +265,17 @@ def picture_grid(
     axis = signed_axis(pictures, scale)
     axis["colorbar"]["len"] = min(1.0, 320 / height)
     figure.update_layout(coloraxis=axis)
-    dress(figure, height=400, margin={"l": 8, "r": 80, "b": 12})
-    as_pictures(figure)
-    figure.update_annotations(font_size=12)
-    add_heading(figure, title, words, letters=_LETTERS, over_panels=True)
-    fit_height(figure, height)
+    as_pictures(figure, right=80, bottom=12, font_size=12)
+    _add_head(figure, title, words, height)
     return figure
+
+
+def _add_head(
+    figure: Figure, title: str, words: str, inner: int, *, with_menu: bool = False
+) -> None:
+    """Write the heading, and fit the height to panels of ``inner`` pixels together."""
+    add_heading(figure, title, words, with_menu=with_menu, letters=_LETTERS, over_panels=True)
+    fit_height(figure, inner)
 
 
 def _place_in_grid(number: int, n_pictures: int) -> tuple[int, int]:
@@ -301,8 +297,19 @@ def add_image(figure: Figure, image: FloatArray) -> None:
     )
 
 
-def as_pictures(figure: Figure) -> None:
-    """Draw pixels as squares, the first line on top, in a frame and without numbers."""
+def as_pictures(figure: Figure, *, right: int, bottom: int, font_size: float) -> None:
+    """Draw pixels as squares, the first line on top, in a frame and without numbers.
+
+    Parameters
+    ----------
+    figure : Figure
+    right, bottom : int
+        Pixels of the margins.
+    font_size : float
+        Of the titles of the panels.
+    """
+    dress(figure, height=400, margin={"l": 8, "r": right, "b": bottom})
+    figure.update_annotations(font_size=font_size)
     frame = {
         "showticklabels": False,
         "ticks": "",
@@ -443,8 +450,7 @@ def _finished(
     pictures = [picture_of(model, values) for values in drawn]
     figure.update_layout(coloraxis=signed_axis(pictures, "a pixel", y=0.78, length=0.44))
     figure.update_layout(coloraxis2=signed_axis(wheels, "a direction", y=0.22, length=0.44))
-    dress(figure, height=400, margin={"l": 8, "r": 90, "b": 20})
-    as_pictures(figure)
+    as_pictures(figure, right=90, bottom=20, font_size=12.5)
     height, width = pictures[0].shape
     figure.update_xaxes(range=[-0.5, width - 0.5])
     figure.update_yaxes(range=[height - 0.5, -0.5], autorange=False)
@@ -461,9 +467,7 @@ def _finished(
             "gridcolor": "rgba(0,0,0,0)",
         },
     )
-    figure.update_annotations(font_size=12.5)
-    add_heading(figure, title, words, with_menu=with_menu, letters=_LETTERS, over_panels=True)
-    fit_height(figure, 2 * _PANEL)
+    _add_head(figure, title, words, 2 * _PANEL, with_menu=with_menu)
     return figure
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from interpret_dp.explanation.influence import decision_text
+from interpret_dp.explanation.influence import of_hundred
 from interpret_dp.explanation.plots.bars import BAR_PITCH, MOST_BARS, signed_colors
 from interpret_dp.explanation.plots.parts import (
     COLORS,
@@ -255,4 +255,7 @@ def _local_unit(model: AdditiveModel, record: Mapping[str, Any]) -> str:
 
 def stability_text(record: Mapping[str, Any]) -> str:
     """Say in how many plausible models the decision is the same; "" where that is not known."""
-    return decision_text(record["same_decision"]) if "same_decision" in record else ""
+    if "same_decision" not in record:
+        return ""
+    share = of_hundred(record["same_decision"])
+    return f"Without noise the decision would be the same in {share} plausible models."
