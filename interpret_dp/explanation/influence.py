@@ -119,11 +119,6 @@ def top_text(share: float, k: int) -> str:
     return f"without noise {leading} in {of_hundred(share)} plausible models"
 
 
-def decision_text(share: float) -> str:
-    """Say how often the decision about a row is the same."""
-    return f"Without noise the decision would be the same in {of_hundred(share)} plausible models."
-
-
 def of_hundred(share: float) -> str:
     """Return "97 of 100"; a share is never rounded to none or all."""
     if 0.995 <= share < 1:

@@ -571,8 +571,8 @@ def _distribution_figure(background: Background, key: int, line: str) -> Figure:
     shown = np.arange(counted.stop)
     if not column.has_missing:
         shown = shown[1:]
-    hidden = max(0, len(shown) - _MOST_BARS)
-    if hidden and column.feature.cuts is None:
+    hidden = max(0, len(shown) - _MOST_BARS) if column.feature.cuts is None else 0
+    if hidden:
         shown = np.sort(shown[np.argsort(-drawn[shown], kind="stable")[:_MOST_BARS]])
     labels = short_labels([literal(texts[at]) for at in shown])
     figure = go.Figure(
@@ -604,7 +604,7 @@ def _distribution_figure(background: Background, key: int, line: str) -> Figure:
     figure.update_xaxes(tickvals=list(range(len(shown))), ticktext=labels, tickangle=-90)
     figure.update_yaxes(title="share of the rows (%)", rangemode="tozero")
     words = f"about {n_rows:,.0f} rows"
-    if hidden and column.feature.cuts is None:
+    if hidden:
         words += f" · {hidden:,} rarer levels are not drawn"
     add_heading(figure, column.feature.name, f"{words}\n{line}")
     place_legend(figure, below=100, height=_HEIGHT)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import printable
+from interpret_dp._validate import ceil_text, floor_text, moment, selections_text
+from interpret_dp.released.additive_model import edits_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -43,7 +46,8 @@ class Element:
     @property
     def text(self) -> str:
         """All texts below the element, one after the other."""
-        return " ".join(c if isinstance(c, str) else c.text for c in self.children if c)
+        texts = (c if isinstance(c, str) else c.text for c in self.children if c)
+        return " ".join(text.strip() for text in texts)
 
 
 def element(
@@ -93,6 +97,40 @@ def to_html(node: Element | str) -> str:
     return f"<{node.tag}{written}>{''.join(map(to_html, node.children))}</{node.tag}>"
 
 
+def parsed(page: str) -> Element:
+    """Return the element that a template wrote as HTML, without the line ends between elements."""
+    reader = _Reader()
+    reader.feed(page)
+    reader.close()
+    return reader.root
+
+
+class _Reader(HTMLParser):
+    """Makes each element at its end, the outermost last; our templates have no void ones."""
+
+    root: Element
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stack: list[list[Element | str]] = [[]]
+        self.starts: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.starts.append((tag, dict(attrs)))
+        self.stack.append([])
+
+    def handle_endtag(self, tag: str) -> None:
+        (name, attributes), children = self.starts.pop(), self.stack.pop()
+        options = {part: attributes.get(part) or "" for part in ("style", "title", "role")}
+        css_class = attributes.get("class") or ""
+        self.root = element(name, *children, css_class=css_class, **options)
+        self.stack[-1].append(self.root)
+
+    def handle_data(self, data: str) -> None:
+        if data.strip() or "\n" not in data:
+            self.stack[-1].append(re.sub(r"\s*\n\s*", " ", data))
+
+
 # Pages and cards, as HTML or Markdown: templates of jinja2 beside the modules that fill them.
 #
 # Every text in them is escaped. A page works without a network: plotly is in it, once.
@@ -100,17 +138,30 @@ def to_html(node: Element | str) -> str:
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of texts; the columns named by ``numeric`` are set to the right."""
+    """A table of texts."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
-    numeric: AbstractSet[str] = frozenset({"Entry"})
-    n_omitted: int = 0
+
+
+def share_text(share: float, *, down: bool = False) -> str:
+    """Return a share as per cent: rounded up for what is spent, down for what is left."""
+    return f"{(floor_text if down else ceil_text)(100.0 * share, digits=3)} %"
+
+
+def percent_up(probability: float) -> str:
+    """Return the bound of a probability as per cent, rounded up."""
+    return f"{ceil_text(100.0 * probability, digits=2)} %"
 
 
 def render(template: str, **values: Any) -> str:
     """Return a template filled with values; every text among them is escaped, in HTML by itself."""
     return _environment().get_template(template).render(values)
+
+
+def template_value(template: str, name: str, **values: Any) -> Any:
+    """Return what a template, filled with values, sets under a name."""
+    return getattr(_environment().get_template(template).make_module(values), name)
 
 
 def render_page(template: str, **values: Any) -> str:
@@ -169,7 +220,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    functions = (ceil_text, floor_text, selections_text, moment, share_text, percent_up, edits_text)
+    environment.filters |= {function.__name__: function for function in functions}
     environment.filters["thousands"] = "{:,}".format
+    environment.filters["quoted"] = repr
     environment.filters["literal"] = _literal_markdown
     environment.filters["text_alternative"] = text_alternative
     return environment

@@ -22,13 +22,8 @@ from interpret_dp.explanation.maps import (
     offered_classes,
     read_row,
 )
-from interpret_dp.explanation.markup import to_html
-from interpret_dp.explanation.panel import privacy_panel
 from interpret_dp.explanation.plots import draw_figure
-from interpret_dp.explanation.plots.bars import (
-    overview_figure,
-    term_importance,
-)
+from interpret_dp.explanation.plots.bars import overview_figure, term_importance
 from interpret_dp.explanation.plots.heat import (
     contributions_figure,
     contributions_of_rows,
@@ -36,12 +31,10 @@ from interpret_dp.explanation.plots.heat import (
 )
 from interpret_dp.explanation.plots.images import (
     class_filters,
+    class_pictures,
     class_strokes,
-    contribution_images,
-    evidence_of_classes,
     image_reading,
-    leads_of_rows,
-    mean_filters,
+    row_pictures,
     stroke_reading,
 )
 from interpret_dp.explanation.plots.maps import class_maps, table_reading
@@ -49,7 +42,7 @@ from interpret_dp.explanation.plots.parts import fit_card
 from interpret_dp.explanation.plots.prediction import prediction_figure
 from interpret_dp.explanation.plots.shape import term_figure
 from interpret_dp.explanation.spend import PrivacySpend
-from interpret_dp.released import AdditiveFeature, AdditiveModel, FeaturePair
+from interpret_dp.released import AdditiveModel, FeaturePair
 from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.released.summary import term_sentence
 
@@ -74,15 +67,6 @@ def register_live_view(view: _LiveView) -> None:
     """Let a view answer ``visualize`` before the plain figure does; the same one counts once."""
     if view not in _views:
         _views.append(view)
-
-
-def live_view(explanation: Any, key: int | None) -> Any:
-    """Return what the first registered view shows, or None: then the plain figure is right."""
-    for view in _views:
-        shown = view(explanation, key)
-        if shown is not None:
-            return shown
-    return None
 
 
 class PrivateExplanation:
@@ -149,9 +133,10 @@ class PrivateExplanation:
         """
         if isinstance(key, tuple) and len(key) == 2:
             key = key[1]
-        view = live_view(self, key)
-        if view is not None:
-            return view
+        for view in _views:
+            shown = view(self, key)
+            if shown is not None:
+                return shown
         figure = self.figure(key)
         if shows_inline():
             fit_card(figure)
@@ -169,7 +154,7 @@ class PrivateExplanation:
 
     def _repr_html_(self) -> str:
         """Show the privacy panel in a notebook; ``interpret.show`` shows the figures."""
-        return to_html(privacy_panel(self.privacy.to_dict()))
+        return self.privacy._repr_html_()
 
 
 def private_explanation(
@@ -447,7 +432,10 @@ def _selector(model: AdditiveModel) -> Any:
         {
             "Name": [subject.name for subject in subjects],
             "Type": [subject.kind for subject in subjects],
-            "Bins": [_bin_count(subject) for subject in subjects],
+            # Without the missing and the undeclared ones.
+            "Bins": [
+                len(s.regular) if isinstance(s, FeaturePair) else s.n_codes - 2 for s in subjects
+            ],
             "Importance": rounded(term_importance(term)[0] for term in model.terms),
             "Signal to noise": rounded(term.signal_to_noise for term in model.terms),
         }
@@ -457,11 +445,6 @@ def _selector(model: AdditiveModel) -> Any:
 def rounded(values: Iterable[float | None]) -> list[float]:
     """Return numbers for interpret's lists, with three digits; None becomes NaN."""
     return [math.nan if value is None else float(f"{value:.{_DIGITS}g}") for value in values]
-
-
-def _bin_count(subject: AdditiveFeature | FeaturePair) -> int:
-    """Return the number of bins or cells, without the missing and the unseen ones."""
-    return len(subject.regular) if isinstance(subject, FeaturePair) else subject.n_codes - 2
 
 
 # interpret's explanation objects for a released locally linear model.
@@ -731,12 +714,11 @@ class PrivateMapsExplanation(PrivateExplanation):
 
     def _class_figure(self, key: int | None, against: int | None, line: str) -> Figure:
         model = self.released
-        if model.scattering is not None:
-            if key is None:
-                return evidence_of_classes(model, line)
-            return class_strokes(model, key, against, line)
         if key is None:
-            return mean_filters(model, line) if model.is_image else mean_maps(model, line)
+            has_pictures = model.is_image or model.scattering is not None
+            return class_pictures(model, line) if has_pictures else mean_maps(model, line)
+        if model.scattering is not None:
+            return class_strokes(model, key, against, line)
         drawn = class_filters if model.is_image else class_maps
         return drawn(model, key, self.use, line)
 
@@ -744,9 +726,11 @@ class PrivateMapsExplanation(PrivateExplanation):
         model, rows = self.released, range(len(self.inputs))
         if model.scattering is not None:
             leads = [self._leads(row)[0] for row in rows]
-            return leads_of_rows(model, leads, [self._image(row) for row in rows], line)
-        drawn = contribution_images if model.is_image else contributions_of_rows
-        return drawn(model, [self.reading(row) for row in rows], line)
+            return row_pictures(model, leads, [self._image(row) for row in rows], line)
+        readings = [self.reading(row) for row in rows]
+        if model.is_image:
+            return row_pictures(model, readings, [], line)
+        return contributions_of_rows(model, readings, line)
 
     def _leads(self, key: int) -> list[ClassReading]:
         """Return the predicted class against others: the actual one or the runner-up first."""

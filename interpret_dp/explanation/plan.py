@@ -254,6 +254,13 @@ class FitPlan:
             return self._draw_widths()
         return self._draw_curves(n_rows) if kind == "curves" else self._draw_slider(n_rows)
 
+    def _fits_of(self, size: int) -> list[PlannedFit]:
+        fits = [fit for fit in self.fits if fit.n_rows == size]
+        if not fits:
+            sizes = sorted({fit.n_rows for fit in self.fits})
+            raise ValueError(f"n_rows is {size!r}; it must be one of the planned {sizes}.")
+        return fits
+
     def _draw_widths(self) -> Figure:
         import plotly.graph_objects as go
 
@@ -267,7 +274,7 @@ class FitPlan:
     def _add_widths(self, figure: Figure, sizes: Sequence[int]) -> None:
         """Draw the lines of some sizes, and dress the first axes for them."""
         for place, size in enumerate(sizes):
-            fits = [fit for fit in self.fits if fit.n_rows == size]
+            fits = self._fits_of(size)
             color = CLASS_COLORS[place % len(CLASS_COLORS)]
             epsilons = [fit.epsilon for fit in fits]
             lines = [("", "solid", [_median(fit.effects) / EFFECT for fit in fits])]
@@ -294,10 +301,7 @@ class FitPlan:
         from plotly.subplots import make_subplots
 
         size = self.fits[0].n_rows if n_rows is None else n_rows
-        fits = [fit for fit in self.fits if fit.n_rows == size]
-        if not fits:
-            sizes = sorted({fit.n_rows for fit in self.fits})
-            raise ValueError(f"n_rows is {n_rows!r}; it must be one of the planned {sizes}.")
+        fits = self._fits_of(size)
         has_curves = all(fit.curve for fit in fits)
         figure = make_subplots(rows=1 + has_curves, cols=1, vertical_spacing=0.16)
         dress(figure, height=740 if has_curves else 440, margin={"l": 64, "r": 24, "b": 150})
@@ -445,20 +449,12 @@ class FitPlan:
         figures = [self.draw()]
         if any(fit.curve for fit in self.fits):
             figures.append(self.draw("curves"))
-        content = {
-            "head": self.text_columns,
-            "rows": self.text_rows(),
-            "numeric": self.text_columns,
-        }
-        values = {"notes": self.notes, "content": content, "drawn": figures}
-        return render_page("plan.html", title=_TITLE, **values)
+        return render_page("plan.html", title=_TITLE, plan=self, drawn=figures)
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
         note = " ".join(self.notes)
-        return notebook_table(
-            "Plan of a private fit", self.text_columns, self.text_rows(), note=note
-        )
+        return notebook_table(_TITLE, self.text_columns, self.text_rows(), note=note)
 
 
 def _median(widths: Mapping[str, float] | None, names: Sequence[str] | None = None) -> float:

@@ -12,13 +12,7 @@ from interpret_dp._validate import ceil_text, check_choice, check_int, floor_tex
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, FALSE_ALARMS, Guarantee
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.explanation.budget import (
-    ORIGINS,
-    Account,
-    BudgetState,
-    QueryBudget,
-    RowSpend,
-)
+from interpret_dp.explanation.budget import ORIGINS, Account, BudgetState, QueryBudget, RowSpend
 from interpret_dp.released.additive_model import edits_text
 
 if TYPE_CHECKING:
@@ -310,10 +304,9 @@ class PrivacySpend:
 
     def _repr_html_(self) -> str:
         """Show the privacy panel in a notebook, escaped."""
-        from interpret_dp.explanation.markup import to_html
-        from interpret_dp.explanation.panel import privacy_panel
+        from interpret_dp.explanation.panel import panel_html
 
-        return to_html(privacy_panel(self.to_dict()))
+        return panel_html(self.to_dict())
 
     @classmethod
     def of_model(cls, guarantee: Guarantee, ledger: Account | None) -> PrivacySpend:

@@ -171,7 +171,7 @@ def test_the_ledger_says_the_state(shown, capsys):
         panel = dataclasses.replace(
             panel, guarantee=dataclasses.replace(panel.guarantee, conditions=())
         )
-        assert "Of releases on &#x27;ward&#x27;: The promise holds only if" in panel._repr_html_()
+        assert "Of releases on &#39;ward&#39;: The promise holds only if" in panel._repr_html_()
     assert account["guarantee_sentence"] in render_ledger_page(ledger.oversight()).replace(
         "&#39;", "'"
     )

@@ -11,8 +11,8 @@ from hypothesis import given, settings, strategies as st
 from interpret_dp import LedgerError, PrivacyLedger
 from interpret_dp.accounting import GdpPair, Guarantee, ReleaseShare, mu_of_budget
 from interpret_dp.explanation.budget import BudgetState, QueryBudget, RowSpend
-from interpret_dp.explanation.markup import to_html
-from interpret_dp.explanation.panel import budget_bar, meaning_text, privacy_panel, share_text
+from interpret_dp.explanation.markup import share_text, to_html
+from interpret_dp.explanation.panel import budget_bar, meaning_text, privacy_panel
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.ledger.account import (
     Account,

@@ -213,31 +213,28 @@ def importance_bars(
     measured = sorted(zip(names, importances, noise, strict=True), key=lambda entry: entry[1])
     shown = [literal(name) for name, _, _ in measured]
     positions = list(range(len(shown)))
-    figure = go.Figure(
-        [
-            go.Bar(
-                x=[importance for _, importance, _ in measured],
-                y=positions,
-                orientation="h",
-                marker_color=COLORS["curve"],
-                name="mean absolute effect",
-                customdata=shown,
-                hovertemplate="%{customdata}: %{x:.4g}<extra></extra>",
-            ),
-            go.Scatter(
-                x=[alone for _, _, alone in measured],
-                y=positions,
-                mode="markers",
-                marker={
-                    "symbol": "line-ns",
-                    "size": 15,
-                    "line": {"width": 2.5, "color": COLORS["truth"]},
-                },
-                name="what noise alone would give",
-                customdata=shown,
-                hovertemplate="%{customdata}: noise alone would give %{x:.4g}<extra></extra>",
-            ),
-        ]
+    figure = go.Figure()
+    figure.add_bar(
+        x=[importance for _, importance, _ in measured],
+        y=positions,
+        orientation="h",
+        marker_color=COLORS["curve"],
+        name="mean absolute effect",
+        customdata=shown,
+        hovertemplate="%{customdata}: %{x:.4g}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=[alone for _, _, alone in measured],
+        y=positions,
+        mode="markers",
+        marker={
+            "symbol": "line-ns",
+            "size": 15,
+            "line": {"width": 2.5, "color": COLORS["truth"]},
+        },
+        name="what noise alone would give",
+        customdata=shown,
+        hovertemplate="%{customdata}: noise alone would give %{x:.4g}<extra></extra>",
     )
     dress(figure, height=80 + BAR_PITCH * len(shown), margin={"l": 10, "r": 20, "t": 10, "b": 58})
     title = f"mean absolute effect<br>({wrapped(unit)})"
@@ -300,13 +297,11 @@ def row_figure(row: RowInfluence, line: str) -> Figure:
 
 def _row_labels(row: RowInfluence) -> list[str]:
     """Return each feature's name with the row's value; of many columns, unless it is 0."""
-    texts = [value_text(value) for value in row.values]
-    names = [literal(name) for name in row.features.names]
-    if not row.is_sparse:
-        return [f"{name} = {text}" for name, text in zip(names, texts, strict=True)]
-    return [
-        name if text == "0" else f"{name} = {text}" for name, text in zip(names, texts, strict=True)
-    ]
+    is_sparse, labels = row.is_sparse, []
+    for name, value in zip(row.features.names, row.values, strict=True):
+        text = value_text(value)
+        labels.append(literal(name) if is_sparse and text == "0" else f"{literal(name)} = {text}")
+    return labels
 
 
 def _bar_labels(row: RowInfluence, labels: Sequence[str]) -> list[str]:

@@ -408,7 +408,7 @@ def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
     """
     shown = rows[:_MOST_ROWS]
     effects = np.array([row.features.effects for row in shown])
-    strongest = np.argsort(-np.abs(effects).mean(axis=0), kind="stable")[:_MOST_FEATURES]
+    strongest = _strongest(effects)
     drawn = np.sort(strongest) if effects.shape[1] <= _MOST_FEATURES else strongest
     names = [literal(shown[0].features.names[i]) for i in drawn]
     z = effects[:, drawn].T
@@ -433,6 +433,11 @@ def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
     height = max(_LEAST_HEIGHT, figure.layout.height + _LINE + 36)
     place_legend(figure, below=72, height=height)
     return figure
+
+
+def _strongest(values: FloatArray) -> NDArray[np.int64]:
+    """Return the columns of largest mean size that a figure has room for."""
+    return np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:_MOST_FEATURES]
 
 
 def _add_sources(figure: Figure, rows: Sequence[RowInfluence]) -> None:
@@ -496,7 +501,7 @@ def mean_maps(model: LocallyLinearModel, line: str) -> Figure:
     """
     classes = range(min(len(model.classes), _MOST_CLASSES))
     means = model.weights.mean(axis=1)
-    strongest = np.argsort(-np.abs(means).mean(axis=0), kind="stable")[:_MOST_FEATURES]
+    strongest = _strongest(means)
     columns = [literal(label_text(model.classes, index)) for index in classes]
     words = f"The mean of a class's {model.n_maps} maps, by standardised input"
     words += cut_words(" · {} strongest of {:,} inputs", len(strongest), model.n_inputs)
@@ -529,7 +534,7 @@ def contributions_of_rows(
     """
     shown = readings[:_MOST_ROWS]
     values = np.array([model.per_feature(one.contributions) for one in shown])
-    strongest = np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:_MOST_FEATURES]
+    strongest = _strongest(values)
     words = "Contribution to the score of each row's predicted class"
     words += cut_words(" · first {} of {:,} rows", len(shown), len(readings))
     words += cut_words(" · {} strongest of {:,} features", len(strongest), values.shape[1])

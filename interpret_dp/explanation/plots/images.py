@@ -52,25 +52,29 @@ HOVER = "row %{y}, column %{x}: %{z:+.3g}<extra></extra>"
 """Text over a pixel."""
 
 
-def mean_filters(model: LocallyLinearModel, line: str) -> Figure:
-    """Return the mean of the maps of each class as a picture, all on one scale.
+def class_pictures(model: LocallyLinearModel, line: str) -> Figure:
+    """Return a picture of each class, all on one scale: the mean of its maps, or its evidence.
 
     Of many classes the first forty are drawn.
 
     Parameters
     ----------
     model : LocallyLinearModel
-        Of images.
+        Of images, or of wavelet features: then the mean evidence by place is drawn.
     line : str
         The privacy cost; left out if empty.
     """
     shown = range(min(len(model.classes), _MOST_PICTURES))
-    pictures = [picture_of(model, model.weights[index].mean(axis=0)) for index in shown]
     titles = [literal(label_text(model.classes, index)) for index in shown]
     cut = cut_words(" · first {} of {:,} classes", len(shown), len(model.classes))
-    words = f"The mean of its {model.n_maps} maps{cut}\n{_colors(model)}\n{NOISE_WORDS}"
-    title = "The mean filter of each class"
-    return picture_grid(pictures, titles, title, f"{words}\n{line}", "weight")
+    if model.scattering is None:
+        values, scale, title = model.weights.mean(axis=1), "weight", "The mean filter of each class"
+        words = f"The mean of its {model.n_maps} maps{cut}\n{_colors(model)}"
+    else:
+        values, scale, title = mean_evidence(model), "score", "The evidence of each class"
+        words = f"{_evidence_words(model)}{cut}\n{_COLORS}"
+    pictures = [picture_of(model, values[index]) for index in shown]
+    return picture_grid(pictures, titles, title, f"{words}\n{NOISE_WORDS}\n{line}", scale)
 
 
 def class_filters(model: LocallyLinearModel, index: int, use: MapUse | None, line: str) -> Figure:
@@ -96,33 +100,50 @@ def class_filters(model: LocallyLinearModel, index: int, use: MapUse | None, lin
     return picture_grid(pictures, titles, title, f"{words}\n{line}", "weight")
 
 
-def contribution_images(
-    model: LocallyLinearModel, readings: Sequence[ClassReading], line: str
+def row_pictures(
+    model: LocallyLinearModel,
+    readings: Sequence[ClassReading],
+    images: Sequence[FloatArray],
+    line: str,
 ) -> Figure:
-    """Return what the pixels of several images add to the score of the predicted class.
+    """Return what several pictures add to the score of the predicted class, by place.
 
-    The first twelve rows are drawn, on one scale.
+    The first twelve rows are drawn, on one scale; evidence of wavelet features with the outlines of
+    the pictures.
 
     Parameters
     ----------
     model : LocallyLinearModel
-        Of images.
+        Of images, or of wavelet features.
     readings : sequence of ClassReading, shape (n_rows,)
+        Of wavelet features each against another class.
+    images : sequence of ndarray, shape (n_rows,)
+        The pictures, each of shape (height, width); read of wavelet features alone.
     line : str
         The privacy cost; left out if empty.
     """
     shown = readings[:_MOST_ROWS]
     pictures = [picture_of(model, one.contributions) for one in shown]
-    titles = [
-        f"row {row}: {literal(label_text(model.classes, one.index))}, "
-        f"{percent_text(one.probability)}"
-        for row, one in enumerate(shown)
-    ]
+    titles = []
+    for row, one in enumerate(shown):
+        label, share = label_text(model.classes, one.index), percent_text(one.probability)
+        if one.against is not None:
+            label += f", not {label_text(model.classes, one.against)}"
+        text = f"{label}, {share}" if model.scattering is None else f"{label} ({share})"
+        titles.append(f"row {row}: {literal(text)}")
     cut = cut_words(" · first {} of {:,} rows", len(shown), len(readings))
-    words = f"The weighted map times the image, less its background{cut}"
-    words = f"{words}\n{_colors(model)}\n{NOISE_WORDS}"
-    title = "What each pixel adds to the predicted class"
-    return picture_grid(pictures, titles, title, f"{words}\n{line}", "contribution")
+    if model.scattering is None:
+        scale, title = "contribution", "What each pixel adds to the predicted class"
+        words = f"The weighted map times the image, less its background{cut}\n{_colors(model)}"
+    else:
+        scale, title = "difference", "Evidence for the predicted class, by place"
+        words = "The predicted class compared with the actual one, or the second most probable"
+        words += f"{cut}\n{_COLORS}"
+    figure = picture_grid(pictures, titles, title, f"{words}\n{NOISE_WORDS}\n{line}", scale)
+    if model.scattering is not None:
+        for row, image in enumerate(images[: len(shown)]):
+            _add_outline(figure, _place_in_grid(row, len(shown)), image)
+    return figure
 
 
 def image_reading(
@@ -160,7 +181,7 @@ def image_reading(
     )
     add_image(figure, model.pixels(inputs).mean(axis=2))
     for number, one in enumerate(readings):
-        maps = [one.weighted_map, *(model.weights[one.index, m] for m in one.top)]
+        maps = one.weighted_map, *model.weights[one.index, list(one.top)]
         places = [(1, 3), (2, 1), (2, 2), (2, 3)]
         options: dict[str, Any] = {"hovertemplate": HOVER, "visible": number == 0}
         contributions = picture_of(model, one.contributions)
@@ -168,22 +189,20 @@ def image_reading(
         for place, values in zip(places, maps, strict=False):
             cells = signed_cells(picture_of(model, values), coloraxis="coloraxis2", **options)
             figure.add_trace(cells, *place)
-    _color_axes(figure, readings, model)
-    dress(figure, height=400, margin={"l": 8, "r": 90, "b": 14})
-    as_pictures(figure)
-    figure.update_annotations(font_size=12.5)
+    drawn = [picture_of(model, one.contributions) for one in readings]
+    figure.update_layout(coloraxis=signed_axis(drawn, "contribution", y=0.77, length=0.46))
+    weights = [
+        picture_of(model, values)
+        for one in readings
+        for values in (one.weighted_map, *model.weights[one.index, list(one.top)])
+    ]
+    figure.update_layout(coloraxis2=signed_axis(weights, "weight", y=0.23, length=0.46))
+    as_pictures(figure, right=90, bottom=14, font_size=12.5)
     title, words = row_words(model, readings[0], actual)
+    words = f"{words}\n{CLASS_WORDS}\n{_colors(model)}\n{NOISE_WORDS}\n{line}"
     # A menu over the figure costs as much room as a row of buttons.
     many = len(readings) > 1
-    add_heading(
-        figure,
-        title,
-        f"{words}\n{CLASS_WORDS}\n{_colors(model)}\n{NOISE_WORDS}\n{line}",
-        with_menu=many,
-        letters=_LETTERS,
-        over_panels=True,
-    )
-    fit_height(figure, 2 * _READING_PANEL + _TITLE_ROOM)
+    _add_head(figure, title, words, 2 * _READING_PANEL + _TITLE_ROOM, with_menu=many)
     if many:
         changes = [
             {
@@ -199,20 +218,6 @@ def image_reading(
 def _panel_titles(reading: ClassReading) -> list[str]:
     tops = [f"map {m} · counts {percent_text(reading.shares[m])}" for m in reading.top]
     return ["contributions, against background", "the weighted map", *tops]
-
-
-def _color_axes(
-    figure: Figure, readings: Sequence[ClassReading], model: LocallyLinearModel
-) -> None:
-    """Give contributions and weights a scale each, about zero and the same for every class."""
-    drawn = [model.weights[one.index, list(one.top)] for one in readings]
-    reaches = {
-        "coloraxis": [picture_of(model, one.contributions) for one in readings],
-        "coloraxis2": [picture_of(model, values) for maps in drawn for values in maps]
-        + [picture_of(model, one.weighted_map) for one in readings],
-    }
-    for name, title, y in (("coloraxis", "contribution", 0.77), ("coloraxis2", "weight", 0.23)):
-        figure.update_layout({name: signed_axis(reaches[name], title, y=y, length=0.46)})
 
 
 # ----------------------------------------------------------------------------------- their parts
@@ -256,16 +261,27 @@ def picture_grid(
     )
     for number, picture in enumerate(pictures):
         cells = signed_cells(picture, coloraxis="coloraxis", hovertemplate=HOVER)
-        figure.add_trace(cells, number // n_columns + 1, number % n_columns + 1)
+        figure.add_trace(cells, *_place_in_grid(number, len(titles)))
     axis = signed_axis(pictures, scale)
     axis["colorbar"]["len"] = min(1.0, 320 / height)
     figure.update_layout(coloraxis=axis)
-    dress(figure, height=400, margin={"l": 8, "r": 80, "b": 12})
-    as_pictures(figure)
-    figure.update_annotations(font_size=12)
-    add_heading(figure, title, words, letters=_LETTERS, over_panels=True)
-    fit_height(figure, height)
+    as_pictures(figure, right=80, bottom=12, font_size=12)
+    _add_head(figure, title, words, height)
     return figure
+
+
+def _add_head(
+    figure: Figure, title: str, words: str, inner: int, *, with_menu: bool = False
+) -> None:
+    """Write the heading, and fit the height to panels of ``inner`` pixels together."""
+    add_heading(figure, title, words, with_menu=with_menu, letters=_LETTERS, over_panels=True)
+    fit_height(figure, inner)
+
+
+def _place_in_grid(number: int, n_pictures: int) -> tuple[int, int]:
+    """Return the line and the column of a picture, counted from 1."""
+    line, column = divmod(number, min(_IN_ROW, n_pictures))
+    return line + 1, column + 1
 
 
 def add_image(figure: Figure, image: FloatArray) -> None:
@@ -281,8 +297,19 @@ def add_image(figure: Figure, image: FloatArray) -> None:
     )
 
 
-def as_pictures(figure: Figure) -> None:
-    """Draw pixels as squares, the first line on top, in a frame and without numbers."""
+def as_pictures(figure: Figure, *, right: int, bottom: int, font_size: float) -> None:
+    """Draw pixels as squares, the first line on top, in a frame and without numbers.
+
+    Parameters
+    ----------
+    figure : Figure
+    right, bottom : int
+        Pixels of the margins.
+    font_size : float
+        Of the titles of the panels.
+    """
+    dress(figure, height=400, margin={"l": 8, "r": right, "b": bottom})
+    figure.update_annotations(font_size=font_size)
     frame = {
         "showticklabels": False,
         "ticks": "",
@@ -326,26 +353,6 @@ _WHEEL = "Wheel, from the middle: brightness, coarse strokes, fine strokes, chan
 _COLORS = "Orange raises the score of the class, blue lowers it"
 
 
-def evidence_of_classes(model: LocallyLinearModel, line: str) -> Figure:
-    """Return the mean evidence for each class by place, all on one scale.
-
-    Of many classes the first forty are drawn.
-
-    Parameters
-    ----------
-    model : LocallyLinearModel
-        Of wavelet features.
-    line : str
-        The privacy cost; left out if empty.
-    """
-    shown = range(min(len(model.classes), _MOST_PICTURES))
-    pictures = [picture_of(model, values) for values in mean_evidence(model)[: len(shown)]]
-    titles = [literal(label_text(model.classes, index)) for index in shown]
-    cut = cut_words(" · first {} of {:,} classes", len(shown), len(model.classes))
-    words = f"{_evidence_words(model)}{cut}\n{_COLORS}\n{NOISE_WORDS}"
-    return picture_grid(pictures, titles, "The evidence of each class", f"{words}\n{line}", "score")
-
-
 def class_strokes(model: LocallyLinearModel, index: int, against: int | None, line: str) -> Figure:
     """Return the mean evidence of one class, or of it less another: places, strokes, directions.
 
@@ -369,41 +376,6 @@ def class_strokes(model: LocallyLinearModel, index: int, against: int | None, li
         title += f", compared with {label_text(model.classes, against)}"
     words = f"{_evidence_words(model)}\n{_COLORS}\n{_WHEEL}\n{NOISE_WORDS}\n{line}"
     return _finished(figure, model, [values], title, words)
-
-
-def leads_of_rows(
-    model: LocallyLinearModel,
-    readings: Sequence[ClassReading],
-    images: Sequence[FloatArray],
-    line: str,
-) -> Figure:
-    """Return the evidence of several pictures for one class rather than another, by place.
-
-    The first twelve rows are drawn, on one scale, with the outlines of the pictures.
-
-    Parameters
-    ----------
-    model : LocallyLinearModel
-        Of wavelet features.
-    readings : sequence of ClassReading, shape (n_rows,)
-        Each against another class.
-    images : sequence of ndarray, shape (n_rows,)
-        The pictures, each of shape (height, width).
-    line : str
-        The privacy cost; left out if empty.
-    """
-    shown = readings[:_MOST_ROWS]
-    pictures = [picture_of(model, one.contributions) for one in shown]
-    titles = [f"row {row}: {literal(_lead_text(model, one))}" for row, one in enumerate(shown)]
-    cut = cut_words(" · first {} of {:,} rows", len(shown), len(readings))
-    words = f"The predicted class compared with the actual one, or the second most probable{cut}"
-    title = "Evidence for the predicted class, by place"
-    words = f"{words}\n{_COLORS}\n{NOISE_WORDS}\n{line}"
-    figure = picture_grid(pictures, titles, title, words, "difference")
-    n_columns = len(figure._grid_ref[0])
-    for row, image in enumerate(images[: len(shown)]):
-        _add_outline(figure, (row // n_columns + 1, row % n_columns + 1), image)
-    return figure
 
 
 def stroke_reading(
@@ -478,8 +450,7 @@ def _finished(
     pictures = [picture_of(model, values) for values in drawn]
     figure.update_layout(coloraxis=signed_axis(pictures, "a pixel", y=0.78, length=0.44))
     figure.update_layout(coloraxis2=signed_axis(wheels, "a direction", y=0.22, length=0.44))
-    dress(figure, height=400, margin={"l": 8, "r": 90, "b": 20})
-    as_pictures(figure)
+    as_pictures(figure, right=90, bottom=20, font_size=12.5)
     height, width = pictures[0].shape
     figure.update_xaxes(range=[-0.5, width - 0.5])
     figure.update_yaxes(range=[height - 0.5, -0.5], autorange=False)
@@ -496,9 +467,7 @@ def _finished(
             "gridcolor": "rgba(0,0,0,0)",
         },
     )
-    figure.update_annotations(font_size=12.5)
-    add_heading(figure, title, words, with_menu=with_menu, letters=_LETTERS, over_panels=True)
-    fit_height(figure, 2 * _PANEL)
+    _add_head(figure, title, words, 2 * _PANEL, with_menu=with_menu)
     return figure
 
 
@@ -607,9 +576,3 @@ def _add_outline(figure: Figure, place: tuple[int, int], image: FloatArray) -> N
 def _evidence_words(model: LocallyLinearModel) -> str:
     usual = "usual size" if model.means is None else "released mean"
     return f"What the wavelet features add to the score at their {usual}"
-
-
-def _lead_text(model: LocallyLinearModel, one: ClassReading) -> str:
-    other = "" if one.against is None else f", not {label_text(model.classes, one.against)}"
-    label = label_text(model.classes, one.index)
-    return f"{label}{other} ({percent_text(one.probability)})"

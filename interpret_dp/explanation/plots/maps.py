@@ -68,7 +68,6 @@ def class_maps(model: LocallyLinearModel, index: int, use: MapUse | None, line: 
     line : str
         The privacy cost; left out if empty.
     """
-    import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
     weights = model.weights[index]
@@ -89,16 +88,14 @@ def class_maps(model: LocallyLinearModel, index: int, use: MapUse | None, line: 
     ticks = bar_ticks(names, _LONGEST_LABEL)
     reach = 1.08 * (float(np.abs(weights[maps][:, strongest]).max(initial=0.0)) or 1.0)
     for number, m in enumerate(maps):
-        figure.add_trace(
-            go.Bar(
-                x=weights[m, strongest],
-                y=ticks["tickvals"],
-                orientation="h",
-                marker_color=signed_colors(weights[m, strongest]),
-                customdata=names,
-                hovertemplate=f"%{{customdata}}: %{{x:+.4g}}<extra>map {m}</extra>",
-                meta="weights",
-            ),
+        figure.add_bar(
+            x=weights[m, strongest],
+            y=ticks["tickvals"],
+            orientation="h",
+            marker_color=signed_colors(weights[m, strongest]),
+            customdata=names,
+            hovertemplate=f"%{{customdata}}: %{{x:+.4g}}<extra>map {m}</extra>",
+            meta="weights",
             row=number // n_columns + 1,
             col=number % n_columns + 1,
         )
@@ -242,54 +239,42 @@ class _RowBars:
 
 def _add_row_bars(figure: Figure, side: _RowBars, *, visible: bool) -> None:
     """Add one class's bars and marks: 2 + 3 traces, whatever the number of maps."""
-    import plotly.graph_objects as go
-
     places = [-place for place in range(len(side.labels))]
-    common = {"y": places, "customdata": side.labels, "visible": visible}
-    figure.add_trace(
-        go.Bar(
-            x=side.contributions,
-            orientation="h",
-            marker_color=signed_colors(side.contributions),
-            hovertemplate="%{customdata}: %{x:+.4g}<extra></extra>",
-            showlegend=False,
-            meta="contributions",
-            **common,
-        ),
-        row=1,
+    common: dict[str, Any] = {"y": places, "customdata": side.labels, "visible": visible, "row": 1}
+    figure.add_bar(
+        x=side.contributions,
+        orientation="h",
+        marker_color=signed_colors(side.contributions),
+        hovertemplate="%{customdata}: %{x:+.4g}<extra></extra>",
+        showlegend=False,
+        meta="contributions",
         col=1,
+        **common,
     )
-    figure.add_trace(
-        go.Bar(
-            x=side.weights,
-            orientation="h",
-            marker={"color": GREY, "opacity": 0.55},
-            name="the weighted map",
-            hovertemplate="%{customdata}: %{x:+.4g}<extra>the weighted map</extra>",
-            meta="weights",
-            **common,
-        ),
-        row=1,
+    figure.add_bar(
+        x=side.weights,
+        orientation="h",
+        marker={"color": GREY, "opacity": 0.55},
+        name="the weighted map",
+        hovertemplate="%{customdata}: %{x:+.4g}<extra>the weighted map</extra>",
+        meta="weights",
         col=2,
+        **common,
     )
-    for rank in range(min(TOP_MAPS, len(side.tops))):
-        name, weights = side.tops[rank]
-        figure.add_trace(
-            go.Scatter(
-                x=weights,
-                mode="markers",
-                name=name,
-                marker={
-                    "symbol": f"{_MARKS[rank]}-open",
-                    "size": 9 - rank,
-                    "color": COLORS["ink"],
-                    "line": {"width": 1.6},
-                },
-                hovertemplate=f"%{{customdata}}: %{{x:+.4g}}<extra>{name}</extra>",
-                **common,
-            ),
-            row=1,
+    for rank, (name, weights) in enumerate(side.tops[:TOP_MAPS]):
+        figure.add_scatter(
+            x=weights,
+            mode="markers",
+            name=name,
+            marker={
+                "symbol": f"{_MARKS[rank]}-open",
+                "size": 9 - rank,
+                "color": COLORS["ink"],
+                "line": {"width": 1.6},
+            },
+            hovertemplate=f"%{{customdata}}: %{{x:+.4g}}<extra>{name}</extra>",
             col=2,
+            **common,
         )
 
 

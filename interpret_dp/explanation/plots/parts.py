@@ -267,7 +267,9 @@ def fit_card(figure: Figure) -> None:
     layout = figure.layout
     layout.height = None
     layout.updatemenus = [
-        menu for menu in layout.updatemenus if "'height'" not in str(menu.to_plotly_json())
+        menu
+        for menu in layout.updatemenus
+        if not any("height" in changes for button in menu.buttons for changes in button.args)
     ]
     for axis in figure.select_yaxes():
         labels = [text.replace("<br>", " ") for text in axis.ticktext or ()]

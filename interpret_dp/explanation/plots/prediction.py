@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from interpret_dp.explanation.influence import decision_text
+from interpret_dp.explanation.influence import of_hundred
 from interpret_dp.explanation.plots.bars import BAR_PITCH, MOST_BARS, signed_colors
 from interpret_dp.explanation.plots.parts import (
     COLORS,
@@ -47,17 +47,17 @@ class _Part(NamedTuple):
     Attributes
     ----------
     name : str
+    score : float
     value : str or None
         Of the row; None if the bar stands for several terms.
-    score : float
     lacks_rows : bool
     band : (float, float) or None
         Ends of the 95 % noise band; None where it is not known.
     """
 
     name: str
-    value: str | None
     score: float
+    value: str | None
     lacks_rows: bool = False
     band: tuple[float, float] | None = None
 
@@ -82,18 +82,17 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
         zip(record["names"], record["values"], shown_scores(record), strict=True),
         key=lambda part: -abs(part[2]),
     )
-    cells, lacking = _pair_values(model, record), _terms_without_rows(model, record)
     column = predicted(record) if np.ndim(record["scores"]) > 1 else 0
-    noise = _noise_of_parts(model, record, column)
+    known = _term_parts(model, record, column)
     start = float(model.intercept[column])
-    shown = [_Part("intercept", number_text(start), start)]
+    shown = [_Part("intercept", start, number_text(start))]
     shown += [
-        _Part(literal(str(n)), cells.get(n) or value_text(v), s, n in lacking, noise.get(n))
-        for n, v, s in parts[:MOST_BARS]
+        known.get(name) or _Part(literal(str(name)), score, value_text(value))
+        for name, value, score in parts[:MOST_BARS]
     ]
     rest = sum(score for _, _, score in parts[MOST_BARS:])
     if len(parts) > MOST_BARS:
-        shown.append(_Part(f"{len(parts) - MOST_BARS} others", None, rest))
+        shown.append(_Part(f"{len(parts) - MOST_BARS} others", rest, None))
     shown.reverse()
     scores = [part.score for part in shown]
     figure = go.Figure(
@@ -172,43 +171,32 @@ def prediction_figure(model: AdditiveModel, record: Mapping[str, Any], line: str
     return figure
 
 
-def _pair_values(model: AdditiveModel, record: Mapping[str, Any]) -> dict[str, str]:
-    """Return both values of each pair of features; interpret gives none."""
-    values = dict(zip(record["names"], record["values"], strict=True))
-    texts = {}
-    for term in model.terms:
-        if term.partner is not None:
-            names = [model.features[index].name for index in term.features]
-            texts[model.subject(term).name] = " & ".join(
-                value_text(values[name]) if name in values else "?" for name in names
-            )
-    return texts
-
-
-def _noise_of_parts(
-    model: AdditiveModel, record: Mapping[str, Any], column: int
-) -> dict[str, tuple[float, float]]:
-    """Return the ends of the 95 % noise band of each term's score, by its name, where known."""
+def _term_parts(model: AdditiveModel, record: Mapping[str, Any], column: int) -> dict[str, _Part]:
+    """Return the bar of each term by its name, with the ends of its noise band where known."""
     values = dict(zip(record["names"], record["values"], strict=True))
     scores = dict(zip(record["names"], shown_scores(record), strict=True))
-    ends = {}
+    parts = {}
     for term in model.terms:
-        subject, band = model.subject(term), term.band()
-        if band is None:
-            continue
-        if isinstance(subject, FeaturePair):
-            first, second = (f.code_of(values.get(f.name)) for f in (subject.first, subject.second))
-            code = first * subject.second.n_codes + second
-        else:
-            code = subject.code_of(values.get(subject.name))
-        own = term.scores.reshape(len(term.scores), -1)[code, column]
-        low, high = (float(end) for end in band.of_class(column).at(code))
-        # A value that no bin of the model stands for has no band.
-        if low < high and math.isclose(
-            own, scores.get(subject.name, math.nan), abs_tol=_SAME_SCORE
-        ):
-            ends[subject.name] = low, high
-    return ends
+        subject = model.subject(term)
+        features = (
+            [subject.first, subject.second] if isinstance(subject, FeaturePair) else [subject]
+        )
+        code = 0
+        for feature in features:
+            code = code * feature.n_codes + feature.code_of(values.get(feature.name))
+        score, band = scores.get(subject.name, math.nan), None
+        if (of_term := term.band()) is not None:
+            own = term.scores.reshape(len(term.scores), -1)[code, column]
+            low, high = (float(end) for end in of_term.of_class(column).at(code))
+            # A value that no bin of the model stands for has no band.
+            if low < high and math.isclose(own, score, abs_tol=_SAME_SCORE):
+                band = low, high
+        # Of a pair interpret gives no values.
+        texts = [value_text(values[f.name]) if f.name in values else "?" for f in features]
+        lacks_rows = len(features) == 1 and bool(term.too_few_rows[code])
+        name = literal(subject.name)
+        parts[subject.name] = _Part(name, score, " & ".join(texts), lacks_rows, band)
+    return parts
 
 
 def _part_texts(
@@ -236,19 +224,6 @@ def _part_texts(
             text += f"<br>multiplies the prediction by {math.exp(min(part.score, 700.0)):.3g}"
         texts.append(text)
     return texts
-
-
-def _terms_without_rows(model: AdditiveModel, record: Mapping[str, Any]) -> set[str]:
-    """Return the terms whose bin, for this row, has too few rows to be learned."""
-    values = dict(zip(record["names"], record["values"], strict=True))
-    names = set()
-    for term in model.terms:
-        lacks_rows, subject = term.too_few_rows, model.subject(term)
-        if not isinstance(subject, FeaturePair) and lacks_rows.any():
-            value = values.get(subject.name)
-            if lacks_rows[subject.code_of(value)]:
-                names.add(subject.name)
-    return names
 
 
 def outcome_text(model: AdditiveModel, record: Mapping[str, Any]) -> str:
@@ -280,4 +255,7 @@ def _local_unit(model: AdditiveModel, record: Mapping[str, Any]) -> str:
 
 def stability_text(record: Mapping[str, Any]) -> str:
     """Say in how many plausible models the decision is the same; "" where that is not known."""
-    return decision_text(record["same_decision"]) if "same_decision" in record else ""
+    if "same_decision" not in record:
+        return ""
+    share = of_hundred(record["same_decision"])
+    return f"Without noise the decision would be the same in {share} plausible models."

@@ -178,33 +178,27 @@ def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | Non
 
     square = limit**2 if limit else sum(line["mu"] ** 2 for line in lines)
     shares = [100.0 * line["mu"] ** 2 / square if square else 0.0 for line in lines]
+    places = [str(place) for place in range(len(lines))]
+    names, costs = [literal(line[by] or "unknown") for line in lines], list(map(_cost, lines))
+    parts = list(zip(names, shares, costs, strict=True))
     figure = go.Figure(
         go.Bar(
             x=shares,
-            y=[str(place) for place in range(len(lines))],
+            y=places,
             orientation="h",
             marker={"color": CLASSES[0]},
             hovertemplate="%{customdata}<extra></extra>",
-            customdata=[
-                f"{literal(line[by] or 'unknown')}: {share:.3g} %, {_cost(line)}"
-                for line, share in zip(lines, shares, strict=True)
-            ],
+            customdata=[f"{name}: {share:.3g} %, {cost}" for name, share, cost in parts],
         )
     )
-    dress(
-        figure,
-        height=_AROUND_BARS + _BAR * len(lines),
-        margin={"l": 8, "r": 16, "t": 8, "b": 46},
-    )
+    margin = {"l": 8, "r": 16, "t": 8, "b": 46}
+    dress(figure, height=_AROUND_BARS + _BAR * len(lines), margin=margin)
     of = "the budget" if limit else "what was spent"
     figure.update_xaxes(title=f"share of {of}, %", range=[0, max([*shares, 1.0]) * 1.05])
     figure.update_yaxes(
         tickmode="array",
-        tickvals=[str(place) for place in range(len(lines))],
-        ticktext=[
-            f"{shortened(literal(line[by] or 'unknown'), _LONGEST_NAME)}<br>{_cost(line)}"
-            for line in lines
-        ],
+        tickvals=places,
+        ticktext=[f"{shortened(name, _LONGEST_NAME)}<br>{cost}" for name, _, cost in parts],
         autorange="reversed",
         automargin=True,
         type="category",
