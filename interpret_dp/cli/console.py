@@ -66,6 +66,7 @@ class Number(click.FloatRange):
 
 
 POSITIVE = Number(min=0, min_open=True)
+NOT_NEGATIVE = Number(min=0)
 PROBABILITY = Number(min=0, max=1, min_open=True, max_open=True)
 PROBABILITY_OR_ZERO = Number(min=0, max=1, max_open=True)
 COUNT = click.IntRange(min=1)
@@ -178,6 +179,16 @@ def ledger_option(
 def existing_ledger(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option ``--ledger`` and pass the ledger that it names, which must be there."""
     return ledger_option(callback=lambda _ctx, _param, url: open_existing(url))(function)
+
+
+def optional_ledger(text: str) -> Decorator:
+    """Return the option ``--ledger`` of a command that needs none: an open ledger, or None."""
+    return click.option(
+        "--ledger",
+        metavar="URL",
+        callback=lambda _ctx, _param, url: None if url is None else open_existing(url),
+        help=text,
+    )
 
 
 def refuse_silence(guarantee: Guarantee) -> None:
@@ -307,6 +318,13 @@ def pending_file(path: str, *, overwrite: bool, option: str = "--out") -> Iterat
                 "a folder that exists and that you may write to."
             ) from error
         yield pending
+
+
+def write_text(option: str, path: str, text: str, *, overwrite: bool) -> None:
+    """Write a result file and say so; errors are those of :func:`pending_file`."""
+    with pending_file(path, overwrite=overwrite, option=option) as pending:
+        pending.write_text(text, encoding="utf-8")
+    say_item("Written", path)
 
 
 def open_existing(url: str) -> PrivacyLedger:
