@@ -18,11 +18,10 @@ from interpret_dp._documents import canonical_json
 from interpret_dp._validate import check_name, check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
 from interpret_dp.accounting.events import SMALLEST_MU, check_new_event
-from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.exceptions import BudgetExpiredError, LedgerError
 from interpret_dp.ledger.account import Account, ProposedRequest, admits, refusal, within_limits
 from interpret_dp.ledger.budgets import LedgerBudgets, other_promise
-from interpret_dp.ledger.chain import check_text, has_passed, in_days, moment_text
+from interpret_dp.ledger.chain import ONE_ROW, check_text, has_passed, in_days, moment_text
 from interpret_dp.ledger.handle import tried_again
 from interpret_dp.ledger.reader import refuse_unlimited
 from interpret_dp.ledger.roles import (
@@ -41,7 +40,6 @@ _EVENT_TOLERANCE = 1e-9
 _made_here: set[str] = set()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_made_here.clear)
-_ONE_ROW = Neighbourhood().protected
 
 
 @dataclass(frozen=True)
@@ -110,9 +108,6 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
     >>> head = ledger.verify()  # of the chain of entries; keep it elsewhere
     """
 
-    def __init__(self, url: str = "sqlite:///privacy.db", *, timeout: float = 30.0) -> None:
-        super().__init__(url, timeout=timeout)
-
     @tried_again
     def reserve(
         self,
@@ -125,7 +120,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         epsilon_delta: float,
         explainer: str,
         purpose: str = "",
-        protected: str = _ONE_ROW,
+        protected: str = ONE_ROW,
     ) -> Reservation:
         """Count a request as spent before it runs, or refuse it.
 
@@ -288,33 +283,30 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         delta: float,
         details: Mapping[str, Any] | None = None,
     ) -> str:
+        name = f"Reservation {reservation.number} of data set {reservation.dataset!r}"
         if_not_written = (
-            f"Reservation {reservation.number} of data set {reservation.dataset!r} is open and "
-            "counts as spent. Close it from this process, once the ledger can be written, with "
-            f"{kind}(reservation), or leave it open: nothing more is charged for it."
+            f"{name} is open and counts as spent. Close it from this process, once the ledger can "
+            f"be written, with {kind}(reservation), or leave it open: nothing more is charged."
         )
         with self._opened().writing(if_not_written) as log:
             entry = log.entry(reservation.number)
             if entry is None or entry.kind != "reserve" or entry.hash != reservation.hash:
                 raise LedgerError(
-                    f"Reservation {reservation.number} of data set {reservation.dataset!r} is not "
-                    f"in {self!r}. Close it on the ledger that made it."
+                    f"{name} is not in {self!r}. Close it on the ledger that made it."
                 )
             account = log.account(entry.dataset)
             state = next(r.state for r in account.requests if r.number == entry.number)
             if state != "open":
                 raise LedgerError(
-                    f"Reservation {entry.number} of data set {entry.dataset!r} is {state} already; "
-                    "a reservation is closed once. Make a new one for a new request."
+                    f"{name} is {state} already; a reservation is closed once. Make a new one for "
+                    "a new request."
                 )
             if kind == "commit" and entry.details.get("whole_budget"):
                 mu = entry.mu
             if mu < entry.mu and entry.hash not in _made_here:
                 raise LedgerError(
-                    f"Reservation {entry.number} of data set {entry.dataset!r} was made by another "
-                    "process, which alone knows what it released; it counts as spent, whatever "
-                    "became of that process. Leave it open, or charge all of it with "
-                    "commit(reservation)."
+                    f"{name} was made by another process, which alone knows what it released; it "
+                    "counts as spent. Leave it open, or charge all of it with commit(reservation)."
                 )
             closing = log.append_act(
                 details,

@@ -15,9 +15,6 @@ from interpret_dp.ledger.tables import GONE, Database
 
 DRIVERS = ("sqlite", "sqlite+pysqlite")
 
-# Execution option of a connection whose transactions must shut out other writers at once.
-_EXCLUSIVE = "interpret_dp_exclusive"
-
 _LOCATION_HINT = "Write sqlite:///privacy.db, or sqlite:////data/privacy.db for a full path."
 
 
@@ -110,12 +107,11 @@ class SQLiteDatabase(Database):
             )
             engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": self.timeout})
         event.listen(engine, "connect", _on_connect)
-        event.listen(engine, "begin", _on_begin)
         return engine
 
-    def options(self, *, exclusive: bool) -> dict[str, Any]:
-        """Return the options by which `_on_begin` knows how to begin."""
-        return {_EXCLUSIVE: exclusive}
+    def begin(self, connection: Connection, *, exclusive: bool) -> None:
+        """Start a transaction, which the driver leaves to this."""
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if exclusive else "BEGIN")
 
     def tables(self, connection: Connection) -> list[str]:
         """Return the names of all tables of the file."""
@@ -151,11 +147,6 @@ def _on_connect(connection: sqlite3.Connection, _record: Any) -> None:
     connection.isolation_level = None
     # With FULL, a power cut just after a commit may bring the old state back.
     connection.execute("PRAGMA synchronous = EXTRA")
-
-
-def _on_begin(connection: Connection) -> None:
-    exclusive = connection.get_execution_options().get(_EXCLUSIVE, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if exclusive else "BEGIN")
 
 
 _BY_CODE = {
