@@ -249,7 +249,8 @@ def say_item(label: str, text: str) -> None:
 
 
 def say_table(head: tuple[str, ...], body: list[tuple[str, ...]]) -> None:
-    """Print rows of text in aligned columns."""
+    """Print rows of text in aligned columns; words of users do not steer the terminal."""
+    body = [tuple(cell if cell.isprintable() else repr(cell) for cell in row) for row in body]
     widths = [max(map(len, cells)) for cells in zip(head, *body, strict=True)]
     for line in (head, *body):
         cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))

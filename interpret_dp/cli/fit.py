@@ -200,9 +200,8 @@ def fit(**given: Any) -> None:
     console.refuse_silence(model.guarantee_)
     if has_hardly_any_row(model.released_):
         raise console.FailedError(
-            "The released number of usable rows is no more than noise, so the model has learned "
-            "nothing. Check the target's labels or bounds, the column of people, --sep and "
-            "--decimal."
+            "The released number of usable rows is no more than noise: nothing was learned. "
+            "Check the target's labels or bounds, the column of people, --sep and --decimal."
         )
 
 
@@ -250,8 +249,7 @@ def _declare_budget(options: SimpleNamespace, ledger: PrivacyLedger) -> None:
         raise console.FailedError(
             f"--budget asks for epsilon {epsilon:g} at delta {delta:g}, and data set {name!r} has "
             f"a budget of epsilon {known.epsilon:g} at delta {known.delta:g} already. Nothing was "
-            "spent. Leave out --budget to use the one that is there; its owner changes it with "
-            "`interpret-dp ledger raise`."
+            "spent. Leave out --budget to use that one, or see `interpret-dp ledger raise`."
         )
 
 

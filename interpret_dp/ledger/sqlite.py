@@ -15,29 +15,23 @@ from interpret_dp.ledger.tables import GONE, Database
 
 DRIVERS = ("sqlite", "sqlite+pysqlite")
 
-_LOCATION_HINT = "Write sqlite:///privacy.db, or sqlite:////data/privacy.db for a full path."
 
-
-def resolve(url: URL) -> URL:
+def resolve(url: URL, text: str) -> URL:
     """Return the URL with a full path, so that it means the same file in every process.
 
     Raises
     ------
     ValueError
-        If the URL names no file or carries options.
+        If the text of the URL names no file or carries options.
     """
-    if not url.database or url.database == ":memory:":
+    path = url.database or ":memory:"
+    if path == ":memory:" or path.startswith("file:") or url.query or url.host or "?" in text:
         raise ValueError(
-            f"url is {str(url)!r}, which names no file. {_LOCATION_HINT} For a ledger that ends "
-            "with the process use PrivacyLedger.in_memory()."
+            f"url is {url.render_as_string()!r}; an SQLite ledger takes a path alone, without "
+            "host or options. Write sqlite:///privacy.db, or sqlite:////data/privacy.db for a full "
+            "path. For one that ends with the process use PrivacyLedger.in_memory()."
         )
-    if url.query or url.host or url.database.startswith("file:"):
-        raise ValueError(
-            f"url is {url.render_as_string()!r}; an SQLite ledger takes a path alone, without host "
-            f"or options. {_LOCATION_HINT}"
-        )
-    path = Path(url.database).expanduser().resolve()
-    return url.set(drivername="sqlite", database=str(path))
+    return url.set(drivername="sqlite", database=str(Path(path).expanduser().resolve()))
 
 
 class SQLiteDatabase(Database):

@@ -403,12 +403,7 @@ def resolve_url(url: str) -> URL:
             f"{_FORMS}."
         ) from None
     if parsed.drivername in sqlite.DRIVERS:
-        if "?" in url:
-            raise ValueError(
-                f"url is {url!r}; an SQLite ledger takes a path alone, without options. Give a "
-                "path without '?'."
-            )
-        return sqlite.resolve(parsed)
+        return sqlite.resolve(parsed, url)
     if parsed.drivername in postgres.DRIVERS:
         return postgres.resolve(parsed)
     raise ValueError(
