@@ -9,7 +9,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -248,7 +248,7 @@ def say_item(label: str, text: str) -> None:
     )
 
 
-def say_table(head: tuple[str, ...], body: list[tuple[str, ...]]) -> None:
+def say_table(head: tuple[str, ...], body: Sequence[tuple[str, ...]]) -> None:
     """Print rows of text in aligned columns; words of users do not steer the terminal."""
     body = [tuple(cell if cell.isprintable() else repr(cell) for cell in row) for row in body]
     widths = [max(map(len, cells)) for cells in zip(head, *body, strict=True)]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.schema import Schema
 
+# Options that the estimator takes as they are.
+_SETTINGS = ("epsilon", "delta", "neighboring", "population", "verbose")
 _DIRECTIONS = {"increasing": 1, "decreasing": -1}
 
 
@@ -275,14 +277,10 @@ def _estimator(
     from interpret_dp.schema import Categorical
 
     settings = {
-        "epsilon": options.epsilon,
-        "delta": options.delta,
+        **{name: getattr(options, name) for name in _SETTINGS},
         "schema": schema,
         "ledger": ledger,
         "dataset": None if ledger is None else options.dataset,
-        "neighboring": options.neighboring,
-        "population": options.population,
-        "verbose": options.verbose,
         "monotone_constraints": options.monotone or None,
         "interactions": list(options.pairs) or options.interactions or 0,
     }

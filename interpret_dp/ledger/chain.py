@@ -405,8 +405,8 @@ def check_next(entry: Entry, number: int, previous: str) -> None:
     raise LedgerError(f"Entry {number} of the ledger {fault}. {_ADVICE}")
 
 
-def verify_chain(entries: Iterable[Entry], head: str | None = None) -> str:
-    """Check every entry's number, predecessor and hash; return the hash of the last entry.
+def verify_chain(entries: Iterable[Entry], head: str | None = None) -> str | None:
+    """Check every entry's number, predecessor and hash; return the hash of the last entry, if any.
 
     Parameters
     ----------
@@ -432,7 +432,7 @@ def verify_chain(entries: Iterable[Entry], head: str | None = None) -> str:
             f"The head {head!r} is not among the ledger's {number} entries: the log was cut off "
             f"after entry {number}, was rewritten, or is another. Restore it from a backup."
         )
-    return previous
+    return previous if number else None
 
 
 def write_archive(path: str | os.PathLike[str], entries: Sequence[Entry]) -> Path:
@@ -504,8 +504,7 @@ def verify_archive(path: str | os.PathLike[str], head: str | None = None) -> str
     ...     verify_archive(path) == ledger.head
     True
     """
-    last = verify_chain(read_archive(path), head)
-    return None if last == GENESIS else last
+    return verify_chain(read_archive(path), head)
 
 
 def _form_of(path: Path) -> str:

@@ -31,7 +31,7 @@ from interpret_dp.ledger.account import (
     remaining_mu,
     total_of,
 )
-from interpret_dp.ledger.chain import GENESIS, verify_chain
+from interpret_dp.ledger.chain import verify_chain
 from interpret_dp.ledger.handle import LedgerHandle
 
 if TYPE_CHECKING:
@@ -408,7 +408,7 @@ class LedgerReader(LedgerHandle):
         with self._opened().reading() as log:
             last = verify_chain(log.entries(), head)
             log.check_pages()
-        return None if last == GENESIS else last
+        return last
 
     def _account(self, dataset: str) -> Account:
         dataset = check_name("dataset", dataset)

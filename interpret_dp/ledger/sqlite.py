@@ -127,8 +127,8 @@ class SQLiteDatabase(Database):
         if self._path is not None and not os.path.exists(self._path):
             return GONE
         code = getattr(error, "sqlite_errorcode", None)
-        known = _BY_CODE.get(code & 0xFF) if isinstance(code, int) else None
-        return known or _UNKNOWN
+        unknown = "cannot be used. Run verify(), and restore the ledger from a backup if it fails"
+        return _BY_CODE.get(code & 0xFF, unknown) if isinstance(code, int) else unknown
 
     def damage(self, connection: Connection) -> str | None:
         """Return the first finding of SQLite's own check of all pages and indexes."""
@@ -162,5 +162,3 @@ _BY_CODE = {
     sqlite3.SQLITE_IOERR: "cannot be read or written. Check the disk",
     sqlite3.SQLITE_CONSTRAINT: "refuses the change. It is append-only: entries are never changed",
 }
-
-_UNKNOWN = "cannot be used. Run verify(), and restore the ledger from a backup if it fails"
