@@ -251,47 +251,39 @@ def export(ledger: PrivacyLedger, out: str, overwrite: bool) -> None:
 
 
 def _say_account(account: Mapping[str, Any]) -> None:
-    budget, spent = account["budget"], account["spent"]
-    console.say_item("Data set", " = ".join(map(repr, account["names"])))
-    console.say_item("Promise", account["guarantee_sentence"] or account["guarantee_state"])
-    if account["protected"] is not None:
-        console.say_item("Protects", account["protected"])
-    if budget is None:
-        console.say_item("Budget", account["limit"])
-        console.say_item("Spent", f"mu {ceil_text(spent['mu'])}")
-    else:
+    budget, spent, above = account["budget"], account["spent"], account["approval_above"]
+    lines = {
+        "Data set": " = ".join(map(repr, account["names"])),
+        "Promise": account["guarantee_sentence"] or account["guarantee_state"],
+        "Protects": account["protected"],
+        "Budget": account["limit"],
+        "Spent": f"mu {ceil_text(spent['mu'])}",
+    }
+    if budget is not None:
         at_delta = f"at delta {budget['delta']:g}"
-        limit = f"epsilon {budget['epsilon']:g} {at_delta}"
         total = ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
-        console.say_item("Budget", limit + selections_text(budget["delta_x"]))
-        console.say_item("Spent", f"epsilon {total} {at_delta} (mu {ceil_text(spent['mu'])})")
+        selections = selections_text(budget["delta_x"])
+        lines["Budget"] = f"epsilon {budget['epsilon']:g} {at_delta}{selections}"
+        lines["Spent"] = f"epsilon {total} {at_delta} ({lines['Spent']})"
         if spent["ever"]["mu"] > spent["mu"]:
-            ever = f"mu {ceil_text(spent['ever']['mu'])}"
-            console.say_item(
-                "Ever", f"{ever}, including spending before the renewal for new people"
-            )
+            ever = ceil_text(spent["ever"]["mu"])
+            lines["Ever"] = f"mu {ever}, including spending before the renewal for new people"
         left = account["remaining_epsilon"]
-        console.say_item(
-            "Left",
-            "nothing: the budget has expired. An officer renews it: interpret-dp ledger renew"
-            if budget["expired"]
-            else console.left_text(left, budget["delta"])
-            + left_for_selections(left, budget["delta_x"], spent["delta"]),
-        )
-        if budget["expires"]:
-            console.say_item("Expires", moment_text(budget["expires"]))
-    if account["approval_above"] is not None:
-        above = account["approval_above"]
+        lines["Left"] = console.left_text(left, budget["delta"])
+        lines["Left"] += left_for_selections(left, budget["delta_x"], spent["delta"])
+        if budget["expired"]:
+            mend = "An officer renews it: interpret-dp ledger renew"
+            lines["Left"] = f"nothing: the budget has expired. {mend}"
+        lines["Expires"] = budget["expires"] and moment_text(budget["expires"])
+    if above is not None:
         which = f"requests above epsilon {above:g}" if above else "all requests"
-        console.say_item(
-            "Approval", f"an officer must approve {which}: interpret-dp ledger approvals"
-        )
+        lines["Approval"] = f"an officer must approve {which}: interpret-dp ledger approvals"
     if spent["open_reservations"]:
-        console.say_item(
-            "Open",
-            f"{spent['open_reservations']} of the requests run now or were left by a crash; all "
-            "count as spent",
-        )
+        run = f"{spent['open_reservations']} of the requests run now or were left by a crash"
+        lines["Open"] = f"{run}; all count as spent"
+    for label, text in lines.items():
+        if text:
+            console.say_item(label, text)
 
 
 def _say_requests(requests: list[dict[str, Any]]) -> None:
