@@ -73,9 +73,8 @@ def unsealed(document: Mapping[str, Any], what: str) -> dict[str, Any]:
         found = None
     if seal != found:
         raise ValueError(
-            f"{what} was changed after it was written: its content does not match its "
-            f"{SEAL}, {_short(seal)}. Restore the file from a copy, or write it again from its "
-            "source."
+            f"{what} was changed after it was written: its content does not match its {SEAL}, "
+            f"{str(seal)[:12]}.... Restore the file from a copy, or write it again from its source."
         )
     return content
 
@@ -425,7 +424,3 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"it holds the number {text[:40]}; all numbers must be finite")
     return number
-
-
-def _short(seal: Any) -> str:
-    return f"{seal[:12]}..." if isinstance(seal, str) else repr(seal)[:40]

@@ -9,7 +9,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +66,7 @@ class Number(click.FloatRange):
 
 
 POSITIVE = Number(min=0, min_open=True)
+NOT_NEGATIVE = Number(min=0)
 PROBABILITY = Number(min=0, max=1, min_open=True, max_open=True)
 PROBABILITY_OR_ZERO = Number(min=0, max=1, max_open=True)
 COUNT = click.IntRange(min=1)
@@ -180,6 +181,16 @@ def existing_ledger(function: Callable[..., Any]) -> Callable[..., Any]:
     return ledger_option(callback=lambda _ctx, _param, url: open_existing(url))(function)
 
 
+def optional_ledger(text: str) -> Decorator:
+    """Return the option ``--ledger`` of a command that needs none: an open ledger, or None."""
+    return click.option(
+        "--ledger",
+        metavar="URL",
+        callback=lambda _ctx, _param, url: None if url is None else open_existing(url),
+        help=text,
+    )
+
+
 def refuse_silence(guarantee: Guarantee) -> None:
     """End a command on a model whose promise does not hold by an exit status that says so."""
     if guarantee.state == DOES_NOT_HOLD:
@@ -237,8 +248,9 @@ def say_item(label: str, text: str) -> None:
     )
 
 
-def say_table(head: tuple[str, ...], body: list[tuple[str, ...]]) -> None:
-    """Print rows of text in aligned columns."""
+def say_table(head: tuple[str, ...], body: Sequence[tuple[str, ...]]) -> None:
+    """Print rows of text in aligned columns; words of users do not steer the terminal."""
+    body = [tuple(cell if cell.isprintable() else repr(cell) for cell in row) for row in body]
     widths = [max(map(len, cells)) for cells in zip(head, *body, strict=True)]
     for line in (head, *body):
         cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
@@ -307,6 +319,13 @@ def pending_file(path: str, *, overwrite: bool, option: str = "--out") -> Iterat
                 "a folder that exists and that you may write to."
             ) from error
         yield pending
+
+
+def write_text(option: str, path: str, text: str, *, overwrite: bool) -> None:
+    """Write a result file and say so; errors are those of :func:`pending_file`."""
+    with pending_file(path, overwrite=overwrite, option=option) as pending:
+        pending.write_text(text, encoding="utf-8")
+    say_item("Written", path)
 
 
 def open_existing(url: str) -> PrivacyLedger:

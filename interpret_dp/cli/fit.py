@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.schema import Schema
 
+# Options that the estimator takes as they are.
+_SETTINGS = ("epsilon", "delta", "neighboring", "population", "verbose")
 _DIRECTIONS = {"increasing": 1, "decreasing": -1}
 
 
@@ -200,9 +202,8 @@ def fit(**given: Any) -> None:
     console.refuse_silence(model.guarantee_)
     if has_hardly_any_row(model.released_):
         raise console.FailedError(
-            "The released number of usable rows is no more than noise, so the model has learned "
-            "nothing. Check the target's labels or bounds, the column of people, --sep and "
-            "--decimal."
+            "The released number of usable rows is no more than noise: nothing was learned. "
+            "Check the target's labels or bounds, the column of people, --sep and --decimal."
         )
 
 
@@ -250,8 +251,7 @@ def _declare_budget(options: SimpleNamespace, ledger: PrivacyLedger) -> None:
         raise console.FailedError(
             f"--budget asks for epsilon {epsilon:g} at delta {delta:g}, and data set {name!r} has "
             f"a budget of epsilon {known.epsilon:g} at delta {known.delta:g} already. Nothing was "
-            "spent. Leave out --budget to use the one that is there; its owner changes it with "
-            "`interpret-dp ledger raise`."
+            "spent. Leave out --budget to use that one, or see `interpret-dp ledger raise`."
         )
 
 
@@ -277,14 +277,10 @@ def _estimator(
     from interpret_dp.schema import Categorical
 
     settings = {
-        "epsilon": options.epsilon,
-        "delta": options.delta,
+        **{name: getattr(options, name) for name in _SETTINGS},
         "schema": schema,
         "ledger": ledger,
         "dataset": None if ledger is None else options.dataset,
-        "neighboring": options.neighboring,
-        "population": options.population,
-        "verbose": options.verbose,
         "monotone_constraints": options.monotone or None,
         "interactions": list(options.pairs) or options.interactions or 0,
     }

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from interpret_dp.schema import Schema
 
 
-# ``interpret-dp schema``: write a first schema down, and see what it changes in a table.
-
 _PUBLIC = (
     "This reads minima, maxima and levels off the rows of {file!r}, and whatever a schema says "
     "counts as public. By running it you declare that the file is public. If it is not, replace "
@@ -232,12 +230,7 @@ def check(
     help="the target is a number: its standard deviation, by your guess",
 )
 @click.option("--limit", type=console.POSITIVE, help="say how many fits this epsilon has room for")
-@click.option(
-    "--ledger",
-    metavar="URL",
-    callback=lambda _context, _option, url: None if url is None else console.open_existing(url),
-    help="say how many fits this ledger has room for; with --dataset",
-)
+@console.optional_ledger("say how many fits this ledger has room for; with --dataset")
 @click.option("--dataset", metavar="NAME", help="the data set's name in the ledger")
 @click.option(
     "--width",
@@ -266,6 +259,4 @@ def plan(width: float | None, html: str | None, overwrite: bool, **given: Any) -
             needed = planned.epsilon_for(width, size)
             console.say_item("Needed", f"epsilon {needed:.3g} for ±{width:g} with {size:,} rows")
     if html is not None:
-        with console.pending_file(html, overwrite=overwrite, option="--html") as pending:
-            pending.write_text(planned.to_html(), encoding="utf-8")
-        console.say_item("Written", html)
+        console.write_text("--html", html, planned.to_html(), overwrite=overwrite)

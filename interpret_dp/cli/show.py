@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from interpret_dp.cli import console
-from interpret_dp.cli.console import CommandError, FailedError, say, say_item
 
 if TYPE_CHECKING:
     from interpret_dp.accounting import Guarantee
@@ -69,17 +68,19 @@ def serve(explanations: Any, *, port: int | None, no_browser: bool) -> None:
     # Before the address is printed: whoever reads it may stop the server at once.
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        say_item("Dashboard", url)
-        say_item("", "Only this machine can reach it. Stop it with Ctrl-C.")
+        console.say_item("Dashboard", url)
+        console.say_item("", "Only this machine can reach it. Stop it with Ctrl-C.")
         if not no_browser and _has_screen():
             import webbrowser
 
             webbrowser.open(url)
         threading.Event().wait()
     except KeyboardInterrupt:
-        say("\nStopped.")
+        console.say("\nStopped.")
         for autosave in autosaves():
-            say_item("Edits", f"kept in {autosave.path}; the next show of this model offers them")
+            console.say_item(
+                "Edits", f"kept in {autosave.path}; the next show of this model offers them"
+            )
     finally:
         signal.signal(signal.SIGTERM, previous)
 
@@ -90,7 +91,7 @@ def _claim_port(port: int | None) -> int:
         try:
             listener.bind((_HOST, port or 0))
         except OSError as error:
-            raise CommandError(
+            raise console.CommandError(
                 f"--port is {port}, which cannot be used ({error.strerror}). Give another, or "
                 "leave it out to take any free one."
             ) from error
@@ -104,7 +105,7 @@ def _wait_for_server(port: int) -> None:
             socket.create_connection((_HOST, port), timeout=1.0).close()
         except OSError as error:
             if time.monotonic() > deadline:
-                raise FailedError(
+                raise console.FailedError(
                     f"interpret's server did not start on port {port} within {_START_SECONDS:g} s. "
                     "Give another --port."
                 ) from error
@@ -137,12 +138,7 @@ _even_if_void_option = click.option(
 
 @console.command("show model.json --html model.html")
 @click.argument("model_file", metavar="MODEL", type=console.INPUT_FILE)
-@click.option(
-    "--ledger",
-    metavar="URL",
-    callback=lambda _context, _option, url: None if url is None else console.open_existing(url),
-    help="show what the data set has cost so far, from this ledger",
-)
+@console.optional_ledger("show what the data set has cost so far, from this ledger")
 @click.option(
     "--html",
     type=console.OUTPUT_FILE,
@@ -203,18 +199,16 @@ def show(
             why = f": {edit.why}" if edit.why else ""
             line = f"{edit.term!r} {edit.what}, by {edit.who} at {edit.when}{why}"
             console.say_item("" if place else "Edited", line)
+        if html is not None:
+            page_text = render_html(released, privacy)
+            console.write_text("--html", html, page_text, overwrite=overwrite)
+    elif html is not None or public_rows is not None:
+        raise console.CommandError(
+            f"{model_file} holds a DP-LLM, but only additive models have pages, and metrics on "
+            "public rows. Omit --html, --public-rows and --target; --text prints its promise."
+        )
     if text:
         _say_promise(model)
-    if html is not None:
-        if not isinstance(released, AdditiveModel):
-            raise console.CommandError(
-                f"--html {html}: {model_file} holds a DP-LLM, but only additive models have pages. "
-                "Omit --html to see its filters in interpret's dashboard, or give --text for its "
-                "promise."
-            )
-        with console.pending_file(html, overwrite=overwrite, option="--html") as pending:
-            pending.write_text(render_html(released, privacy), encoding="utf-8")
-        console.say_item("Written", html)
     if html is not None or text:
         console.refuse_silence(model.guarantee_)
         return
@@ -229,17 +223,13 @@ def show(
     name = model.guarantee_.dataset or "model"
     shown = "shape functions" if isinstance(released, AdditiveModel) else "filters"
     explanation = model.explain_global(name=f"{name}: {shown}")
-    if no_autosave and isinstance(released, AdditiveModel):
-        explanation.edit_session.autosave.stop()
-    if public_rows is not None:
-        if not isinstance(released, AdditiveModel):
-            raise console.CommandError(
-                f"--public-rows {public_rows}: {model_file} holds a DP-LLM, and metrics are for "
-                "editors of additive models. Omit --public-rows and --target."
-            )
-        table = _read_public_rows(public_rows, released.schema, target, csv_format)
-        explanation.edit_session.use_public_rows(table.X, table.y, public=True)
-        console.say_item("Metrics", f"on {len(table.X):,} public rows")
+    if isinstance(released, AdditiveModel):
+        if no_autosave:
+            explanation.edit_session.autosave.stop()
+        if public_rows is not None:
+            table = _read_public_rows(public_rows, released.schema, target, csv_format)
+            explanation.edit_session.use_public_rows(table.X, table.y, public=True)
+            console.say_item("Metrics", f"on {len(table.X):,} public rows")
     serve(explanation, **page)
     console.refuse_silence(model.guarantee_)
 
@@ -282,7 +272,7 @@ def registry(
     if output is None:
         console.say(text, end="")
     else:
-        _write(output, text, overwrite)
+        console.write_text("--output", output, text, overwrite=overwrite)
 
 
 @console.command("card model.json --statements about.toml --output card.html")
@@ -325,7 +315,7 @@ def card(
     with _reading(statements) as given:
         page = model.card(dict(measured) or None, even_if_void=even_if_void, **given)
         text = page.text_for(output)
-    _write(output, text, overwrite)
+    console.write_text("--output", output, text, overwrite=overwrite)
 
 
 @contextmanager
@@ -341,12 +331,6 @@ def _reading(statements: str | None) -> Iterator[dict[str, Any]]:
         yield given
     except TypeError as error:
         raise console.CommandError(f"{statements}: {error}") from None
-
-
-def _write(output: str, text: str, overwrite: bool) -> None:
-    with console.pending_file(output, overwrite=overwrite, option="--output") as pending:
-        Path(pending).write_text(text, encoding="utf-8")
-    console.say_item("Written", output)
 
 
 def _check_charge(ledger: PrivacyLedger, head: str, guarantee: Guarantee) -> None:

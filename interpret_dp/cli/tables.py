@@ -300,9 +300,20 @@ def read_declared(
             f"{shortened(undeclared)}. {mend}Declare what is public, leave a column out with "
             "--exclude COLUMN, or write the table as Parquet."
         )
+    import pandas as pd
+
     # A line that cannot be read may be somebody's who has other rows.
     empty = ["?" if name in units else "" for name in all_names]
-    frame = _read_text(path, all_names, wanted, csv_format, empty)
+    frame = pd.read_csv(
+        _whole_records(path, empty, csv_format, str.strip),
+        names=all_names,
+        header=0,
+        index_col=False,
+        usecols=wanted,
+        # Texts, of which each means what the schema says: the file itself has no types.
+        dtype=object,
+        na_filter=False,
+    )
     specs = dict(zip(features, schema.resolve(features), strict=True))
     if target is not None and schema.target is not None:
         specs[target] = schema.target
@@ -320,15 +331,11 @@ def _check_roles(schema: Schema, target: str | None, units: Sequence[str]) -> No
             'The schema declares no target. Add a [target] table to it: type = "categorical" '
             'with levels, or type = "continuous" with lower and upper.'
         )
-    if target in schema.features:
+    role = "privacy unit" if target in units else "feature"
+    if target in schema.features or target in units:
         raise CommandError(
-            f"The column {target!r} is the target, and the schema declares it as a feature too. "
-            f"Move its declaration from the features to [target]."
-        )
-    if target in units:
-        raise CommandError(
-            f"The column {target!r} is the target, and the schema names it as the privacy unit "
-            "too. Correct one of the two."
+            f"Column {target!r} is the target, and the schema declares it as a {role} too. Correct "
+            "one of the two."
         )
 
 
@@ -336,16 +343,12 @@ def _check_present(
     path: str, names: Sequence[str], target: str | None, units: Sequence[str]
 ) -> None:
     """Raise CommandError if the file lacks the target or a column of the privacy unit."""
-    what = {
-        target: f"column {target!r}, which --target names",
-    } | {
-        unit: f"the column of the privacy unit, {unit!r}, which the schema names in [unit]"
-        for unit in units
-    }
+    what = dict.fromkeys(units, "a column of the privacy unit that the schema names in [unit]")
+    what |= {} if target is None else {target: "which --target names"}
     for name, missing in what.items():
-        if name is not None and name not in names:
+        if name not in names:
             raise CommandError(
-                f"The file {path!r} lacks {missing}; it has {shortened(names)}."
+                f"The file {path!r} lacks column {name!r}, {missing}; it has {shortened(names)}."
                 f"{did_you_mean(name, names)} Correct the name, or add the column."
             )
 
@@ -358,23 +361,6 @@ def _read_parquet(path: str, columns: list[str]) -> pa.Table:
         return parquet.read_table(path, columns=columns)
     except arrow.ArrowException:
         raise _unreadable(path) from None
-
-
-def _read_text(
-    path: str, names: list[str], columns: list[str], csv_format: CsvFormat, empty: list[str]
-) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.read_csv(
-        _whole_records(path, empty, csv_format, str.strip),
-        names=names,
-        header=0,
-        index_col=False,
-        usecols=columns,
-        # Texts, of which each means what the schema says: the file itself has no types.
-        dtype=object,
-        na_filter=False,
-    )
 
 
 def _records(path: str, csv_format: CsvFormat) -> Iterator[list[str]]:
@@ -452,14 +438,12 @@ def _level(
         return text
     if text in MISSING_TEXTS:
         return None
-    if holds_numbers:
-        if text.lower() in ("true", "false"):
-            return float(text.lower() == "true")
-        try:
-            return float(csv_format.number(text))
-        except ValueError:
-            return text
-    return text
+    if holds_numbers and text.lower() in ("true", "false"):
+        return float(text.lower() == "true")
+    try:
+        return float(csv_format.number(text)) if holds_numbers else text
+    except ValueError:
+        return text
 
 
 def _is_csv(path: str) -> bool:

@@ -15,9 +15,8 @@ from interpret_dp._validate import ceil_text, check_real
 from interpret_dp.accounting.composition import GdpPair, compose_repeated, gaussian_part
 from interpret_dp.accounting.gaussian import epsilon_of_mu, largest_mu, mu_of_budget
 from interpret_dp.accounting.guarantee import Doubts, state_of
-from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.exceptions import BudgetExceededError
-from interpret_dp.ledger.chain import Entry, has_passed
+from interpret_dp.ledger.chain import ONE_ROW, Entry, has_passed
 
 # The privacy filter: which requests a budget admits. Pure arithmetic over the log.
 #
@@ -176,7 +175,8 @@ def refusal(
 ) -> BudgetExceededError:
     """Return the error for a request that the filter does not admit."""
     # A request without a delta of its own is told what still fits at the budget's delta.
-    delta = epsilon_delta or (account.budget.delta if account.budget else 0.0)
+    budget = account.budget
+    delta = epsilon_delta or (budget.delta if budget else 0.0)
     left = remaining_mu(account)
     error = BudgetExceededError(
         account.dataset,
@@ -186,25 +186,16 @@ def refusal(
         remaining_mu=left,
         largest_epsilon=largest_epsilon(left, delta),
     )
-    if admits_delta(account, pair.delta):
+    if budget is None or admits_delta(account, pair.delta):
         return error
-    return DeltaExceededError(
-        error, pair.delta, remaining_delta_x(account), _raise_for(account, pair.delta)
-    )
-
-
-def _raise_for(account: Account, delta: float) -> str:
-    """Return the call that makes room for one more request of this delta."""
-    budget = account.budget
-    if budget is None:
-        raise ValueError(f"Data set {account.dataset!r} has no budget; every delta fits.")
-    delta_x = ceil_text(math.fsum((*(r.delta for r in account.counted), delta)))
+    delta_x = ceil_text(math.fsum((*(r.delta for r in account.counted), pair.delta)))
     # As much more in all as for selections: a raise may not lower mu.
     total_delta = ceil_text(budget.delta + max(0.0, float(delta_x) - budget.delta_x))
-    return (
+    mend = (
         f"ledger.raise_budget({budget.dataset!r}, epsilon={budget.epsilon!r}, delta={total_delta}, "
         f"delta_x={delta_x}, reason=...)"
     )
+    return DeltaExceededError(error, pair.delta, remaining_delta_x(account), mend)
 
 
 _SPENT_ROUNDING = 1e-6
@@ -309,25 +300,18 @@ class Approval:
 
     def covers(self, proposed: ProposedRequest) -> bool:
         """Whether the request is one of those that were asked for; whatever was decided."""
-        return self._speaks_of(proposed) and self._cost(proposed) <= self.epsilon * (
-            1.0 + _SPENT_ROUNDING
+        return (
+            self.dataset == proposed.dataset
+            and self.user == proposed.user
+            and self.purpose == proposed.purpose
+            and self.explainer in ("", proposed.explainer)
+            and proposed.pair.epsilon_at(self.delta) <= self.epsilon * (1.0 + _SPENT_ROUNDING)
         )
 
     def refuses(self, proposed: ProposedRequest) -> bool:
         """Whether this very request was rejected: one that costs less is another request."""
-        cheaper = self._cost(proposed) < self.epsilon * (1.0 - _SPENT_ROUNDING)
+        cheaper = proposed.pair.epsilon_at(self.delta) < self.epsilon * (1.0 - _SPENT_ROUNDING)
         return self.state == "rejected" and self.covers(proposed) and not cheaper
-
-    def _speaks_of(self, proposed: ProposedRequest) -> bool:
-        same = (self.dataset, self.user, self.purpose) == (
-            proposed.dataset,
-            proposed.user,
-            proposed.purpose,
-        )
-        return same and self.explainer in ("", proposed.explainer)
-
-    def _cost(self, proposed: ProposedRequest) -> float:
-        return proposed.pair.epsilon_at(self.delta)
 
 
 def covering(approvals: Iterable[Approval], proposed: ProposedRequest) -> Approval | None:
@@ -345,9 +329,6 @@ def covering(approvals: Iterable[Approval], proposed: ProposedRequest) -> Approv
             if approval.status == status:
                 return approval
     return matching[-1] if matching and matching[-1].refuses(proposed) else None
-
-
-_ONE_ROW = Neighbourhood().protected
 
 
 @dataclass(frozen=True)
@@ -447,7 +428,7 @@ class Request:
     mu: float
     delta: float
     state: str = "open"
-    protected: str = _ONE_ROW
+    protected: str = ONE_ROW
     dataset: str = ""
     user: str = ""
     host: str = ""

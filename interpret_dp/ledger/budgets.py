@@ -92,13 +92,13 @@ class LedgerBudgets(LedgerReader):
         dataset = check_name("dataset", dataset)
         delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
         selections_delta = SELECTIONS_SHARE * delta if delta_x is None else delta_x
-        budget = fix_budget(dataset, epsilon, delta, selections_delta, check_text(purpose))
-        if expires is not None:
-            budget = dataclasses.replace(budget, expires=until("expires", expires))
+        end = None if expires is None else until("expires", expires)
+        protected = None
         if unit is not None or neighboring is not None:
             relation = ADD_OR_REMOVE_ONE if neighboring is None else neighboring
             protected = Neighbourhood(relation=relation, unit=unit).protected
-            budget = dataclasses.replace(budget, protected=protected)
+        budget = fix_budget(dataset, epsilon, delta, selections_delta, check_text(purpose))
+        budget = dataclasses.replace(budget, protected=protected, expires=end)
         with self._opened(creates=True).writing() as log:
             account = log.account(dataset)
             if account.budget is not None and _was_declared(account, budget, delta_x):
@@ -107,17 +107,15 @@ class LedgerBudgets(LedgerReader):
             if account.budget is not None:
                 raise _other_budget(dataset, account.budget)
             _refuse_look_alike(log, dataset)
-            if budget.protected and account.protected not in (None, budget.protected):
-                raise other_promise(account, budget.protected)
+            if protected and account.protected not in (None, protected):
+                raise other_promise(account, protected)
             if not admits(dataclasses.replace(account, budget=budget), GdpPair(0.0)):
                 raise LedgerError(
                     f"More than epsilon {budget.epsilon:g} at delta {budget.delta:g} was spent on "
                     f"data set {dataset!r} already, while no limit was declared. Declare a budget "
                     f"that covers ledger.spent({dataset!r})."
                 )
-            _append_budget(
-                log, "budget", budget, {"protected": budget.protected, "expires": budget.expires}
-            )
+            _append_budget(log, "budget", budget, {"protected": protected, "expires": end})
         return budget
 
     @tried_again
@@ -229,10 +227,9 @@ class LedgerBudgets(LedgerReader):
             old = require_budget(log, dataset)
             if new_people and account.spent.open_reservations:
                 raise LedgerError(
-                    f"{account.spent.open_reservations} requests on data set {dataset!r} are open: "
-                    "they are running, on the old people or the new ones, or were left by a crash. "
-                    "Wait for those that are running; if some were left by a crash, give the new "
-                    "people a data set name of their own."
+                    f"{account.spent.open_reservations} requests on data set {dataset!r} are open, "
+                    "on the old people or the new ones. Wait for those that are running. If a "
+                    "crash left some, give the new people a data set name of their own."
                 )
             budget = dataclasses.replace(old, purpose=reason, expires=end)
             _append_budget(log, "renew", budget, {"expires": end, "new_people": new_people or None})
@@ -274,27 +271,16 @@ class LedgerBudgets(LedgerReader):
         with self._opened().writing() as log:
             require_officer(log, "link data sets")
             joining, staying = log.account(dataset), log.account(to)
-            budget = require_budget(log, to)
+            require_budget(log, to)
             _check_link(joining, staying)
             requests = (*staying.requests, *joining.requests)
             joint = dataclasses.replace(staying, requests=requests)
             overspent = not admits(joint, GdpPair(0.0))
             if overspent and not accept_overspent:
-                spent = joint.spent
-                raise LedgerError(
-                    f"Data sets {dataset!r} and {to!r} have spent epsilon "
-                    f"{ceil_text(spent.epsilon or 0.0)} at delta {budget.delta:g} together, in "
-                    f"{spent.n_requests} requests, and the budget of {to!r} is epsilon "
-                    f"{budget.epsilon:g} with delta_x {budget.delta_x:g}. Nothing was changed. "
-                    "Raise that budget first, or link them all the same with "
-                    "accept_overspent=True: then nothing can be spent until it is raised."
-                )
-            overspent_fact = True if overspent else None
-            for name, details in (
-                (dataset, {"to": to, "overspent": overspent_fact}),
-                (to, {"with": dataset, "overspent": overspent_fact}),
-            ):
-                log.append_act(details, kind="link", dataset=name, purpose=reason)
+                raise _overspent(f"Data sets {dataset!r} and {to!r} have", joint)
+            facts = {"overspent": overspent or None}
+            log.append_act({"to": to, **facts}, kind="link", dataset=dataset, purpose=reason)
+            log.append_act({"with": dataset, **facts}, kind="link", dataset=to, purpose=reason)
             return require_budget(log, to)
 
     @tried_again
@@ -372,7 +358,7 @@ class LedgerBudgets(LedgerReader):
             changed = log.account(dataset)
             grows = changed.spent.mu > account.spent.mu
             if grows and not accept_overspent and not admits(changed, GdpPair(0.0)):
-                raise _overspent(changed)
+                raise _overspent(f"In the new unit data set {dataset!r} has", changed)
             return changed.spent
 
     @tried_again
@@ -414,11 +400,10 @@ def other_promise(account: Account, protected: str) -> LedgerError:
     """Return the error for a request that protects something else than the account does."""
     return LedgerError(
         f"The account of data set {account.dataset!r} protects ({account.protected}); this request "
-        f"protects ({protected}). Losses of different promises do not add up to one. "
-        "Nothing was spent. Use the same PrivacyUnit and the same neighboring as before. If the "
-        "earlier requests left out the unit by mistake, an officer moves their account to it: "
-        f"ledger.change_unit({account.dataset!r}, unit=..., at_most=..., reason=...) or "
-        "`interpret-dp ledger unit`. If they are about other people, use another data set name."
+        f"protects ({protected}). Losses of different promises do not add up. Nothing was spent. "
+        "Use the same PrivacyUnit and neighboring as before, or another name for other people. If "
+        "earlier requests left out the unit by mistake, an officer mends it: ledger.change_unit("
+        f"{account.dataset!r}, unit=..., at_most=..., reason=...) or `interpret-dp ledger unit`."
     )
 
 
@@ -434,26 +419,24 @@ def _check_change_of_unit(account: Account, new: str, at_most: int | None) -> No
         raise LedgerError(f"Data set {name!r} protects ({new}) already; nothing is to be changed.")
     if not old.startswith(ADD_OR_REMOVE_ONE):
         raise LedgerError(
-            f"Data set {name!r} protects ({old}). Promises about replaced contents fix the number "
-            "of rows, so that they bound nothing about a person who comes or goes. Use another "
-            "data set name for the new unit; nothing bounds both together."
+            f"Data set {name!r} protects ({old}), which fixes the number of rows and bounds "
+            "nothing about a person who comes or goes. Use another data set name for the new unit."
         )
     if at_most is not None and any(request.delta > 0 for request in account.ever):
         raise LedgerError(
-            f"Requests on data set {name!r} have a delta of their own, for selections or samples, "
-            f"and at_most is {at_most}; no multiple of it is known to cover a person of several "
-            "rows. Nothing was changed. Leave at_most out: then the log says that the promises of "
-            "these requests do not hold."
+            f"Requests on data set {name!r} have a delta of their own, for selections or samples: "
+            "no multiple of it is known to cover a person of several rows, and at_most is "
+            f"{at_most}. Leave it out; then the log says that their promises do not hold."
         )
 
 
-def _overspent(account: Account) -> LedgerError:
+def _overspent(who: str, account: Account) -> LedgerError:
     budget, spent = account.budget, account.spent
-    limit = "no budget" if budget is None else f"a budget of epsilon {budget.epsilon:g}"
+    limit = "" if budget is None else f" of epsilon {budget.epsilon:g}, delta_x {budget.delta_x:g}"
     return LedgerError(
-        f"In the new unit data set {account.dataset!r} has spent epsilon "
-        f"{ceil_text(spent.epsilon or 0.0)}, with {limit}. Nothing was changed. Raise the budget "
-        "first, or pass accept_overspent=True: then nothing can be spent until it is raised."
+        f"{who} spent epsilon {ceil_text(spent.epsilon or 0.0)} in {spent.n_requests} requests; "
+        f"the budget{limit} does not cover it. Nothing was changed. Raise the budget first, or "
+        "pass accept_overspent=True: then nothing can be spent until it is raised."
     )
 
 
@@ -478,11 +461,10 @@ def _other_budget(dataset: str, known: Budget) -> LedgerError:
     return LedgerError(
         f"Data set {dataset!r} has another budget already (epsilon {known.epsilon:g} at delta "
         f"{known.delta:g}{selections_text(known.delta_x)}; protects "
-        f"{known.protected or 'whom its first request protects'}; "
-        f"expires {known.expires or 'never'}; purpose {known.purpose!r}), which "
-        f"stands. To use it, leave this call out. See it with ledger.budget({dataset!r}) or "
-        f"`interpret-dp ledger show`. To raise it: ledger.raise_budget({dataset!r}, epsilon=..., "
-        "delta=..., reason=...) or `interpret-dp ledger raise`."
+        f"{known.protected or 'whom its first request protects'}; expires "
+        f"{known.expires or 'never'}; purpose {known.purpose!r}), which stands. Leave this call "
+        f"out, or raise it: ledger.raise_budget({dataset!r}, epsilon=..., delta=..., reason=...) "
+        "or `interpret-dp ledger raise`."
     )
 
 
@@ -492,10 +474,10 @@ def _refuse_look_alike(log: Log, dataset: str) -> None:
         if known != dataset and looks_of(known) == looks_of(dataset):
             raise LedgerError(
                 f"The ledger has a data set {known!r}, which differs from {dataset!r} in letter "
-                "case, spaces or punctuation alone; a second budget for the same people would "
-                f"double what may be spent on them. Nothing was declared. Use {known!r}, or let "
-                f"both names share its budget: ledger.link({dataset!r}, to={known!r}, reason=...). "
-                "Give other people a clearly different name."
+                "case, spaces or punctuation alone; a budget for each would double what may be "
+                f"spent on the same people. Nothing was declared. Use {known!r}, or link them: "
+                f"ledger.link({dataset!r}, to={known!r}, reason=...). Give other people a clearly "
+                "different name."
             )
 
 
@@ -504,13 +486,10 @@ def _check_link(joining: Account, staying: Account) -> None:
     names = f"{joining.dataset!r} and {staying.dataset!r}"
     if joining.dataset in staying.names:
         raise LedgerError(f"Data sets {names} share an account already; nothing is to be linked.")
-    if None not in (joining.protected, staying.protected) and (
-        joining.protected != staying.protected
-    ):
+    if len({joining.protected, staying.protected} - {None}) > 1:
         raise LedgerError(
-            f"Data sets {names} cannot be linked: one protects ({joining.protected}), the other "
-            f"({staying.protected}). Losses of different promises do not add up to one, so that no "
-            "budget could bound their sum. Nothing was changed."
+            f"Data sets {names} cannot be linked: one protects ({joining.protected}), one "
+            f"({staying.protected}). Losses of different promises do not add up. Nothing changed."
         )
 
 

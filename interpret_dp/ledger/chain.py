@@ -12,24 +12,16 @@ import datetime
 import functools
 import getpass
 import io
-import math
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from interpret_dp._documents import (
-    canonical_json,
-    check_keys,
-    check_kinds,
-    digest_of,
-    parse_json,
-    write_file,
-)
+from interpret_dp import _documents
 from interpret_dp._validate import check_choice
 from interpret_dp.accounting.events import SMALLEST_MU
 from interpret_dp.accounting.lattice import Neighbourhood
@@ -39,12 +31,15 @@ from interpret_dp.exceptions import LedgerError
 
 _DAY = datetime.timedelta(days=1)
 
+ONE_ROW = Neighbourhood().protected
+"""Whom a request protects that names no other unit."""
+
 
 def check_text(value: str, name: str = "purpose") -> str:
     """Return somebody's words, which may be none."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is {value!r} ({type(value).__name__}); it must be a text.")
-    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+    if "\x00" in value or not _documents.is_encodable(value):
         raise ValueError(
             f"{name} is {value!r}; it must be a text without null characters and without halves "
             "of characters (surrogates), which no database stores."
@@ -179,29 +174,6 @@ def _parsed(name: str, text: str) -> datetime.date:
 GENESIS = "0" * 64
 """The predecessor that the first entry names."""
 
-KINDS = (
-    # Spending.
-    "reserve",
-    "commit",
-    "cancel",
-    # Acts of an officer on an account.
-    "budget",
-    "raise",
-    "renew",
-    "link",
-    "policy",
-    "unit",
-    # Asking before spending.
-    "ask",
-    "approve",
-    "reject",
-    "withdraw",
-    # Acts on the whole ledger, which carry the empty text in place of a data set.
-    "appoint",
-    "dismiss",
-)
-"""Kinds of entries. A version that does not know a kind refuses the account rather than guess."""
-
 CLOSING = ("commit", "cancel")
 """Kinds that close a reservation."""
 
@@ -235,7 +207,10 @@ class Entry:
         end, would publish how long a request ran, which may depend on rows. Entries of older
         versions hold the moment.
     kind : str
-        One of `KINDS`.
+        Of spending: "reserve", "commit", "cancel". Of an officer's act on an account: "budget",
+        "raise", "renew", "link", "policy", "unit". Of asking before spending: "ask", "approve",
+        "reject", "withdraw". Of an act on the whole ledger: "appoint", "dismiss". A version that
+        does not know a kind refuses the account rather than guess.
     dataset : str
         The data set's name; empty for an act on the whole ledger.
     reservation : int or None
@@ -283,7 +258,9 @@ class Entry:
         """The entries of ``context``; those that this version knows are of their kinds."""
         details = self._document("context", self.context)
         try:
-            check_kinds(f"Entry {self.number} of the ledger", details, _DETAILS, mend=_ADVICE)
+            _documents.check_kinds(
+                f"Entry {self.number} of the ledger", details, _DETAILS, mend=_ADVICE
+            )
         except ValueError as error:
             raise LedgerError(str(error)) from None
         return details
@@ -309,7 +286,7 @@ class Entry:
 
         Requests of older versions do not, and were all about rows.
         """
-        usual = Neighbourhood().protected if self.kind == "reserve" else None
+        usual = ONE_ROW if self.kind == "reserve" else None
         protected = self.details.get("protected", usual)
         return None if protected is None else str(protected)
 
@@ -317,7 +294,7 @@ class Entry:
         """Return the hash that belongs to the content."""
         content = {**vars(self), "format": _HASH_FORMAT}
         del content["hash"]
-        return digest_of(content)
+        return _documents.digest_of(content)
 
     def sealed(self) -> Entry:
         """Return the entry with its hash filled in."""
@@ -332,7 +309,7 @@ class Entry:
 
     def _document(self, name: str, text: str) -> dict[str, Any]:
         try:
-            document = parse_json(text, name)
+            document = _documents.parse_json(text, name)
         except ValueError:
             document = None
         if not isinstance(document, dict):
@@ -351,12 +328,12 @@ class Entry:
         LedgerError
             If a field has a type or a value that this package never writes.
         """
-        for name, kind in _FIELDS.items():
+        for name, types in _FIELDS.items():
             value = row[name]
-            if type(value) not in _FIELD_TYPES[kind]:
+            least, most = _LIMITS.get(name, _ANY)
+            if type(value) not in types:
                 fault = f"of type {type(value).__name__}"
-            elif isinstance(value, float) and not (value == 0 or _is_within(name, value)):
-                least, most = _LIMITS.get(name, _ANY)
+            elif isinstance(value, float) and value != 0 and not least <= value <= most:
                 fault = f"{value!r}; it must be 0, or from {least:g} to {most:g}"
             elif name == "time" and not _is_date(value[:10]):
                 fault = f"{value!r}; it must be a date, or a moment, as ISO 8601 text"
@@ -367,11 +344,6 @@ class Entry:
                 f"{_ADVICE}"
             )
         return cls(**row)
-
-
-def _is_within(name: str, value: float) -> bool:
-    least, most = _LIMITS.get(name, _ANY)
-    return least <= value <= most
 
 
 def _is_date(text: str) -> bool:
@@ -386,22 +358,23 @@ _LIMITS = {
     "mu": (SMALLEST_MU, 1 / SMALLEST_MU),
     **dict.fromkeys(("delta", "epsilon_delta"), (0.0, 1.0)),
 }
-_FIELDS = {field.name: str(field.type) for field in dataclasses.fields(Entry)}
-# An empty cell is the empty text, or nothing where an entry may have nothing.
-_READ_CELL: dict[str, Callable[[str], Any]] = {
-    "int": int,
-    "str": str,
-    "float": float,
-    "int | None": lambda cell: int(cell) if cell else None,
-    "float | None": lambda cell: float(cell) if cell else None,
-}
-_FIELD_TYPES: dict[str, tuple[type, ...]] = {
+_TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "str": (str,),
     "float": (float,),
     "int | None": (int, NoneType),
     "float | None": (float, NoneType),
 }
+_FIELDS = {field.name: _TYPES[str(field.type)] for field in dataclasses.fields(Entry)}
+
+
+def unknown_kind(entry: Entry) -> LedgerError:
+    """Return the error for an entry of a kind that this version does not know."""
+    return LedgerError(
+        f"Entry {entry.number} of the ledger is of the unknown kind {entry.kind!r}. If a newer "
+        "interpret_dp wrote it, upgrade to that version; otherwise run verify() and restore the "
+        "ledger from a backup."
+    )
 
 
 def check_next(entry: Entry, number: int, previous: str) -> None:
@@ -422,24 +395,18 @@ def check_next(entry: Entry, number: int, previous: str) -> None:
         If it was changed, removed or moved.
     """
     if entry.number != number:
-        raise LedgerError(
-            f"Entry {number} of the ledger is missing: entry {entry.number} comes in its place. "
-            "Restore the ledger from a backup."
-        )
-    if entry.previous != previous:
-        raise LedgerError(
-            f"Entry {number} of the ledger does not follow entry {number - 1}: one of them was "
-            "exchanged or moved. Restore the ledger from a backup."
-        )
-    if entry.digest() != entry.hash:
-        raise LedgerError(
-            f"Entry {number} of the ledger was changed: its content does not match its hash. "
-            "Restore the ledger from a backup."
-        )
+        fault = f"is missing: entry {entry.number} comes in its place"
+    elif entry.previous != previous:
+        fault = f"does not follow entry {number - 1}: one of them was exchanged or moved"
+    elif entry.digest() != entry.hash:
+        fault = "was changed: its content does not match its hash"
+    else:
+        return
+    raise LedgerError(f"Entry {number} of the ledger {fault}. {_ADVICE}")
 
 
-def verify_chain(entries: Iterable[Entry], head: str | None = None) -> str:
-    """Check every entry's number, predecessor and hash; return the hash of the last entry.
+def verify_chain(entries: Iterable[Entry], head: str | None = None) -> str | None:
+    """Check every entry's number, predecessor and hash; return the hash of the last entry, if any.
 
     Parameters
     ----------
@@ -465,7 +432,7 @@ def verify_chain(entries: Iterable[Entry], head: str | None = None) -> str:
             f"The head {head!r} is not among the ledger's {number} entries: the log was cut off "
             f"after entry {number}, was rewritten, or is another. Restore it from a backup."
         )
-    return previous
+    return previous if number else None
 
 
 def write_archive(path: str | os.PathLike[str], entries: Sequence[Entry]) -> Path:
@@ -480,7 +447,7 @@ def write_archive(path: str | os.PathLike[str], entries: Sequence[Entry]) -> Pat
     """
     target = Path(path)
     text = _to_csv(entries) if _form_of(target) == ".csv" else _to_lines(entries)
-    write_file(target, text)
+    _documents.write_file(target, text)
     return target
 
 
@@ -537,8 +504,7 @@ def verify_archive(path: str | os.PathLike[str], head: str | None = None) -> str
     ...     verify_archive(path) == ledger.head
     True
     """
-    last = verify_chain(read_archive(path), head)
-    return None if last == GENESIS else last
+    return verify_chain(read_archive(path), head)
 
 
 def _form_of(path: Path) -> str:
@@ -551,15 +517,14 @@ def _form_of(path: Path) -> str:
 
 
 def _to_lines(entries: Iterable[Entry]) -> str:
-    return "".join(f"{canonical_json(dataclasses.asdict(entry))}\n" for entry in entries)
+    return "".join(f"{_documents.canonical_json(vars(entry))}\n" for entry in entries)
 
 
 def _rows_of_lines(text: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for line in text.splitlines():
-        row = parse_json(line, f"line {len(rows) + 1}")
-        check_keys(f"line {len(rows) + 1}", row, tuple(_FIELDS))
-        rows.append(row)
+    rows = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        rows.append(_documents.parse_json(line, f"line {number}"))
+        _documents.check_keys(f"line {number}", rows[-1], tuple(_FIELDS))
     return rows
 
 
@@ -567,14 +532,9 @@ def _to_csv(entries: Iterable[Entry]) -> str:
     written = io.StringIO(newline="")
     writer = csv.writer(written)
     writer.writerow(_FIELDS)
-    for entry in entries:
-        values = dataclasses.asdict(entry).values()
-        writer.writerow(["" if value is None else _cell(value) for value in values])
+    # A float has all its digits, and None is an empty cell.
+    writer.writerows(vars(entry).values() for entry in entries)
     return written.getvalue()
-
-
-def _cell(value: Any) -> str:
-    return repr(value) if isinstance(value, float) else str(value)
 
 
 def _rows_of_csv(text: str) -> list[dict[str, Any]]:
@@ -585,11 +545,11 @@ def _rows_of_csv(text: str) -> list[dict[str, Any]]:
     for cells in table:
         if len(cells) != len(_FIELDS):
             raise ValueError(f"line {table.line_num} has {len(cells)} cells")
-        row = {
-            name: _READ_CELL[kind](cell)
-            for (name, kind), cell in zip(_FIELDS.items(), cells, strict=True)
-        }
-        if any(isinstance(value, float) and not math.isfinite(value) for value in row.values()):
-            raise ValueError(f"line {table.line_num} holds a figure that is not finite")
-        rows.append(row)
+        # An empty cell is the empty text, or nothing where an entry may have nothing.
+        rows.append(
+            {
+                name: None if not cell and NoneType in types else types[0](cell)
+                for (name, types), cell in zip(_FIELDS.items(), cells, strict=True)
+            }
+        )
     return rows

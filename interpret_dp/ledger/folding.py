@@ -10,18 +10,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from interpret_dp.accounting.composition import mu_of_group
 from interpret_dp.accounting.guarantee import MOST_CENTRED_BEFORE
-from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import Account, Approval, Budget, Request
-from interpret_dp.ledger.chain import GENESIS, Entry, check_next
+from interpret_dp.ledger.chain import GENESIS, ONE_ROW, Entry, check_next, unknown_kind
 
-_Part = TypeVar("_Part")
-
-_ONE_ROW = Neighbourhood().protected
 _VERSIONS_OF_VOID_CENTRES = ("0.1.0", "0.2.0.dev0")
 _ADVICE = "Run verify() and restore the ledger from a backup."
 
@@ -54,8 +50,8 @@ class _Book:
     def take_over(self, other: _Book) -> None:
         """Add another account to this one, whose budget stays in force."""
         self.names += other.names
-        self.requests = _in_order(self.requests | other.requests)
-        self.approvals = _in_order(self.approvals | other.approvals)
+        self.requests = dict(sorted({**self.requests, **other.requests}.items()))
+        self.approvals = dict(sorted({**self.approvals, **other.approvals}.items()))
         self.acts = sorted([*self.acts, *other.acts], key=lambda entry: entry.number)
         thresholds = [t for t in (self.approval_above, other.approval_above) if t is not None]
         self.approval_above = min(thresholds, default=None)
@@ -110,13 +106,9 @@ def fold_all(
             staying = None if target is None else _open_book(books, accounts, str(target))
             _link(books, book, staying, entry)
             continue
-        handler = _HANDLERS.get(entry.kind)
+        handler = HANDLERS.get(entry.kind)
         if handler is None:
-            raise LedgerError(
-                f"Entry {entry.number} of the ledger is of the unknown kind {entry.kind!r}. If a "
-                "newer interpret_dp wrote it, upgrade to that version; otherwise run verify() and "
-                "restore the ledger from a backup."
-            )
+            raise unknown_kind(entry)
         handler(book, entry)
     return accounts | {name: book.account(name) for name, book in books.items()}
 
@@ -201,7 +193,7 @@ def _reserve(book: _Book, entry: Entry) -> None:
         entry.mu,
         entry.delta,
         # Read once: an account may have many requests.
-        protected=str(details.get("protected", _ONE_ROW)),
+        protected=str(details.get("protected", ONE_ROW)),
         dataset=entry.dataset,
         user=str(details.get("user", "")),
         host=str(details.get("host", "")),
@@ -289,29 +281,22 @@ def _answer(book: _Book, entry: Entry) -> None:
             f"Entry {entry.number} of the ledger answers request for approval {entry.reservation}, "
             f"which does not wait for it. {_ADVICE}"
         )
-    answered = dataclasses.replace(
+    terms: dict[str, Any] = {}
+    if entry.kind == "approve":
+        details = entry.details
+        terms = {"expires": details.get("expires"), "uses": details.get("uses", 1)}
+        terms["since"] = entry.number
+    book.approvals[approval.number] = dataclasses.replace(
         approval,
         state=_ANSWERS[entry.kind],
         decided_by=entry.user,
         decided=entry.date,
         reason=entry.purpose,
+        **terms,
     )
-    if entry.kind == "approve":
-        details = entry.details
-        answered = dataclasses.replace(
-            answered,
-            expires=details.get("expires"),
-            uses=details.get("uses", 1),
-            since=entry.number,
-        )
-    book.approvals[approval.number] = answered
 
 
-def _in_order(parts: dict[int, _Part]) -> dict[int, _Part]:
-    return dict(sorted(parts.items()))
-
-
-_HANDLERS: dict[str, Callable[[_Book, Entry], None]] = {
+HANDLERS: dict[str, Callable[[_Book, Entry], None]] = {
     "budget": _set_budget,
     "raise": _set_budget,
     "renew": _renew,
@@ -327,6 +312,7 @@ _HANDLERS: dict[str, Callable[[_Book, Entry], None]] = {
 }
 
 
+@dataclass(eq=False)
 class Running:
     """The verified log up to an entry, as accounts; never changes what it says.
 
@@ -342,22 +328,13 @@ class Running:
         Numbers and dates of entries, each the latest of all that follow the one before.
     """
 
-    def __init__(
-        self,
-        number: int = 0,
-        digest: str = GENESIS,
-        general: tuple[Entry, ...] = (),
-        accounts: Mapping[str, Account] | None = None,
-        waiting: tuple[Entry, ...] = (),
-        dates: tuple[tuple[int, str], ...] = (),
-    ) -> None:
-        self.number = number
-        self.hash = digest
-        self.general = general
-        self.dates = dates
-        # The accounts as far as they are folded, and the entries that are not folded yet: always
-        # replaced together, so that threads fold no entry twice.
-        self._folded = (accounts or {}, waiting)
+    number: int = 0
+    hash: str = GENESIS
+    general: tuple[Entry, ...] = ()
+    dates: tuple[tuple[int, str], ...] = ()
+    # The accounts as far as they are folded, and the entries that are not folded yet: always
+    # replaced together, so that threads fold no entry twice.
+    _folded: tuple[Mapping[str, Account], tuple[Entry, ...]] = ({}, ())
 
     def account(self, dataset: str) -> Account:
         """Return the account of which a data set's name is one; an empty one if there is none.
@@ -425,5 +402,5 @@ class Running:
             return self
         accounts, waiting = self._folded
         general = tuple(entry for entry in added if not entry.dataset)
-        waiting = (*waiting, *added)
-        return Running(number, digest, self.general + general, accounts, waiting, tuple(dates))
+        folded = (accounts, (*waiting, *added))
+        return Running(number, digest, self.general + general, tuple(dates), folded)

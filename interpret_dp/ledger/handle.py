@@ -48,13 +48,10 @@ class LedgerHandle:
     _store: Store | None
     _looks_at: LedgerHandle
 
-    def __init__(self, url: str, *, timeout: float) -> None:
-        from interpret_dp.ledger.store import Store, resolve_url
-        from interpret_dp.ledger.tables import without_password
+    def __init__(self, url: str = "sqlite:///privacy.db", *, timeout: float = 30.0) -> None:
+        from interpret_dp.ledger.store import Store
 
-        resolved = resolve_url(url)
-        self._set(without_password(resolved), timeout, _password_of(resolved))
-        self._store = Store(resolved, timeout=self._timeout)
+        self._store = Store(self._locate(url, timeout), timeout=self._timeout)
 
     @classmethod
     def in_memory(cls) -> Self:
@@ -90,13 +87,19 @@ class LedgerHandle:
         TypeError, ValueError
             If the URL cannot be read. That the file is gone shows on first use, as LedgerError.
         """
+        ledger = cls.__new__(cls)
+        ledger._locate(url, timeout)
+        return ledger
+
+    def _locate(self, url: str, timeout: float) -> URL:
+        """Set everything but the store; return the checked URL, with its password."""
         from interpret_dp.ledger.store import resolve_url
         from interpret_dp.ledger.tables import without_password
 
         resolved = resolve_url(url)
-        ledger = cls.__new__(cls)
-        ledger._set(without_password(resolved), timeout, _password_of(resolved))
-        return ledger
+        password = None if resolved.password is None else str(resolved.password)
+        self._set(without_password(resolved), timeout, password)
+        return resolved
 
     def _set(self, url: str, timeout: float, password: str | None = None) -> None:
         self._url = url
@@ -138,10 +141,8 @@ class LedgerHandle:
         """
         purpose = check_name("purpose", purpose, longest=None)
         view = type(self).__new__(type(self))
-        view._set(self._url, self._timeout, self._password)
-        view._purpose = purpose
         # The view of an in-memory ledger keeps alive what it looks at.
-        view._store, view._owner, view._looks_at = self._store, self._owner, self
+        vars(view).update(vars(self), _purpose=purpose, _looks_at=self)
         return view
 
     @property
@@ -207,10 +208,6 @@ class LedgerHandle:
             if creates:
                 self._store.create()
             return self._store
-
-
-def _password_of(url: URL) -> str | None:
-    return None if url.password is None else str(url.password)
 
 
 def tried_again(method: Callable[_P, _T]) -> Callable[_P, _T]:

@@ -18,22 +18,13 @@ from interpret_dp._documents import canonical_json
 from interpret_dp._validate import check_name, check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
 from interpret_dp.accounting.events import SMALLEST_MU, check_new_event
-from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.exceptions import BudgetExpiredError, LedgerError
+from interpret_dp.ledger import roles
 from interpret_dp.ledger.account import Account, ProposedRequest, admits, refusal, within_limits
 from interpret_dp.ledger.budgets import LedgerBudgets, other_promise
-from interpret_dp.ledger.chain import check_text, has_passed, in_days, moment_text
+from interpret_dp.ledger.chain import ONE_ROW, check_text, has_passed, in_days, moment_text
 from interpret_dp.ledger.handle import tried_again
 from interpret_dp.ledger.reader import refuse_unlimited
-from interpret_dp.ledger.roles import (
-    LedgerApprovals,
-    LedgerOversight,
-    LedgerRoles,
-    approval_needed_error,
-    ask_for,
-    needs_approval,
-    read_roles,
-)
 
 _EVENT_TOLERANCE = 1e-9
 # Hashes of the open reservations that this process made. Only it knows what it released under them:
@@ -41,7 +32,6 @@ _EVENT_TOLERANCE = 1e-9
 _made_here: set[str] = set()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_made_here.clear)
-_ONE_ROW = Neighbourhood().protected
 
 
 @dataclass(frozen=True)
@@ -67,7 +57,7 @@ class Reservation:
     hash: str
 
 
-class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight):
+class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, roles.LedgerOversight):
     """A budget that outlives the process, and the log of everything charged to it.
 
     Parameters
@@ -110,9 +100,6 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
     >>> head = ledger.verify()  # of the chain of entries; keep it elsewhere
     """
 
-    def __init__(self, url: str = "sqlite:///privacy.db", *, timeout: float = 30.0) -> None:
-        super().__init__(url, timeout=timeout)
-
     @tried_again
     def reserve(
         self,
@@ -125,7 +112,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         epsilon_delta: float,
         explainer: str,
         purpose: str = "",
-        protected: str = _ONE_ROW,
+        protected: str = ONE_ROW,
     ) -> Reservation:
         """Count a request as spent before it runs, or refuse it.
 
@@ -172,9 +159,8 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         purpose = check_text(purpose) or self.purpose
         pair = _charged_pair(GdpPair(mu, delta), event)
         with self._opened().writing() as log:
-            roles = read_roles(log)
-            user = log.user()
-            roles.require_spender(user, dataset)
+            appointed, user = roles.read_roles(log), log.user()
+            appointed.require_spender(user, dataset)
             account = log.account(dataset)
             refuse_unlimited(log, account, persistent=self.persistent)
             if account.protected not in (None, protected):
@@ -186,9 +172,9 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                 dataset=dataset, user=user, explainer=explainer, purpose=purpose, pair=pair
             )
             # What is refused here waits in the log for an officer, so the error comes after it.
-            approval = (
-                ask_for(log, account, proposed) if needs_approval(account, proposed) else None
-            )
+            approval = None
+            if roles.needs_approval(account, proposed):
+                approval = roles.ask_for(log, account, proposed)
             if approval is None or approval.status == "approved":
                 details = {
                     "protected": protected,
@@ -213,7 +199,7 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
                 )
                 _made_here.add(entry.hash)
                 return Reservation(dataset, entry.number, pair.mu, pair.delta, entry.hash)
-        raise approval_needed_error(approval, roles)
+        raise roles.approval_needed_error(approval, appointed)
 
     def commit(
         self,
@@ -288,33 +274,30 @@ class PrivacyLedger(LedgerBudgets, LedgerApprovals, LedgerRoles, LedgerOversight
         delta: float,
         details: Mapping[str, Any] | None = None,
     ) -> str:
+        name = f"Reservation {reservation.number} of data set {reservation.dataset!r}"
         if_not_written = (
-            f"Reservation {reservation.number} of data set {reservation.dataset!r} is open and "
-            "counts as spent. Close it from this process, once the ledger can be written, with "
-            f"{kind}(reservation), or leave it open: nothing more is charged for it."
+            f"{name} is open and counts as spent. Close it from this process, once the ledger can "
+            f"be written, with {kind}(reservation), or leave it open: nothing more is charged."
         )
         with self._opened().writing(if_not_written) as log:
             entry = log.entry(reservation.number)
             if entry is None or entry.kind != "reserve" or entry.hash != reservation.hash:
                 raise LedgerError(
-                    f"Reservation {reservation.number} of data set {reservation.dataset!r} is not "
-                    f"in {self!r}. Close it on the ledger that made it."
+                    f"{name} is not in {self!r}. Close it on the ledger that made it."
                 )
             account = log.account(entry.dataset)
             state = next(r.state for r in account.requests if r.number == entry.number)
             if state != "open":
                 raise LedgerError(
-                    f"Reservation {entry.number} of data set {entry.dataset!r} is {state} already; "
-                    "a reservation is closed once. Make a new one for a new request."
+                    f"{name} is {state} already; a reservation is closed once. Make a new one for "
+                    "a new request."
                 )
             if kind == "commit" and entry.details.get("whole_budget"):
                 mu = entry.mu
             if mu < entry.mu and entry.hash not in _made_here:
                 raise LedgerError(
-                    f"Reservation {entry.number} of data set {entry.dataset!r} was made by another "
-                    "process, which alone knows what it released; it counts as spent, whatever "
-                    "became of that process. Leave it open, or charge all of it with "
-                    "commit(reservation)."
+                    f"{name} was made by another process, which alone knows what it released; it "
+                    "counts as spent. Leave it open, or charge all of it with commit(reservation)."
                 )
             closing = log.append_act(
                 details,

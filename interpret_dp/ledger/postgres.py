@@ -201,20 +201,14 @@ class PostgresDatabase(Database):
 
     def may_come_back(self, error: BaseException) -> bool:
         """Whether the server restarts, is full, or is cut off just now."""
-        message = str(error)
-        return getattr(error, "sqlstate", None) is None and any(
-            sign in message for sign in (*_ABSENT, *_BUSY)
-        )
+        if getattr(error, "sqlstate", None) is not None:
+            return False
+        return any(sign in str(error) for signs in _PASSING.values() for sign in signs)
 
     def _explain_connection(self, message: str) -> str:
         # A refused connection has no code, so that only its text can tell what was wrong.
-        if any(sign in message for sign in _ABSENT):
-            return (
-                "cannot be reached: no server answers there. Check host and port, and whether the "
-                "server runs and lets this machine in"
-            )
-        for sign, meaning in _BY_TEXT.items():
-            if sign in message:
+        for meaning, signs in (*_PASSING.items(), *_LASTING.items()):
+            if any(sign in message for sign in signs):
                 return meaning
         return f"cannot be reached: {self._first_line(message)!r}"
 
@@ -236,26 +230,6 @@ _SETTINGS = text(
     "WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
 )
 
-_ABSENT = (
-    "Connection refused",
-    "No such file or directory",
-    "timeout expired",
-    "connection timeout",
-    "No route to host",
-    "Network is unreachable",
-)
-
-_BUSY = (
-    "is starting up",
-    # After a crash: while it reads its own log, and until what that holds is consistent.
-    "is in recovery mode",
-    "is not yet accepting connections",
-    "is shutting down",
-    "too many c",
-    "remaining connection slots are reserved",
-    "server closed the connection unexpectedly",
-)
-
 _LOST = "lost the connection to its server. Check that the server runs, and try again"
 _NO_RIGHTS = (
     "refuses this user. Let the database's owner grant USAGE on the schema "
@@ -264,42 +238,56 @@ _NO_RIGHTS = (
     f"{SCHEMA} AUTHORIZATION user"
 )
 
-_BY_TEXT = {
-    "password authentication failed": (
-        "refuses this user: the name or the password is wrong. The password is taken from the URL, "
-        "from the environment variable PGPASSWORD, or from the file ~/.pgpass"
+_FULL = "has no connection left. Wait, or raise max_connections"
+
+# What the text of an error without a code means: what passes by itself, and what does not.
+_PASSING = {
+    "cannot be reached: no server answers there. Check host and port, and whether the server runs "
+    "and lets this machine in": (
+        "Connection refused",
+        "No such file or directory",
+        "timeout expired",
+        "connection timeout",
+        "No route to host",
+        "Network is unreachable",
     ),
-    "no password supplied": (
-        "asks for a password, and none was given. Put it into the file ~/.pgpass or the "
-        "environment variable PGPASSWORD: a ledger that comes out of a pickle carries none"
-    ),
-    "no pg_hba.conf entry": (
-        "refuses this user from this machine. Let the server's owner allow it in pg_hba.conf"
-    ),
-    "does not exist": (
-        "is not there: the server knows no such database or no such user. Create it with "
-        "CREATE DATABASE, or check the URL"
-    ),
-    "could not translate host name": "cannot be reached: its host name is unknown. Check the URL",
-    "failed to resolve host": "cannot be reached: its host name is unknown. Check the URL",
     # Clients of the server, or connections of the role or the database.
-    "too many c": "has no connection left. Wait, or raise max_connections",
-    "remaining connection slots are reserved": (
-        "has no connection left. Wait, or raise max_connections"
+    _FULL: ("too many c", "remaining connection slots are reserved"),
+    # After a crash: while it reads its own log, and until what that holds is consistent.
+    "is starting up. Try again in a moment": (
+        "is starting up",
+        "is in recovery mode",
+        "is not yet accepting connections",
     ),
-    "is starting up": "is starting up. Try again in a moment",
-    "is in recovery mode": "is starting up. Try again in a moment",
-    "is not yet accepting connections": "is starting up. Try again in a moment",
-    "is shutting down": "is shutting down. Try again when it is back",
-    "SSL": (
-        "cannot be reached by an encrypted connection as the URL asks for. Check sslmode and the "
-        "certificates"
+    "is shutting down. Try again when it is back": ("is shutting down",),
+    _LOST: ("server closed the connection",),
+}
+_LASTING = {
+    "refuses this user: the name or the password is wrong. The password is taken from the URL, "
+    "from the environment variable PGPASSWORD, or from the file ~/.pgpass": (
+        "password authentication failed",
     ),
-    "server closed the connection": _LOST,
-    "connection is lost": _LOST,
-    "connection is closed": _LOST,
-    "consuming input failed": _LOST,
-    "sending query failed": _LOST,
+    "asks for a password, and none was given. Put it into the file ~/.pgpass or the environment "
+    "variable PGPASSWORD: a ledger that comes out of a pickle carries none": (
+        "no password supplied",
+    ),
+    "refuses this user from this machine. Let the server's owner allow it in pg_hba.conf": (
+        "no pg_hba.conf entry",
+    ),
+    "is not there: the server knows no such database or no such user. Create it with CREATE "
+    "DATABASE, or check the URL": ("does not exist",),
+    "cannot be reached: its host name is unknown. Check the URL": (
+        "could not translate host name",
+        "failed to resolve host",
+    ),
+    "cannot be reached by an encrypted connection as the URL asks for. Check sslmode and the "
+    "certificates": ("SSL",),
+    _LOST: (
+        "connection is lost",
+        "connection is closed",
+        "consuming input failed",
+        "sending query failed",
+    ),
 }
 
 _BY_STATE = {
@@ -310,7 +298,7 @@ _BY_STATE = {
     "25P03": "ended the transaction: this process did not go on for too long. Try again",
     "42501": _NO_RIGHTS,
     "53100": "cannot grow: the server's disk is full. Free some space",
-    "53300": "has no connection left. Wait, or raise max_connections",
+    "53300": _FULL,
     "55P03": (
         "is locked by another process for longer than the timeout. Wait for that process to end, "
         "or open the ledger with a larger timeout"

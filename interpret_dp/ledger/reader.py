@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import (
@@ -31,7 +31,7 @@ from interpret_dp.ledger.account import (
     remaining_mu,
     total_of,
 )
-from interpret_dp.ledger.chain import GENESIS, verify_chain
+from interpret_dp.ledger.chain import verify_chain
 from interpret_dp.ledger.handle import LedgerHandle
 
 if TYPE_CHECKING:
@@ -74,28 +74,29 @@ def report_frame(accounts: Sequence[Account]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows = [row for account in accounts for row in _rows(account)]
+    rows = [
+        (*(getattr(request, name) for name in _REQUEST_FIELDS), total.mu, epsilon)
+        for account in accounts
+        for request, (total, epsilon) in zip(account.requests, _totals(account), strict=True)
+    ]
     return pd.DataFrame(rows, columns=list(REPORT_COLUMNS))
 
 
-def _rows(account: Account) -> Iterator[tuple[Any, ...]]:
-    totals = list(compose_each(request.pair for request in account.requests))
-    epsilons = _epsilons(totals, account.budget.delta if account.budget else None)
-    for request, total, epsilon in zip(account.requests, totals, epsilons, strict=True):
-        yield (*(getattr(request, name) for name in _REQUEST_FIELDS), total.mu, epsilon)
+def _totals(account: Account) -> list[tuple[GdpPair, float]]:
+    """Return what had been spent up to each request, and its epsilon at the budget's delta.
 
-
-def _epsilons(totals: Sequence[GdpPair], delta: float | None) -> list[float]:
-    """Return the epsilon of each total: NaN without a delta, infinite if it is too small."""
+    The epsilon is NaN without a budget, and infinite if the delta is too small.
+    """
     import numpy as np
 
-    if delta is None:
-        return [math.nan] * len(totals)
-    mus = np.array([total.mu for total in totals])
-    left = np.array([gaussian_part(delta, total.delta) for total in totals])
-    epsilons = np.full(len(totals), math.inf)
-    epsilons[left > 0] = epsilons_of_mu(mus[left > 0], left[left > 0])
-    return [float(epsilon) for epsilon in epsilons]
+    totals = list(compose_each(request.pair for request in account.requests))
+    epsilons = np.full(len(totals), math.nan)
+    if account.budget is not None:
+        mus = np.array([total.mu for total in totals])
+        left = np.array([gaussian_part(account.budget.delta, total.delta) for total in totals])
+        epsilons[:] = math.inf
+        epsilons[left > 0] = epsilons_of_mu(mus[left > 0], left[left > 0])
+    return list(zip(totals, map(float, epsilons), strict=True))
 
 
 def account_document(account: Account) -> dict[str, Any]:
@@ -110,7 +111,7 @@ def account_document(account: Account) -> dict[str, Any]:
         "budget": None if budget is None else dataclasses.asdict(budget) | {"expired": expired},
         "approval_above": account.approval_above,
         "spent": account.spent.to_dict(),
-        "remaining_epsilon": _remaining(account),
+        "remaining_epsilon": None if budget is None else _remaining(account),
         **clauses_document(account),
         # Their fields are plain values or lists of text, which need no deep copy.
         "requests": [vars(request) | clauses_document(request) for request in account.requests],
@@ -154,10 +155,9 @@ def overview_row(document: Mapping[str, Any]) -> tuple[str, ...]:
 def oversight_document(account: Account) -> dict[str, Any]:
     """Return an account for an officer: also totals over time, by class, user and purpose, acts."""
     spent, delta = account.spent, account.budget.delta if account.budget else None
-    pairs = list(compose_each(request.pair for request in account.requests))
     totals = [
         {"mu": pair.mu, "delta": pair.delta, "epsilon": value if math.isfinite(value) else None}
-        for pair, value in zip(pairs, _epsilons(pairs, delta), strict=True)
+        for pair, value in _totals(account)
     ]
     return account_document(account) | {
         "spent_epsilon": {
@@ -189,19 +189,17 @@ def _grouped(account: Account, field: str) -> list[dict[str, Any]]:
     delta = account.budget.delta if account.budget else None
     pairs = {name: total_of(requests) for name, requests in groups.items()}
     total = math.fsum(pair.mu**2 for pair in pairs.values())
-    lines = []
-    for name, requests in groups.items():
-        pair = pairs[name]
-        lines.append(
-            {
-                field: name,
-                "n_requests": len(requests),
-                "mu": pair.mu,
-                "delta": pair.delta,
-                "epsilon": _epsilon(pair, delta),
-                "share": pair.mu**2 / total if total else 0.0,
-            }
-        )
+    lines = [
+        {
+            field: name,
+            "n_requests": len(groups[name]),
+            "mu": pair.mu,
+            "delta": pair.delta,
+            "epsilon": _epsilon(pair, delta),
+            "share": pair.mu**2 / total if total else 0.0,
+        }
+        for name, pair in pairs.items()
+    ]
     return sorted(lines, key=lambda line: (-line["mu"], line[field]))
 
 
@@ -215,12 +213,14 @@ def _epsilon(pair: GdpPair, delta: float | None) -> float | None:
     return epsilon if math.isfinite(epsilon) else None
 
 
-def _remaining(account: Account) -> float | None:
-    if account.budget is None:
-        return None
-    if account.budget.has_expired:
+def _remaining(account: Account, delta: float | None = None) -> float:
+    """Return the largest epsilon of one more Gaussian release; infinite without a budget."""
+    budget = account.budget
+    if budget is None:
+        return math.inf
+    if budget.has_expired:
         return 0.0
-    return largest_epsilon(remaining_mu(account), account.budget.delta)
+    return largest_epsilon(remaining_mu(account), delta or budget.delta)
 
 
 _FORMAT = "interpret_dp.ledger"
@@ -284,12 +284,7 @@ class LedgerReader(LedgerHandle):
         """
         if delta is not None:
             delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
-        account = self._account(dataset)
-        if account.budget is None:
-            return remaining_mu(account)
-        if account.budget.has_expired:
-            return 0.0
-        return largest_epsilon(remaining_mu(account), delta or account.budget.delta)
+        return _remaining(self._account(dataset), delta)
 
     def datasets(self) -> list[str]:
         """Return the names of all data sets in the ledger, sorted."""
@@ -413,7 +408,7 @@ class LedgerReader(LedgerHandle):
         with self._opened().reading() as log:
             last = verify_chain(log.entries(), head)
             log.check_pages()
-        return None if last == GENESIS else last
+        return last
 
     def _account(self, dataset: str) -> Account:
         dataset = check_name("dataset", dataset)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import os
 from collections.abc import Iterable
@@ -13,15 +12,8 @@ from interpret_dp._validate import check_choice, check_int, check_name, check_re
 from interpret_dp._version import __version__
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.exceptions import ApprovalNeededError, LedgerError, RoleError
+from interpret_dp.ledger import chain
 from interpret_dp.ledger.account import Account, Approval, ProposedRequest, covering
-from interpret_dp.ledger.chain import (
-    Entry,
-    check_text,
-    in_days,
-    until,
-    verify_chain,
-    write_archive,
-)
 from interpret_dp.ledger.folding import Running
 from interpret_dp.ledger.handle import tried_again
 from interpret_dp.ledger.reader import LedgerReader, oversight_document, require_budget
@@ -32,8 +24,6 @@ if TYPE_CHECKING:
     from interpret_dp.ledger.store import Log
 
 
-# Roles: officers decide on budgets, analysts spend; and an officer's view of the whole ledger.
-#
 # The library checks names of user accounts and logs every act. It cannot hold back somebody who may
 # write the database by other programs: rights there are the database's (docs/ledger_team.md).
 
@@ -89,8 +79,7 @@ class Roles:
             raise RoleError(
                 f"User {user!r} may not spend on data set {dataset!r}: the ledger's analysts are "
                 f"{_listed(self.analysts) or 'nobody now'}. Nothing was spent. Ask an officer "
-                f"({_listed(self.officers)}) for "
-                f"ledger.appoint({user!r}, 'analyst', reason=...).",
+                f"({_listed(self.officers)}) for ledger.appoint({user!r}, 'analyst', reason=...).",
                 user,
                 allowed,
             )
@@ -104,7 +93,7 @@ class Roles:
         }
 
 
-def roles_of(entries: Iterable[Entry]) -> Roles:
+def roles_of(entries: Iterable[chain.Entry]) -> Roles:
     """Return the roles from the log's entries on the whole ledger, in order."""
     held: dict[str, str] = {}
     anybody_spends = True
@@ -116,11 +105,7 @@ def roles_of(entries: Iterable[Entry]) -> Roles:
         elif entry.kind == "dismiss":
             held.pop(user, None)
         else:
-            raise LedgerError(
-                f"Entry {entry.number} of the ledger is of the unknown kind {entry.kind!r}. If a "
-                "newer interpret_dp wrote it, upgrade to that version; otherwise run verify() and "
-                "restore the ledger from a backup."
-            )
+            raise chain.unknown_kind(entry)
     officers, analysts = (tuple(u for u, r in held.items() if r == role) for role in ROLES)
     return Roles(officers, analysts, anybody_spends)
 
@@ -173,11 +158,7 @@ class LedgerRoles(LedgerReader):
                 raise LedgerError(f"User {user!r} is {role} already.")
             if role == "analyst":
                 _keep_one_officer(roles, user)
-            details = {"subject": user, "role": role}
-            log.append_act(
-                details, kind="appoint", dataset=WHOLE_LEDGER, purpose=check_text(reason, "reason")
-            )
-            return read_roles(log)
+            return _write(log, "appoint", reason, subject=user, role=role)
 
     @tried_again
     def dismiss(self, user: str, *, reason: str = "") -> Roles:
@@ -208,13 +189,14 @@ class LedgerRoles(LedgerReader):
                     f"analysts: {_listed(roles.analysts) or 'none'}."
                 )
             _keep_one_officer(roles, user)
-            log.append_act(
-                {"subject": user},
-                kind="dismiss",
-                dataset=WHOLE_LEDGER,
-                purpose=check_text(reason, "reason"),
-            )
-            return read_roles(log)
+            return _write(log, "dismiss", reason, subject=user)
+
+
+def _write(log: Log, kind: str, reason: str, **details: str) -> Roles:
+    """Write an act on the whole ledger; return the roles that follow."""
+    purpose = chain.check_text(reason, "reason")
+    log.append_act(details, kind=kind, dataset=WHOLE_LEDGER, purpose=purpose)
+    return read_roles(log)
 
 
 def read_roles(log: Log) -> Roles:
@@ -264,11 +246,12 @@ class LedgerOversight(LedgerReader):
             entries, user = list(log.entries()), log.user()
         problem, accounts, roles = "", [], None
         try:
-            verify_chain(entries, head)
+            chain.verify_chain(entries, head)
             accounts = _accounts(entries)
             roles = roles_of(e for e in entries if e.dataset == WHOLE_LEDGER).to_dict()
         except LedgerError as error:
             problem = str(error)
+        shown = entries
         if dataset is not None:
             dataset = check_name("dataset", dataset)
             accounts = [a for a in accounts if dataset in a.names]
@@ -276,12 +259,10 @@ class LedgerOversight(LedgerReader):
                 raise LedgerError(f"The ledger has no entry of data set {dataset!r}.")
             names = accounts[0].names if accounts else (dataset,)
             shown = [entry for entry in entries if entry.dataset in names]
-        else:
-            shown = entries
         return {
             "format": _FORMAT,
             "version": _VERSION,
-            "made": in_days(0),
+            "made": chain.in_days(0),
             "made_by": user,
             "package_version": __version__,
             "ledger": self.display_url,
@@ -319,25 +300,23 @@ class LedgerOversight(LedgerReader):
         """
         with self._opened().reading() as log:
             entries = list(log.entries())
-        verify_chain(entries)
-        return write_archive(path, entries)
+        chain.verify_chain(entries)
+        return chain.write_archive(path, entries)
 
 
-def _accounts(entries: list[Entry]) -> list[Account]:
+def _accounts(entries: list[chain.Entry]) -> list[Account]:
     """Return each account once, under the name of its budget."""
     log = Running().extended(entries)
     accounts = map(log.account, sorted({entry.dataset for entry in entries if entry.dataset}))
     return [account for account in accounts if account.names[0] == account.dataset]
 
 
-def _shown(entry: Entry) -> dict[str, Any]:
+def _shown(entry: chain.Entry) -> dict[str, Any]:
     """Return an entry with who wrote it; as it stands, if it was damaged."""
     try:
-        document = entry.to_dict()
+        return entry.to_dict() | {"user": entry.user, "host": entry.host}
     except LedgerError:
-        return dataclasses.asdict(entry) | {"user": "", "host": ""}
-    details = document["context"]
-    return document | {key: str(details.get(key, "")) for key in ("user", "host")}
+        return vars(entry) | {"user": "", "host": ""}
 
 
 _USUAL_DAYS = 30
@@ -393,7 +372,7 @@ class LedgerApprovals(LedgerReader):
         dataset = check_name("dataset", dataset)
         epsilon = check_real("epsilon", epsilon, low=0, low_open=True)
         delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
-        purpose = check_text(purpose) or self.purpose
+        purpose = chain.check_text(purpose) or self.purpose
         if explainer:
             explainer = check_name("explainer", explainer)
         if user is not None:
@@ -413,7 +392,7 @@ class LedgerApprovals(LedgerReader):
                 epsilon=epsilon,
                 epsilon_delta=delta,
             )
-            return _find(log, entry.number)[1]
+            return _find(log, entry.number)
 
     def approve(
         self,
@@ -450,8 +429,8 @@ class LedgerApprovals(LedgerReader):
             If an argument is out of range.
         """
         uses = check_int("uses", uses, low=1)
-        end = in_days(_USUAL_DAYS) if expires is None else until("expires", expires)
-        return self._answer(number, "approve", reason, {"expires": end, "uses": uses})
+        end = chain.in_days(_USUAL_DAYS) if expires is None else chain.until("expires", expires)
+        return self._answer(number, "approve", reason, expires=end, uses=uses)
 
     def reject(self, number: int, *, reason: str) -> Approval:
         """Reject a request for approval: a logged act of an officer.
@@ -470,7 +449,7 @@ class LedgerApprovals(LedgerReader):
         LedgerError, RoleError, TypeError, ValueError
             As :meth:`approve`.
         """
-        return self._answer(number, "reject", check_name("reason", reason, longest=None), {})
+        return self._answer(number, "reject", check_name("reason", reason, longest=None))
 
     def withdraw(self, number: int, *, reason: str = "") -> Approval:
         """Take back an approval that was not used up, or a request for one: a logged act.
@@ -494,14 +473,14 @@ class LedgerApprovals(LedgerReader):
         TypeError, ValueError
             If an argument is of another form.
         """
-        return self._answer(number, "withdraw", reason, {})
+        return self._answer(number, "withdraw", reason)
 
     @tried_again
-    def _answer(self, number: int, kind: str, reason: str, details: dict[str, Any]) -> Approval:
+    def _answer(self, number: int, kind: str, reason: str, **details: Any) -> Approval:
         number = check_int("number", number, low=1)
-        reason = check_text(reason, "reason")
+        reason = chain.check_text(reason, "reason")
         with self._opened().writing() as log:
-            _, approval = _find(log, number)
+            approval = _find(log, number)
             roles, user = read_roles(log), log.user()
             if kind == "withdraw":
                 _check_withdrawal(roles, user, approval)
@@ -510,7 +489,7 @@ class LedgerApprovals(LedgerReader):
             log.append_act(
                 details, kind=kind, dataset=approval.dataset, reservation=number, purpose=reason
             )
-            return _find(log, number)[1]
+            return _find(log, number)
 
 
 def needs_approval(account: Account, proposed: ProposedRequest) -> bool:
@@ -543,7 +522,7 @@ def ask_for(log: Log, account: Account, proposed: ProposedRequest) -> Approval:
         epsilon=proposed.pair.epsilon_at(delta),
         epsilon_delta=delta,
     )
-    return _find(log, entry.number)[1]
+    return _find(log, entry.number)
 
 
 def approval_needed_error(approval: Approval, roles: Roles) -> ApprovalNeededError:
@@ -560,36 +539,34 @@ def approval_needed_error(approval: Approval, roles: Roles) -> ApprovalNeededErr
         message = (
             f"Data set {dataset!r} needs an approval for this request of epsilon "
             f"{approval.epsilon:.4g} at delta {approval.delta:g}. Nothing was spent. It waits as "
-            f"request for approval {number}; an officer ({who}) approves it with "
-            f"`interpret-dp ledger approve {number}` or ledger.approve({number}). Then make the "
-            "same request again."
+            f"request for approval {number}; an officer ({who}) approves it: `interpret-dp "
+            f"ledger approve {number}` or ledger.approve({number}). Then make the request again."
         )
     return ApprovalNeededError(message, dataset, number, approval.state)
 
 
-def _find(log: Log, number: int) -> tuple[Entry, Approval]:
+def _find(log: Log, number: int) -> Approval:
     entry = log.entry(number)
     if entry is None or entry.kind != "ask":
         raise LedgerError(
             f"Entry {number} of the ledger is no request for approval. See those there are with "
             "ledger.approvals() or `interpret-dp ledger approvals`."
         )
-    approvals = log.account(entry.dataset).approvals
-    return entry, next(a for a in approvals if a.number == number)
+    return next(a for a in log.account(entry.dataset).approvals if a.number == number)
 
 
 def _check_decision(roles: Roles, user: str, approval: Approval, kind: str) -> None:
     roles.require_officer(user, f"{kind} requests")
     if kind == "approve" and roles.officers and user in (approval.asked_by, approval.user):
         others = tuple(officer for officer in roles.officers if officer != user)
+        mend = (
+            f"Other officers: {_listed(others)}."
+            if others
+            else "Appoint another officer, or end the rule with require_approval(..., above=None)."
+        )
         raise RoleError(
             f"User {user!r} asked for approval {approval.number} and cannot approve it. Nothing "
-            f"was changed. Other officers: {', '.join(map(repr, others)) or 'none'}"
-            + (
-                "."
-                if others
-                else "; appoint one, or end the rule with require_approval(..., above=None)."
-            ),
+            f"was changed. {mend}",
             user,
             others,
         )
@@ -607,6 +584,5 @@ def _check_withdrawal(roles: Roles, user: str, approval: Approval) -> None:
         raise LedgerError(f"Request for approval {approval.number} is {approval.state} already.")
     if approval.status == "used":
         raise LedgerError(
-            f"Approval {approval.number} was used already: the request was made, and what was "
-            "spent stays spent."
+            f"Approval {approval.number} was used already, and what was spent stays spent."
         )

@@ -15,32 +15,23 @@ from interpret_dp.ledger.tables import GONE, Database
 
 DRIVERS = ("sqlite", "sqlite+pysqlite")
 
-# Execution option of a connection whose transactions must shut out other writers at once.
-_EXCLUSIVE = "interpret_dp_exclusive"
 
-_LOCATION_HINT = "Write sqlite:///privacy.db, or sqlite:////data/privacy.db for a full path."
-
-
-def resolve(url: URL) -> URL:
+def resolve(url: URL, text: str) -> URL:
     """Return the URL with a full path, so that it means the same file in every process.
 
     Raises
     ------
     ValueError
-        If the URL names no file or carries options.
+        If the text of the URL names no file or carries options.
     """
-    if not url.database or url.database == ":memory:":
+    path = url.database or ":memory:"
+    if path == ":memory:" or path.startswith("file:") or url.query or url.host or "?" in text:
         raise ValueError(
-            f"url is {str(url)!r}, which names no file. {_LOCATION_HINT} For a ledger that ends "
-            "with the process use PrivacyLedger.in_memory()."
+            f"url is {url.render_as_string()!r}; an SQLite ledger takes a path alone, without "
+            "host or options. Write sqlite:///privacy.db, or sqlite:////data/privacy.db for a full "
+            "path. For one that ends with the process use PrivacyLedger.in_memory()."
         )
-    if url.query or url.host or url.database.startswith("file:"):
-        raise ValueError(
-            f"url is {url.render_as_string()!r}; an SQLite ledger takes a path alone, without host "
-            f"or options. {_LOCATION_HINT}"
-        )
-    path = Path(url.database).expanduser().resolve()
-    return url.set(drivername="sqlite", database=str(path))
+    return url.set(drivername="sqlite", database=str(Path(path).expanduser().resolve()))
 
 
 class SQLiteDatabase(Database):
@@ -110,12 +101,11 @@ class SQLiteDatabase(Database):
             )
             engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": self.timeout})
         event.listen(engine, "connect", _on_connect)
-        event.listen(engine, "begin", _on_begin)
         return engine
 
-    def options(self, *, exclusive: bool) -> dict[str, Any]:
-        """Return the options by which `_on_begin` knows how to begin."""
-        return {_EXCLUSIVE: exclusive}
+    def begin(self, connection: Connection, *, exclusive: bool) -> None:
+        """Start a transaction, which the driver leaves to this."""
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if exclusive else "BEGIN")
 
     def tables(self, connection: Connection) -> list[str]:
         """Return the names of all tables of the file."""
@@ -137,8 +127,8 @@ class SQLiteDatabase(Database):
         if self._path is not None and not os.path.exists(self._path):
             return GONE
         code = getattr(error, "sqlite_errorcode", None)
-        known = _BY_CODE.get(code & 0xFF) if isinstance(code, int) else None
-        return known or _UNKNOWN
+        unknown = "cannot be used. Run verify(), and restore the ledger from a backup if it fails"
+        return _BY_CODE.get(code & 0xFF, unknown) if isinstance(code, int) else unknown
 
     def damage(self, connection: Connection) -> str | None:
         """Return the first finding of SQLite's own check of all pages and indexes."""
@@ -151,11 +141,6 @@ def _on_connect(connection: sqlite3.Connection, _record: Any) -> None:
     connection.isolation_level = None
     # With FULL, a power cut just after a commit may bring the old state back.
     connection.execute("PRAGMA synchronous = EXTRA")
-
-
-def _on_begin(connection: Connection) -> None:
-    exclusive = connection.get_execution_options().get(_EXCLUSIVE, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if exclusive else "BEGIN")
 
 
 _BY_CODE = {
@@ -177,5 +162,3 @@ _BY_CODE = {
     sqlite3.SQLITE_IOERR: "cannot be read or written. Check the disk",
     sqlite3.SQLITE_CONSTRAINT: "refuses the change. It is append-only: entries are never changed",
 }
-
-_UNKNOWN = "cannot be used. Run verify(), and restore the ledger from a backup if it fails"

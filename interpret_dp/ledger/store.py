@@ -12,27 +12,16 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import URL, Connection, select, text
+from sqlalchemy import URL, Connection, Select, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from interpret_dp._documents import canonical_json
 from interpret_dp._version import __version__
 from interpret_dp.exceptions import ConnectionLostError, LedgerError
-from interpret_dp.ledger import postgres, sqlite
+from interpret_dp.ledger import chain, postgres, sqlite, tables
 from interpret_dp.ledger.account import Account
-from interpret_dp.ledger.chain import CLOSING, Entry, current_host, current_user, today
 from interpret_dp.ledger.folding import Running
-from interpret_dp.ledger.tables import (
-    ENTRIES,
-    GONE,
-    SCHEMA_VERSION,
-    VERSIONS,
-    Database,
-    create_tables,
-    migrate,
-    stored_version,
-)
 
 _LONGEST_PAUSE = 1.0
 _FORMS = "sqlite:///privacy.db or postgresql://user@host/database"
@@ -58,13 +47,13 @@ class Log:
         The last entry that this transaction appended.
     """
 
-    def __init__(self, connection: Connection, known: Running, database: Database) -> None:
+    def __init__(self, connection: Connection, known: Running, database: tables.Database) -> None:
         self._connection = connection
         self._database = database
         self._name = database.name
         self._is_caught_up = False
         self.known = known
-        self.appended: Entry | None = None
+        self.appended: chain.Entry | None = None
 
     def catch_up(self) -> Running:
         """Read, verify and return the log up to its end, with what was appended here.
@@ -75,8 +64,7 @@ class Log:
             If the log was changed.
         """
         if not self._is_caught_up:
-            query = select(ENTRIES).order_by(ENTRIES.c.number)
-            rows = self._read(query.where(ENTRIES.c.number >= self.known.number))
+            rows = self._read(tables.IN_ORDER.where(tables.ENTRIES.c.number >= self.known.number))
             last = next(rows, None) if self.known.number else None
             self.known = self.known.after(last, rows, self._name)
             self._is_caught_up = True
@@ -92,20 +80,19 @@ class Log:
         """
         return self.catch_up().account(dataset)
 
-    def entries(self, dataset: str | None = None) -> Iterator[Entry]:
+    def entries(self, dataset: str | None = None) -> Iterator[chain.Entry]:
         """Yield the entries in order, of one data set or of all, as they are stored."""
-        query = select(ENTRIES).order_by(ENTRIES.c.number)
+        query = tables.IN_ORDER
         if dataset is not None:
-            query = query.where(ENTRIES.c.dataset == dataset)
+            query = query.where(tables.ENTRIES.c.dataset == dataset)
         return self._read(query)
 
-    def _read(self, query: Any) -> Iterator[Entry]:
-        for row in self._connection.execute(query).mappings():
-            yield Entry.from_row(dict(row))
+    def _read(self, query: Select[Any]) -> Iterator[chain.Entry]:
+        return tables.read_entries(self._connection, query)
 
     def datasets(self) -> list[str]:
         """Return the names of all data sets, sorted; acts on the whole ledger carry none."""
-        query = select(ENTRIES.c.dataset).where(ENTRIES.c.dataset != "").distinct()
+        query = select(tables.ENTRIES.c.dataset).where(tables.ENTRIES.c.dataset != "").distinct()
         return sorted(self._connection.execute(query).scalars())
 
     def check_pages(self) -> None:
@@ -119,14 +106,14 @@ class Log:
     def user(self) -> str:
         """Return who acts: the login that a database server checked, else the user account."""
         if self._connection.dialect.name != "postgresql":
-            return current_user()
+            return chain.current_user()
         return str(self._connection.execute(text("SELECT session_user")).scalar_one())
 
-    def entry(self, number: int) -> Entry | None:
+    def entry(self, number: int) -> chain.Entry | None:
         """Return one entry by its number."""
-        return next(self._read(select(ENTRIES).where(ENTRIES.c.number == number)), None)
+        return next(self._read(tables.IN_ORDER.where(tables.ENTRIES.c.number == number)), None)
 
-    def last(self) -> Entry | None:
+    def last(self) -> chain.Entry | None:
         """Return the last entry.
 
         Raises
@@ -134,13 +121,10 @@ class Log:
         LedgerError
             If it was changed.
         """
-        query = select(ENTRIES).order_by(ENTRIES.c.number.desc()).limit(1)
+        query = select(tables.ENTRIES).order_by(tables.ENTRIES.c.number.desc()).limit(1)
         entry = next(self._read(query), None)
-        if entry is not None and entry.digest() != entry.hash:
-            raise LedgerError(
-                f"Entry {entry.number} of the ledger was changed: its content does not match its "
-                "hash. Restore the ledger from a backup."
-            )
+        if entry is not None:
+            chain.check_next(entry, entry.number, entry.previous)
         return entry
 
     def head(self) -> str | None:
@@ -148,7 +132,7 @@ class Log:
         last = self.last()
         return last.hash if last else None
 
-    def append(self, *, kind: str, dataset: str, **fields: Any) -> Entry:
+    def append(self, *, kind: str, dataset: str, **fields: Any) -> chain.Entry:
         """Chain one entry to the log and return it; only inside a writing transaction.
 
         Parameters
@@ -163,21 +147,21 @@ class Log:
             If the log was changed: nothing may be chained to it.
         """
         running = self.catch_up()
-        entry = Entry(
+        entry = chain.Entry(
             number=running.number + 1,
-            time="" if kind in CLOSING else today(),
+            time="" if kind in chain.CLOSING else chain.today(),
             kind=kind,
             dataset=dataset,
             package_version=__version__,
             previous=running.hash,
             **fields,
         ).sealed()
-        self._connection.execute(ENTRIES.insert().values(vars(entry)))
+        self._connection.execute(tables.ENTRIES.insert().values(vars(entry)))
         self.known = running.extended([entry])
         self.appended = entry
         return entry
 
-    def append_act(self, details: Mapping[str, Any] | None = None, **fields: Any) -> Entry:
+    def append_act(self, details: Mapping[str, Any] | None = None, **fields: Any) -> chain.Entry:
         """Append an entry that says who wrote it, and where; only inside a writing transaction.
 
         Parameters
@@ -188,7 +172,7 @@ class Log:
             As :meth:`append` takes them.
         """
         given = {name: value for name, value in (details or {}).items() if value is not None}
-        context = canonical_json({"user": self.user(), "host": current_host(), **given})
+        context = canonical_json({"user": self.user(), "host": chain.current_host(), **given})
         return self.append(context=context, **fields)
 
 
@@ -221,7 +205,7 @@ class Store:
         self._was_seen = False
         # A server that is not there now is a wrong URL more often than one that restarts.
         if not self.is_there(patient=False) and must_exist:
-            raise LedgerError(f"The ledger {self._name} {GONE}.")
+            raise LedgerError(f"The ledger {self._name} {tables.GONE}.")
 
     def is_there(self, *, patient: bool = True) -> bool:
         """Whether a ledger is there, or was; bring an older one forward.
@@ -235,12 +219,12 @@ class Store:
             with self._explained():
                 with self._transaction(exclusive=False, patient=patient) as connection:
                     version = self._recognise(connection)
-                if version is not None and version < SCHEMA_VERSION:
+                if version is not None and version < tables.SCHEMA_VERSION:
                     with self._transaction(exclusive=True) as connection:
                         # Another process may have been faster.
-                        version = stored_version(connection, self._name)
-                        if version < SCHEMA_VERSION:
-                            migrate(connection, self._database, version)
+                        version = tables.stored_version(connection, self._name)
+                        if version < tables.SCHEMA_VERSION:
+                            tables.migrate(connection, self._database, version)
             self._was_seen = version is not None
         return self._was_seen
 
@@ -252,7 +236,7 @@ class Store:
         with self._explained(), self._transaction(exclusive=True) as connection:
             # Another process may have been faster.
             if self._recognise(connection) is None:
-                create_tables(connection, self._database)
+                tables.create_tables(connection, self._database)
         self._was_seen = True
 
     def _require(self) -> None:
@@ -269,7 +253,7 @@ class Store:
         self._require()
         known = self._running
         with self._explained(), self._transaction(exclusive=False) as connection:
-            stored_version(connection, self._name)
+            tables.stored_version(connection, self._name)
             log = Log(connection, known, self._database)
             yield log
             self._remember(log)
@@ -302,7 +286,7 @@ class Store:
         log: Log | None = None
         try:
             with self._transaction(exclusive=True) as connection:
-                stored_version(connection, self._name)
+                tables.stored_version(connection, self._name)
                 log = Log(connection, known, self._database)
                 yield log
                 finished = True
@@ -323,7 +307,7 @@ class Store:
         if log.known.number > self._running.number:
             self._running = log.known
 
-    def _was_written(self, entry: Entry, error: DBAPIError) -> bool:
+    def _was_written(self, entry: chain.Entry, error: DBAPIError) -> bool:
         """Find out whether a transaction whose end was not seen has written its last entry."""
         stored, has_looked = None, False
         try:
@@ -389,14 +373,14 @@ class Store:
 
     def _recognise(self, connection: Connection) -> int | None:
         """Return the version of the ledger in the database; None if nothing is there."""
-        tables = self._database.tables(connection)
-        if not tables:
+        names = self._database.tables(connection)
+        if not names:
             return None
-        if VERSIONS.name not in tables or ENTRIES.name not in tables:
+        if tables.VERSIONS.name not in names or tables.ENTRIES.name not in names:
             raise LedgerError(
                 f"The database {self._name} holds other tables and no ledger. Give another path."
             )
-        return stored_version(connection, self._name)
+        return tables.stored_version(connection, self._name)
 
 
 def resolve_url(url: str) -> URL:
@@ -419,12 +403,7 @@ def resolve_url(url: str) -> URL:
             f"{_FORMS}."
         ) from None
     if parsed.drivername in sqlite.DRIVERS:
-        if "?" in url:
-            raise ValueError(
-                f"url is {url!r}; an SQLite ledger takes a path alone, without options. Give a "
-                "path without '?'."
-            )
-        return sqlite.resolve(parsed)
+        return sqlite.resolve(parsed, url)
     if parsed.drivername in postgres.DRIVERS:
         return postgres.resolve(parsed)
     raise ValueError(
@@ -433,7 +412,7 @@ def resolve_url(url: str) -> URL:
     )
 
 
-def _database_of(url: URL | None, timeout: float) -> Database:
+def _database_of(url: URL | None, timeout: float) -> tables.Database:
     """Return the database of a URL that `resolve_url` gave, or one in memory for None."""
     if url is None or url.drivername in sqlite.DRIVERS:
         return sqlite.SQLiteDatabase(url, timeout)

@@ -16,21 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import (
-    URL,
-    Column,
-    Connection,
-    Double,
-    Engine,
-    Index,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    select,
-    text,
-)
+import sqlalchemy as sa
 
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.chain import CLOSING, Entry, verify_chain
@@ -49,37 +35,39 @@ SCHEMA_VERSION = 2
 """Of the tables and of the kinds of entries. Raise it with a step in `STEPS` whenever an older
 interpret_dp, reading a newer log, would count less than it should."""
 
-METADATA = MetaData()
+METADATA = sa.MetaData()
 
-VERSIONS = Table(
+VERSIONS = sa.Table(
     "interpret_dp_ledger",
     METADATA,
-    Column("schema_version", Integer, primary_key=True, autoincrement=False),
+    sa.Column("schema_version", sa.Integer, primary_key=True, autoincrement=False),
 )
 
-ENTRIES = Table(
+ENTRIES = sa.Table(
     "interpret_dp_ledger_entries",
     METADATA,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("time", String(40), nullable=False),
-    Column("kind", String(20), nullable=False),
-    Column("dataset", String(200), nullable=False, index=True),
-    Column("reservation", Integer, nullable=True),
-    Column("explainer", Text, nullable=False),
-    Column("purpose", Text, nullable=False),
-    Column("mu", Double, nullable=False),
-    Column("delta", Double, nullable=False),
-    Column("epsilon", Double, nullable=True),
-    Column("epsilon_delta", Double, nullable=True),
-    Column("event", Text, nullable=False),
-    Column("package_version", String(40), nullable=False),
-    Column("context", Text, nullable=False),
-    Column("previous", String(64), nullable=False),
-    Column("hash", String(64), nullable=False),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("time", sa.String(40), nullable=False),
+    sa.Column("kind", sa.String(20), nullable=False),
+    sa.Column("dataset", sa.String(200), nullable=False, index=True),
+    sa.Column("reservation", sa.Integer, nullable=True),
+    sa.Column("explainer", sa.Text, nullable=False),
+    sa.Column("purpose", sa.Text, nullable=False),
+    sa.Column("mu", sa.Double, nullable=False),
+    sa.Column("delta", sa.Double, nullable=False),
+    sa.Column("epsilon", sa.Double, nullable=True),
+    sa.Column("epsilon_delta", sa.Double, nullable=True),
+    sa.Column("event", sa.Text, nullable=False),
+    sa.Column("package_version", sa.String(40), nullable=False),
+    sa.Column("context", sa.Text, nullable=False),
+    sa.Column("previous", sa.String(64), nullable=False),
+    sa.Column("hash", sa.String(64), nullable=False),
 )
 
+IN_ORDER = sa.select(ENTRIES).order_by(ENTRIES.c.number)
+
 _closing = ENTRIES.c.kind.in_(CLOSING)
-CLOSED_ONCE = Index(
+CLOSED_ONCE = sa.Index(
     "interpret_dp_ledger_closed_once",
     ENTRIES.c.reservation,
     unique=True,
@@ -117,21 +105,22 @@ class Database(ABC):
         """Create the database itself, where that is not left to its owner."""
 
     @abstractmethod
-    def open_engine(self) -> Engine:
+    def open_engine(self) -> sa.Engine:
         """Return an engine; nothing is connected yet."""
 
-    @abstractmethod
     def options(self, *, exclusive: bool) -> dict[str, Any]:
         """Return the execution options of a connection before its transaction begins."""
+        return {}
 
-    def begin(self, connection: Connection, *, exclusive: bool) -> None:  # noqa: B027
+    @abstractmethod
+    def begin(self, connection: sa.Connection, *, exclusive: bool) -> None:
         """Start a transaction; shut out other writers if ``exclusive``."""
 
     @abstractmethod
-    def tables(self, connection: Connection) -> Sequence[str]:
+    def tables(self, connection: sa.Connection) -> Sequence[str]:
         """Return the names of the tables where the ledger's are, or are to be."""
 
-    def prepare(self, connection: Connection) -> None:  # noqa: B027
+    def prepare(self, connection: sa.Connection) -> None:  # noqa: B027
         """Make room for tables that are about to be created.
 
         Raises
@@ -156,7 +145,7 @@ class Database(ABC):
     def explain(self, error: BaseException) -> str:
         """Return what is wrong and what to do, as the end of a sentence about the ledger."""
 
-    def damage(self, connection: Connection) -> str | None:
+    def damage(self, connection: sa.Connection) -> str | None:
         """Return what the database finds damaged in itself; None if nothing, or if it never looks.
 
         Entries have their chain; this is for what lies around them, such as an index in which a
@@ -169,14 +158,14 @@ class Database(ABC):
         return False
 
 
-def without_password(url: URL) -> str:
+def without_password(url: sa.URL) -> str:
     """Return a URL as a text that may be shown and stored."""
     # URL.set takes None for "leave it as it is".
     parts = url._asdict() | {"password": None}
-    return URL.create(**parts).render_as_string(hide_password=False)
+    return sa.URL.create(**parts).render_as_string(hide_password=False)
 
 
-def stored_version(connection: Connection, name: str) -> int:
+def stored_version(connection: sa.Connection, name: str) -> int:
     """Return the version of a ledger's tables, which this package can read or migrate.
 
     Raises
@@ -184,7 +173,7 @@ def stored_version(connection: Connection, name: str) -> int:
     LedgerError
         If it is newer than this package, or there is none.
     """
-    stored = connection.execute(select(VERSIONS.c.schema_version)).scalars().all()
+    stored = connection.execute(sa.select(VERSIONS.c.schema_version)).scalars().all()
     # A damaged file may hold anything here.
     versions = sorted(version for version in stored if type(version) is int)
     if not versions or versions[0] < 1 or len(versions) < len(stored):
@@ -201,7 +190,7 @@ def stored_version(connection: Connection, name: str) -> int:
     return int(versions[-1])
 
 
-def create_tables(connection: Connection, database: Database) -> None:
+def create_tables(connection: sa.Connection, database: Database) -> None:
     """Make an empty ledger of the newest version, inside a transaction."""
     database.prepare(connection)
     METADATA.create_all(connection)
@@ -209,10 +198,10 @@ def create_tables(connection: Connection, database: Database) -> None:
     statements = database.append_only(VERSIONS.name, VERSIONS.c.schema_version.name)
     statements += database.append_only(ENTRIES.name, ENTRIES.c.number.name)
     for statement in statements:
-        connection.execute(text(statement))
+        connection.execute(sa.text(statement))
 
 
-def migrate(connection: Connection, database: Database, version: int) -> None:
+def migrate(connection: sa.Connection, database: Database, version: int) -> None:
     """Bring the tables from a version to the newest, inside an exclusive transaction.
 
     Raises
@@ -220,23 +209,24 @@ def migrate(connection: Connection, database: Database, version: int) -> None:
     LedgerError
         If the log is damaged, before or after: nothing was changed then.
     """
-    head = verify_chain(_entries(connection))
+    head = verify_chain(read_entries(connection, IN_ORDER))
     for known in range(version, SCHEMA_VERSION):
         STEPS[known](connection, database)
         connection.execute(VERSIONS.insert().values(schema_version=known + 1))
-    if verify_chain(_entries(connection)) != head:
+    if verify_chain(read_entries(connection, IN_ORDER)) != head:
         raise LedgerError(
             f"Migrating the ledger {database.name} to schema version {SCHEMA_VERSION} would change "
             "its entries, and was undone. Report this as a bug of interpret_dp."
         )
 
 
-def _entries(connection: Connection) -> Iterator[Entry]:
-    for row in connection.execute(select(ENTRIES).order_by(ENTRIES.c.number)).mappings():
+def read_entries(connection: sa.Connection, query: sa.Select[Any]) -> Iterator[Entry]:
+    """Yield the entries that a query selects, as they are stored."""
+    for row in connection.execute(query).mappings():
         yield Entry.from_row(dict(row))
 
 
-def _from_1(connection: Connection, database: Database) -> None:
+def _from_1(connection: sa.Connection, database: Database) -> None:
     """Close reservations once by an index, and let the versions be appended to.
 
     Only files have tables of version 1.
@@ -244,9 +234,9 @@ def _from_1(connection: Connection, database: Database) -> None:
     CLOSED_ONCE.create(connection)
     for statement in database.append_only(VERSIONS.name, VERSIONS.c.schema_version.name):
         name = statement.split()[2]
-        connection.execute(text(f"DROP TRIGGER {name}"))
-        connection.execute(text(statement))
+        connection.execute(sa.text(f"DROP TRIGGER {name}"))
+        connection.execute(sa.text(statement))
 
 
-STEPS: dict[int, Callable[[Connection, Database], None]] = {1: _from_1}
+STEPS: dict[int, Callable[[sa.Connection, Database], None]] = {1: _from_1}
 """By the version that they start from."""

@@ -13,7 +13,7 @@ SCRIPT = "import sys; from interpret_dp.cli import main; sys.exit(main())"
 def test_without_arguments_the_help_is_shown(capsys):
     assert main([]) == 0
     shown = capsys.readouterr().out
-    for name in ("demo", "schema", "fit", "show", "ledger", "audit"):
+    for name in ("demo", "schema", "fit", "show", "ledger"):
         assert f"  {name} " in shown
 
 
@@ -70,9 +70,6 @@ BAD_INPUT = [
     ("ledger create --dataset a --epsilon 1 --delta 1e-6 --expires soon", "expires is 'soon'"),
     ("ledger export --out a.csv", "no ledger file"),
     ("ledger report", "`interpret-dp ledger show` prints"),
-    ("audit --quick --only nonsense", "no attack has that in its name"),
-    ("audit --quick --jobs 0", "x>=1"),
-    ("audit --out text.txt", "'text.txt' is a file"),
     ("demo --port 65536", "1<=x<=65535"),
     ("demo --rows 100", "x>=500"),
     ("demo --seed -1 --no-serve", "x>=0"),

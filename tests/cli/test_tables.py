@@ -152,7 +152,7 @@ WRONG_COLUMNS = [
     ("age,y,person,Ward", [], "list column 'Ward'; did you mean 'ward'"),
     ("years,y,person", [], "none of the columns that the schema declares"),
     ("age,Y,person", [], "lacks column 'y', which --target names.*Did you mean 'Y'"),
-    ("age,y,Person", [], r"of the privacy unit, 'person', which.*\[unit\].*mean 'Person'"),
+    ("age,y,Person", [], r"'person', a column of the privacy unit.*\[unit\].*mean 'Person'"),
     ("age,y,person", ["Age"], "--exclude names 'Age', and .*Did you mean 'age'"),
     ("age,y,person", ["person"], "'person', which is the target or the privacy unit"),
 ]

@@ -77,7 +77,7 @@ def test_what_is_overspent_in_the_new_unit_is_refused_unless_accepted(ledger):
     [
         (None, {}, LedgerError, "Nothing fixes yet"),
         (PERSON, {}, LedgerError, "already"),
-        ("replace_one: one row", {}, LedgerError, "fix the number of rows"),
+        ("replace_one: one row", {}, LedgerError, "fixes the number of rows"),
         ("add_or_remove_one: one row", {"at_most": 0}, ValueError, "at_most is 0"),
         ("add_or_remove_one: one row", {"reason": ""}, ValueError, "reason is ''"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from interpret_dp import LedgerError, PrivacyLedger
-from interpret_dp.ledger import store, tables
+from interpret_dp.ledger import tables
 from tests.ledger.requests import ENTRIES, reserve, tamper
 
 FIXTURE = Path(__file__).parent / "fixtures" / "version_1.sql"
@@ -92,8 +92,7 @@ def change_an_entry(connection, database):
 def next_version(patch, step):
     """Let the package be of a version that does not exist yet."""
     new = tables.SCHEMA_VERSION + 1
-    for module in (tables, store):
-        patch.setattr(module, "SCHEMA_VERSION", new)
+    patch.setattr(tables, "SCHEMA_VERSION", new)
     patch.setitem(tables.STEPS, new - 1, step)
 
 
