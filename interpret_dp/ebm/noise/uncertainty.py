@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from interpret_dp.ebm.config import TUNING
 from interpret_dp.ebm.noise.denoising import Curve, Denoised, denoise
-from interpret_dp.ebm.noise.propagation import noise_variances, projected_variances, unit_covariance
+from interpret_dp.ebm.noise.propagation import noise_variances, unit_covariance
 from interpret_dp.ebm.trainer.binning import Bins
-from interpret_dp.ebm.trainer.curves import BoostingResult
+from interpret_dp.ebm.trainer.curves import Averaged
+from interpret_dp.ebm.trainer.partitions import TermUpdate
 
 FloatArray = NDArray[np.float64]
 
@@ -108,55 +109,41 @@ def no_noise(n_codes: int) -> TermNoise:
 
 
 def term_noise(
-    result: BoostingResult,
-    bins: Sequence[Bins],
-    directions: Sequence[int],
+    updates: Sequence[TermUpdate],
+    weights: FloatArray,
+    curvature: FloatArray,
     *,
-    curvatures: Sequence[FloatArray],
-    scale: float,
+    noise: float,
+    averaged: Averaged,
     rng: np.random.Generator,
-) -> list[TermNoise]:
-    """Return the noise of every term.
+) -> TermNoise:
+    """Return the noise of a term, or of a pair, that is not kept monotone.
 
     Parameters
     ----------
-    result : BoostingResult
-    bins : sequence of Bins, one per term
-    directions : sequence of {1, -1, 0}, one per term
-        Of terms that are kept monotone: what a projection leaves of noise is no linear map, so that
-        their variances are simulated.
-    curvatures : sequence of ndarray of float64, shape (n_codes, n_scores), one per term
-        Expected second derivative of the loss in each bin, in units of ``result``.
-    scale : float
-        Units of the released scores per unit of ``result``.
+    updates : sequence of TermUpdate, shape (n_rounds,)
+    weights : ndarray of float64, shape (n_codes,)
+        Released bin weights.
+    curvature : ndarray of float64, shape (n_codes, n_scores)
+        Expected second derivative of the loss in each bin.
+    noise : float
+        Standard deviation of the noise of one residual sum.
+    averaged : Averaged
     rng : numpy.random.Generator
         For public choices.
     """
-    n_scores = len(result.intercept)
-    # Taking away what the classes have in common takes away that part of the noise.
-    noise = scale * result.noise * (1.0 if n_scores == 1 else (1.0 - 1.0 / n_scores) ** 0.5)
-    noises = []
-    for k, (updates, b, curvature) in enumerate(zip(result.updates, bins, curvatures, strict=True)):
-        facts = [(updates, b.weights, column) for column in curvature.T]
-        how: dict[str, Any] = {"noise": noise, "averaged": result.averaged[k]}
-        if directions[k]:
-            curve = scale * result.scores[k][:, 0]
-            square = projected_variances(*facts[0], curve, directions[k], **how, rng=rng)
-            noises.append(TermNoise(variances=square))
-        elif _is_narrow(b.n_codes, n_scores):
-            both = [
-                unit_covariance(updates, b.weights, column * b.weights, result.averaged[k])
-                for column in curvature.T
-            ]
-            square, response = (np.stack(found) for found in zip(*both, strict=True))
-            square *= noise**2
-            if n_scores == 1:
-                square, response = square[0], response[0]
-            noises.append(TermNoise(covariance=square, response=response))
-        else:
-            columns = np.stack([noise_variances(*fact, **how, rng=rng) for fact in facts], axis=1)
-            noises.append(TermNoise(variances=columns[:, 0] if n_scores == 1 else columns))
-    return noises
+    is_single = curvature.shape[1] == 1
+    if not _is_narrow(*curvature.shape):
+        facts = [(updates, weights, column) for column in curvature.T]
+        how: dict[str, Any] = {"noise": noise, "averaged": averaged, "rng": rng}
+        columns = np.stack([noise_variances(*fact, **how) for fact in facts], axis=1)
+        return TermNoise(variances=columns[:, 0] if is_single else columns)
+    both = [unit_covariance(updates, weights, column * weights, averaged) for column in curvature.T]
+    square, response = (np.stack(found) for found in zip(*both, strict=True))
+    square *= noise**2
+    if is_single:
+        square, response = square[0], response[0]
+    return TermNoise(covariance=square, response=response)
 
 
 @dataclass(frozen=True)

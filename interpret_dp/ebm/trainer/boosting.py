@@ -44,8 +44,8 @@ from interpret_dp.released.terms import mean_prediction
 
 FloatArray = NDArray[np.float64]
 
-# In lattice units, well inside int32.
-_LARGEST_SCORE = 2**29
+#: In lattice units: beyond any sensible score, but well inside int32: no update can wrap around.
+LARGEST_CHANGE = 2.0**29
 
 
 def score_rows(rows: AdditiveRows, scores: Sequence[FloatArray], intercept: FloatArray) -> None:
@@ -62,7 +62,7 @@ def score_rows(rows: AdditiveRows, scores: Sequence[FloatArray], intercept: Floa
     width = max(len(curve) for curve in scores)
     updates = np.zeros((len(scores), width, len(intercept)), dtype=np.int32)
     for k, curve in enumerate(scores):
-        change = np.clip(np.rint(curve * LATTICE), -_LARGEST_SCORE, _LARGEST_SCORE)
+        change = np.clip(np.rint(curve * LATTICE), -LARGEST_CHANGE, LARGEST_CHANGE)
         updates[k, : len(curve)] = change
     rows.begin(np.rint(intercept * LATTICE).astype(np.int64))
     rows.advance(np.arange(len(scores)), updates, np.zeros(0, dtype=np.int64), width)
@@ -179,8 +179,6 @@ def release_total(
     return loss.shift(shortfall, mean) / loss.score_unit, error
 
 
-# In lattice units: beyond any sensible score, but well inside int32: an update cannot wrap around.
-_LARGEST_CHANGE = 2.0**29
 _LARGEST_RETURN = 2.0**31 - 1
 _MOST_AT_ONCE = 32
 # Upper bound on a block's combined step, in full steps. At 2, duplicated columns oscillate. The log
@@ -203,7 +201,7 @@ class _Rounds:
     def __init__(self, rows: AdditiveRows, task: BoostingTask, session: ReleaseSession) -> None:
         self._rows, self._task, self._session = rows, task, session
         self._full_norm = rows.residual_norm
-        self.terms = Curves(task.bins, rows.n_scores, task.directions)
+        self.terms = Curves([b.weights for b in task.bins], rows.n_scores, task.directions)
         self.movable = list(task.movable)
         self.settings = task.settings()
         self.noise, self.total_step, self._extrapolation = 0.0, 0.0, 0.0
@@ -358,7 +356,7 @@ class _Rounds:
     @property
     def _largest_change(self) -> float:
         # An integer, as all changes of rows are.
-        return float(np.floor(min(self.settings.largest_change * LATTICE, _LARGEST_CHANGE)))
+        return float(np.floor(min(self.settings.largest_change * LATTICE, LARGEST_CHANGE)))
 
     def _hessian(self) -> list[NDArray[np.float64]]:
         """Return the weight of each bin times its curvature, over the curvature at the start."""
