@@ -52,38 +52,22 @@ _BLOCKS = 4
 _RANK_TOLERANCE = 1e-10
 
 
-@dataclass(frozen=True, eq=False)
-class PairCells:
-    """The cells of one pair; public.
-
-    Attributes
-    ----------
-    first, second : int
-        Numbers of its features' terms.
-    weights : ndarray of float64, shape (n_first, n_second)
-        Released number of rows per cell, never negative.
-    """
-
-    first: int
-    second: int
-    weights: FloatArray
-
-
 def pair_update(
-    cells: PairCells, *, settings: BoostingSettings, count_noise: float, n_rows: float
+    cells: FloatArray, *, settings: BoostingSettings, count_noise: float, n_rows: float
 ) -> TermUpdate:
     """Return the update of a pair, which is that of every round.
 
     Parameters
     ----------
-    cells : PairCells
+    cells : ndarray of float64, shape (n_first, n_second)
+        Released number of rows per cell, never negative.
     settings : BoostingSettings
     count_noise : float
         Standard deviation of the released count of a cell; cells below two of them do not move.
     n_rows : float
         Released number of rows; cells lighter than the average take smaller steps.
     """
-    shape, weights = cells.weights.shape, cells.weights.ravel()
+    shape, weights = cells.shape, cells.ravel()
     gain = leaf_gains(
         weights,
         step=settings.step,
@@ -103,7 +87,7 @@ def pair_update(
 
 def boost_pairs(
     rows: AdditiveRows,
-    pairs: Sequence[PairCells],
+    cells: Sequence[FloatArray],
     updates: Sequence[TermUpdate],
     *,
     config: TrainerConfig,
@@ -115,7 +99,8 @@ def boost_pairs(
     ----------
     rows : AdditiveRows
         Private, paired up: their features are the pairs.
-    pairs, updates : sequences, one entry a pair
+    cells, updates : sequences, one entry a pair
+        Released numbers of rows per cell, and the update of each round.
     config : TrainerConfig
     session : ReleaseSession
         Every sum passes through it.
@@ -127,13 +112,13 @@ def boost_pairs(
     noise : float
         Standard deviation of the noise of one residual sum, in residuals.
     """
-    curves, noise = Curves([cells.weights.ravel() for cells in pairs], 1, [0] * len(pairs)), 0.0
+    curves, noise = Curves([own.ravel() for own in cells], 1, [0] * len(cells)), 0.0
     width = max(map(len, curves.weights))
     pending, changes = np.zeros(0, dtype=np.int64), np.zeros((0, width, 1), dtype=np.int32)
     rows.begin(np.zeros(1, dtype=np.int64))
     for number in range(config.n_rounds):
-        order = session.public_choices.permutation(len(pairs))
-        for block in np.array_split(order, min(_BLOCKS, len(pairs))):
+        order = session.public_choices.permutation(len(cells))
+        for block in np.array_split(order, min(_BLOCKS, len(cells))):
             exact = rows.advance(pending, changes, block, width)
             pending = block
             changes = np.zeros((len(block), width, 1), dtype=np.int32)
@@ -256,16 +241,14 @@ def train_pairs(
         pair_update(c, settings=settings, count_noise=count_noise, n_rows=n_rows) for c in cells
     ]
     curves, noise = boost_pairs(rows, cells, updates, config=config, session=session)
-    shaped = zip(curves.means(), cells, strict=True)
-    scores = [mean.reshape(c.weights.shape) for mean, c in shaped]
-    curvatures = _curvatures(trained, bins, coarse, cells, scores, start.loss)
+    scores = [mean.reshape(c.shape) for mean, c in zip(curves.means(), cells, strict=True)]
+    curvatures = _curvatures(trained, bins, coarse, chosen, scores, start.loss)
     how: dict[str, Any] = {"noise": noise, "averaged": Averaged(curves.n_averaged)}
     pairs = []
     for k, (c, update, curvature) in enumerate(zip(cells, updates, curvatures, strict=True)):
-        facts = curves.updates[k], c.weights.ravel(), curvature
+        facts = curves.updates[k], c.ravel(), curvature
         spread = term_noise(*facts, **how, rng=session.public_choices)
-        gain = update.gain.reshape(c.weights.shape)
-        pairs.append(TrainedPair(c.first, c.second, c.weights, scores[k], spread, gain))
+        pairs.append(TrainedPair(*chosen[k], c, scores[k], spread, update.gain.reshape(c.shape)))
     return _purified(pairs, coarse, trained)
 
 
@@ -307,7 +290,7 @@ def _release_cells(
     specs: Sequence[FeatureSpec],
     session: ReleaseSession,
     n_rows: float,
-) -> list[PairCells]:
+) -> list[FloatArray]:
     """Release how many rows each cell has: a row is in one cell of each pair."""
     shapes = [(coarse[a].n_codes, coarse[b].n_codes) for a, b in chosen]
     counts = rows.bin_counts([math.prod(shape) for shape in shapes])
@@ -325,7 +308,7 @@ def _release_cells(
         )
         weights = np.zeros(shape)
         weights.ravel()[places] = project_to_total(noisy[0] / LATTICE, n_rows)
-        cells.append(PairCells(a, b, weights))
+        cells.append(weights)
     return cells
 
 
@@ -333,18 +316,16 @@ def _curvatures(
     trained: BoostingResult,
     bins: Sequence[Bins],
     coarse: dict[int, Bins],
-    cells: Sequence[PairCells],
+    chosen: Sequence[tuple[int, int]],
     scores: Sequence[FloatArray],
     loss: Loss,
 ) -> list[FloatArray]:
     """Return the expected second derivative of the loss in each cell, from released numbers."""
     spreads = [_mean(b, s[:, 0] ** 2) for b, s in zip(bins, trained.scores, strict=True)]
     curvatures = []
-    for c, own in zip(cells, scores, strict=True):
-        rest = sum(spreads) - spreads[c.first] - spreads[c.second]
-        rows, columns = (
-            _coarse_means(bins[k], coarse[k], trained.scores[k]) for k in (c.first, c.second)
-        )
+    for pair, own in zip(chosen, scores, strict=True):
+        rest = sum(spreads) - spreads[pair[0]] - spreads[pair[1]]
+        rows, columns = (_coarse_means(bins[k], coarse[k], trained.scores[k]) for k in pair)
         centres = trained.intercept[0] + own + rows[:, np.newaxis] + columns
         spread = np.array([max(rest, 0.0) ** 0.5])
         curvatures.append(loss.mean_curvature(centres.reshape(-1, 1), spread))

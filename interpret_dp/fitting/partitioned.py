@@ -98,11 +98,7 @@ def _is_model(value: Any) -> bool:
 
 
 def partitioned(
-    form: PrivateRows,
-    collections: Pieces,
-    estimator: Any,
-    target: FeatureSpec | None,
-    init_score: Any,
+    form: PrivateRows, collections: Pieces, opening: Opening, n_jobs: int | None
 ) -> PartitionedRows:
     """Return rows on the workers of the current Dask client, or on threads of this process.
 
@@ -111,22 +107,13 @@ def partitioned(
     form : PrivateRows
         Without any row, as opened from the collections' forms.
     collections : Pieces
-    estimator : PrivateEBM
-    target : Continuous, Categorical or None
-        As declared.
-    init_score : object
-        As ``fit`` took it.
+    opening : Opening
+        Of each partition.
+    n_jobs : int or None
+        Threads where there is no client, as joblib counts them.
     """
     from interpret_dp.backends.dask import Partitions
 
-    opening = Opening(
-        collections.roles,
-        estimator.feature_names,
-        estimator.schema,
-        target,
-        estimator._task,
-        None if "init_score" in collections.roles else init_score,
-    )
     return PartitionedRows(
         form.table,
         form.y,
@@ -134,7 +121,7 @@ def partitioned(
         start=form.start,
         identifiers=form.identifiers,
         opening=opening,
-        partitions=Partitions.of(collections.pieces, thread_count(estimator.n_jobs)),
+        partitions=Partitions.of(collections.pieces, thread_count(n_jobs)),
     )
 
 
@@ -158,8 +145,8 @@ class Opening:
     roles: tuple[str, ...]
     feature_names: Any
     schema: Schema | None
-    target: FeatureSpec | None
-    task: str
+    target: FeatureSpec | None = None
+    task: str = "classification"
     init_score: Any = field(default=None, repr=False)
 
     def __call__(self, *pieces: Any) -> PrivateRows:

@@ -39,6 +39,7 @@ from interpret_dp.fitting.account import (
 from interpret_dp.fitting.declaring import DeclaringTask, declare, warn_of_gaps
 from interpret_dp.fitting.partitioned import (
     DASK_ASSUMPTION,
+    Opening,
     PartitionedRows,
     open_collections,
     partitioned,
@@ -375,7 +376,8 @@ def open_background_request(
     )
     declaring = DeclaringTask(partial, names, terms=names)
     if collections is not None:
-        rows = partitioned(rows, collections, estimator, None, None)
+        opening = Opening(collections.roles, estimator.feature_names, estimator.schema)
+        rows = partitioned(rows, collections, opening, estimator.n_jobs)
     mu = mu_of_budget(epsilon, declaring.gaussian_delta(delta))
     rest = declaring.training_mu(mu, delta)
     # One column has nothing to depend on.

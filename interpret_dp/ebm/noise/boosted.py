@@ -340,7 +340,7 @@ def with_coupling(
         How many full steps a term has made: rounds times the share of a full step in each.
     """
     coupled = list(noise)
-    if any(not _settles(noise[k]) for k in correlations.terms):
+    if not all((np.abs(noise[k].diagonal) < _LARGEST_VARIANCE).all() for k in correlations.terms):
         return coupled
     shares = [bins[k].weights / bins[k].weights.sum() for k in correlations.terms]
     n_scores = noise[correlations.terms[0]].diagonal.reshape(len(shares[0]), -1).shape[1]
@@ -352,10 +352,6 @@ def with_coupling(
     for place, k in enumerate(correlations.terms):
         coupled[k] = _joined(noise[k], [part[place] for part in parts])
     return coupled
-
-
-def _settles(noise: TermNoise) -> bool:
-    return bool((np.abs(noise.diagonal) < _LARGEST_VARIANCE).all())
 
 
 def _coupled(

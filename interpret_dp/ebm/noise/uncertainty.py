@@ -83,18 +83,18 @@ class Expected:
     ----------
     noisy_scores : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
         Before it was denoised.
-    mean : ndarray of float64, same shape, or None
-        Posterior mean of the curve without noise; None where nothing is expected.
-    covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
-        Its posterior covariance.
-    variances : ndarray of float64, shape of the scores, or None
+    posterior_mean : ndarray of float64, same shape, or None
+        Of the curve without noise; None where nothing is expected.
+    posterior_covariance : ndarray of float64 or None
+        Its posterior covariance, shape (n_codes, n_codes) or (n_classes, n_codes, n_codes).
+    posterior_variances : ndarray of float64, shape of the scores, or None
         Its diagonal, where the noise is given so.
     """
 
     noisy_scores: FloatArray
-    mean: FloatArray | None = None
-    covariance: FloatArray | None = None
-    variances: FloatArray | None = None
+    posterior_mean: FloatArray | None = None
+    posterior_covariance: FloatArray | None = None
+    posterior_variances: FloatArray | None = None
 
 
 def _is_narrow(n_codes: int, n_scores: int) -> bool:
@@ -235,7 +235,8 @@ def _expected(parts: Sequence[Denoised], noisy: FloatArray) -> Expected:
     means, spreads = zip(*moments, strict=True)
     mean = _joined(means, noisy.shape)
     if spreads[0].ndim == 1:
-        return Expected(noisy, mean, variances=np.stack(spreads, axis=1).reshape(noisy.shape))
+        variances = np.stack(spreads, axis=1).reshape(noisy.shape)
+        return Expected(noisy, mean, posterior_variances=variances)
     return Expected(noisy, mean, spreads[0] if noisy.ndim == 1 else np.stack(spreads))
 
 
