@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from interpret_dp._validate import check_choice, check_int, check_real, check_sequence
 from interpret_dp.accounting.gaussian import classic_mu, mu_of_budget
 from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, UNDECLARED_ASSUMPTIONS, Guarantee
-from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.accounting.lattice import LATTICE, Neighbourhood
 from interpret_dp.accounting.plans import ReleasePlan
 from interpret_dp.backends.base import Integers
 from interpret_dp.backends.local import class_odds, means_at
@@ -422,32 +422,26 @@ def open_request(
     declaring = _declaring_task(settings, rows)
     schema = declaring.without_rows()
     columns = tuple(names.index(name) for name in declaring.terms)
-    target = schema.target
-    if isinstance(declaring.partial.target_gap, UndeclaredCategorical):
-        target = None
+    gap = declaring.partial.target_gap
+    target = None if isinstance(gap, UndeclaredCategorical) else schema.target
     directions = constrained_directions(
         settings.monotone_constraints, names, tuple(schema.features.values()), target
     )
     of_terms = tuple(directions[column] for column in columns)
-    objective = _objective(settings)
-    task = _training_task(schema, columns, of_terms, objective, declaring.largest_weight)
+    task = _training_task(schema, columns, of_terms, _objective(settings), declaring.largest_weight)
     task = replace(task, pairs=_pairs(settings, names, task, declaring))
-    target = None if declaring.partial.target_gap is not None else task.target
+    target = None if gap is not None else task.target
     start = open_init_score(init_score, X, rows.table.n_rows, target, task=settings.task)
     rows = replace(rows, start=start)
     if collections is not None:
-        own = None if "init_score" in collections.roles else init_score
-        facts = settings.feature_names, settings.schema, target, settings.task, own
-        rows = partitioned(rows, collections, Opening(collections.roles, *facts), settings.n_jobs)
+        opening = _opening(settings, collections.roles, target, init_score)
+        rows = partitioned(rows, collections, opening, settings.n_jobs)
     neighbourhood = account.neighbourhood_of(
         settings.neighboring, privacy_unit, population=_population(settings, declaring)
     )
     mu = _mu_of(settings, epsilon, declaring.gaussian_delta(delta))
     config = trainer_config(settings, declaring.training_mu(mu, delta), len(columns), task.pairs)
-    if settings.task == "regression" and not config.n_shapes:
-        # A loss of one's own need not be least at the mean.
-        neighbourhood = replace(neighbourhood, total_rows=None)
-    config = replace(config, has_rate=neighbourhood.total_rows is not None)
+    config, neighbourhood = _with_rate(config, neighbourhood, settings.task)
     ledger, dataset = account.account_of(settings.ledger, settings.dataset, neighbourhood)
     account.refuse_unnamed_unit(settings.ledger, unit, schema)
     request = FitRequest(
@@ -470,6 +464,24 @@ def open_request(
     )
     warn_of_gaps(declaring, request.plan, neighbourhood)
     return request
+
+
+def _opening(
+    settings: FitSettings, roles: tuple[str, ...], target: FeatureSpec | None, init_score: Any
+) -> Opening:
+    """Return the recipe by which workers open their partitions."""
+    model = None if "init_score" in roles else init_score
+    return Opening(roles, settings.feature_names, settings.schema, target, settings.task, model)
+
+
+def _with_rate(
+    config: TrainerConfig, neighbourhood: Neighbourhood, of_task: str
+) -> tuple[TrainerConfig, Neighbourhood]:
+    """Return both with the release over more rows of a person, where a total is put right."""
+    if of_task == "regression" and not config.n_shapes:
+        # A loss of one's own need not be least at the mean.
+        neighbourhood = replace(neighbourhood, total_rows=None)
+    return replace(config, has_rate=neighbourhood.total_rows is not None), neighbourhood
 
 
 def _refuse_start_of_logarithms(settings: FitSettings, init_score: Any) -> None:
