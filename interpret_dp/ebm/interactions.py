@@ -199,7 +199,7 @@ def _named(items: Sequence[Any], names: Sequence[str], what: str = "interactions
     return [pairs[key] for key in sorted(pairs)]
 
 
-def column_of(entry: Any, names: Sequence[str], what: str) -> int:
+def column_of(entry: Any, names: Sequence[str], what: str, also: str = "") -> int:
     """Return the index of the feature that an entry of an argument names, or raise ValueError."""
     if isinstance(entry, str) and entry in names:
         return list(names).index(entry)
@@ -208,7 +208,7 @@ def column_of(entry: Any, names: Sequence[str], what: str) -> int:
         return int(entry) % len(names)
     raise ValueError(
         f"{what} names the feature {entry!r}; it must be the name or index of one of "
-        f"{', '.join(map(repr, names))}.{did_you_mean(entry, names)}"
+        f"{', '.join(map(repr, names))}{also}.{did_you_mean(entry, names)}"
     )
 
 

@@ -685,7 +685,7 @@ def _included_columns(names: Sequence[str], exclude: Any) -> tuple[int, ...]:
         if isinstance(item, tuple | list) and len(item) == 2:
             continue  # a pair: excluded_pairs
         feature = item[0] if isinstance(item, tuple | list) and len(item) == 1 else item
-        dropped.add(column_of(feature, names, "exclude"))
+        dropped.add(column_of(feature, names, "exclude", ", or a pair of them"))
     included = tuple(index for index in range(len(names)) if index not in dropped)
     if not included:
         raise ValueError(
