@@ -7,12 +7,18 @@ row contributes through a rule that looks at that row and at public numbers alon
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
+
+Integers: TypeAlias = NDArray[np.int64]
+Integers32: TypeAlias = NDArray[np.int32]
+CodeArray: TypeAlias = NDArray[np.unsignedinteger]
+Pairs: TypeAlias = Sequence[tuple[int, int]]  # of features
+Maps: TypeAlias = Sequence[NDArray[np.uint16]]  # from the codes of each feature
 
 #: Scores of rows saturate here (lattice units), so that no sum of updates can wrap around.
 MAX_SCORE = 2**30
@@ -40,11 +46,11 @@ class AdditiveRows(Protocol):
     residual_norm: int
     target_norm: int
 
-    def bin_counts(self, n_bins: Sequence[int]) -> list[NDArray[np.int64]]:
+    def bin_counts(self, n_bins: Sequence[int]) -> list[Integers]:
         """Add the weights per fine bin, in lattice units; one array of shape (n_bins[f],) each."""
         ...
 
-    def target_sums(self) -> NDArray[np.int64]:
+    def target_sums(self) -> Integers:
         """Sum the target on the lattice: class counts, or rows, target and its square.
 
         A number is centred and scaled to [-1, 1] first. What any two rows contribute has a
@@ -52,21 +58,17 @@ class AdditiveRows(Protocol):
         """
         ...
 
-    def merge_bins(self, maps: Sequence[NDArray[np.uint16]]) -> None:
+    def merge_bins(self, maps: Maps) -> None:
         """Replace every feature's fine codes by ``maps[feature][code]``."""
         ...
 
-    def begin(self, scores: NDArray[np.int64]) -> None:
+    def begin(self, scores: Integers) -> None:
         """Set the scores of every row, shape (n_scores,), in lattice units, on top of its own."""
         ...
 
     def advance(
-        self,
-        updated: NDArray[np.int64],
-        updates: NDArray[np.int32],
-        wanted: NDArray[np.int64],
-        n_bins: int,
-    ) -> NDArray[np.int64]:
+        self, updated: Integers, updates: Integers32, wanted: Integers, n_bins: int
+    ) -> Integers:
         """Add updates to the scores, then sum residuals per bin, in one pass over the rows.
 
         Parameters
@@ -87,9 +89,7 @@ class AdditiveRows(Protocol):
         """
         ...
 
-    def product_sums(
-        self, wanted: Sequence[int], functions: Sequence[NDArray[np.int64]]
-    ) -> NDArray[np.int64]:
+    def product_sums(self, wanted: Sequence[int], functions: Sequence[Integers]) -> Integers:
         """Sum the products of what the codes of a row stand for.
 
         Parameters
@@ -108,12 +108,7 @@ class AdditiveRows(Protocol):
         """
         ...
 
-    def pair_sums(
-        self,
-        pairs: Sequence[tuple[int, int]],
-        maps: Sequence[NDArray[np.uint16]],
-        widths: Sequence[int],
-    ) -> list[NDArray[np.int64]]:
+    def pair_sums(self, pairs: Pairs, maps: Maps, widths: Sequence[int]) -> list[Integers]:
         """Sum residuals at the present scores over the cells of pairs of features.
 
         Parameters
@@ -132,12 +127,7 @@ class AdditiveRows(Protocol):
         """
         ...
 
-    def pair_up(
-        self,
-        pairs: Sequence[tuple[int, int]],
-        maps: Sequence[NDArray[np.uint16]],
-        widths: Sequence[int],
-    ) -> None:
+    def pair_up(self, pairs: Pairs, maps: Maps, widths: Sequence[int]) -> None:
         """Replace the features by pairs of them, and start all rows from their present scores.
 
         Afterwards feature k of every other method is pair k, whose code is
@@ -150,7 +140,7 @@ class AdditiveRows(Protocol):
 class RegressionRows(AdditiveRows, Protocol):
     """Rows with a number, whose residuals have no bound of their own."""
 
-    def target_counts(self, edges: NDArray[np.float64]) -> NDArray[np.int64]:
+    def target_counts(self, edges: NDArray[np.float64]) -> Integers:
         """Add the weights of the rows in cells of the target, in lattice units.
 
         Parameters
@@ -160,7 +150,7 @@ class RegressionRows(AdditiveRows, Protocol):
         """
         ...
 
-    def residual_counts(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    def residual_counts(self, edges: Integers) -> Integers:
         """Add the weights of the rows in cells of target minus score, in lattice units.
 
         Parameters

@@ -9,24 +9,24 @@ from numpy.typing import NDArray
 
 from interpret_dp._compiled import compiled
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.base import MAX_SCORE
+from interpret_dp.backends.base import MAX_SCORE, CodeArray, Integers, Integers32
 
 _CHUNK = 4096  # rows per pass: scores, residuals and codes of a chunk stay in the cache
-_TABLE_BITS = 12  # logits are looked up in steps of 2**12 / 2**20 = 1/256
+TABLE_BITS = 12  # logits are looked up in steps of 2**12 / 2**20 = 1/256
 _TABLE_HALF = 4096  # entries on each side of zero: logits from -16 to 16
 
 
-def sigmoid_table() -> NDArray[np.int32]:
+def sigmoid_table() -> Integers32:
     """Tabulate the probability of class 1 on the lattice, truncated into [0, LATTICE]."""
-    logits = (np.arange(-_TABLE_HALF, _TABLE_HALF) + 0.5) * 2.0**_TABLE_BITS / LATTICE
+    logits = (np.arange(-_TABLE_HALF, _TABLE_HALF) + 0.5) * 2.0**TABLE_BITS / LATTICE
     return np.clip(np.floor(LATTICE / (1.0 + np.exp(-logits))), 0, LATTICE).astype(np.int32)
 
 
 @compiled()
 def _fill_cells(
-    codes: NDArray[np.unsignedinteger],
-    group: NDArray[np.int64],
-    widths: NDArray[np.int64],
+    codes: CodeArray,
+    group: Integers,
+    widths: Integers,
     start: int,
     stop: int,
     cells: NDArray[np.uint16],
@@ -47,12 +47,12 @@ def _fill_cells(
 
 @compiled()
 def _add_updates(
-    codes: NDArray[np.unsignedinteger],
-    widths: NDArray[np.int64],
-    updated: NDArray[np.int64],
-    updates: NDArray[np.int32],
+    codes: CodeArray,
+    widths: Integers,
+    updated: Integers,
+    updates: Integers32,
     saturate: bool,
-    scores: NDArray[np.int32],
+    scores: Integers32,
     start: int,
     stop: int,
     cells: NDArray[np.uint16],
@@ -72,14 +72,14 @@ def _add_updates(
 
 @compiled()
 def _sum_residuals(
-    codes: NDArray[np.unsignedinteger],
-    widths: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-    residuals: NDArray[np.int32],
+    codes: CodeArray,
+    widths: Integers,
+    wanted: Integers,
+    residuals: Integers32,
     start: int,
     stop: int,
     cells: NDArray[np.uint16],
-    sums: NDArray[np.int64],
+    sums: Integers,
 ) -> None:
     for slot in range(wanted.shape[0]):
         _fill_cells(codes, wanted[slot], widths, start, stop, cells)
@@ -95,7 +95,7 @@ def _weighted(residual: int, weight: int) -> int:
 
 
 @compiled()
-def _weigh(weights: NDArray[np.int32], residuals: NDArray[np.int32], start: int, stop: int) -> None:
+def _weigh(weights: Integers32, residuals: Integers32, start: int, stop: int) -> None:
     if weights.shape[0] == 0:  # every row has the largest weight
         return
     for row in range(start, stop):
@@ -118,21 +118,21 @@ def _advance_by(rule: str) -> Callable[..., None]:
 
     @compiled()
     def advance(
-        codes: NDArray[np.unsignedinteger],
-        widths: NDArray[np.int64],
-        weights: NDArray[np.int32],
+        codes: CodeArray,
+        widths: Integers,
+        weights: Integers32,
         targets: NDArray[np.signedinteger],
-        table: NDArray[np.int32],
+        table: Integers32,
         lowest: int,
         largest: int,
-        updated: NDArray[np.int64],
-        updates: NDArray[np.int32],
+        updated: Integers,
+        updates: Integers32,
         saturate: bool,
-        wanted: NDArray[np.int64],
-        scores: NDArray[np.int32],
+        wanted: Integers,
+        scores: Integers32,
         first: int,
         last: int,
-        sums: NDArray[np.int64],
+        sums: Integers,
     ) -> None:
         residuals, cells = np.empty(_CHUNK, np.int32), np.empty(_CHUNK, np.uint16)
         for start in range(first, last, _CHUNK):
@@ -142,7 +142,7 @@ def _advance_by(rule: str) -> Callable[..., None]:
             if is_probability:
                 # In two loops, of which the first has no look-ups.
                 for row in range(stop - start):
-                    step = min(max(score[row] >> _TABLE_BITS, -_TABLE_HALF), _TABLE_HALF - 1)
+                    step = min(max(score[row] >> TABLE_BITS, -_TABLE_HALF), _TABLE_HALF - 1)
                     cells[row] = np.uint16(step + _TABLE_HALF)
                 for row in range(stop - start):
                     residuals[row] = int(target[row]) * LATTICE - int(table[cells[row]])
@@ -152,13 +152,13 @@ def _advance_by(rule: str) -> Callable[..., None]:
                     residuals[row] = min(max(residual, -largest), largest)
             elif is_mean:
                 for row in range(stop - start):
-                    entry = (int(score[row]) >> _TABLE_BITS) - lowest
+                    entry = (int(score[row]) >> TABLE_BITS) - lowest
                     mean = table[min(max(entry, 0), table.shape[0] - 1)]
                     residual = int(target[row]) - int(mean)
                     residuals[row] = min(max(residual, -largest), largest)
             else:
                 for row in range(stop - start):
-                    entry = ((int(target[row]) - int(score[row])) >> _TABLE_BITS) - lowest
+                    entry = ((int(target[row]) - int(score[row])) >> TABLE_BITS) - lowest
                     residual = int(table[min(max(entry, 0), table.shape[0] - 1)])
                     residuals[row] = min(max(residual, -largest), largest)
             _weigh(weights, residuals, start, stop)
@@ -175,17 +175,17 @@ advance_gap = _advance_by("gap")
 
 @compiled()
 def advance_multiclass(
-    codes: NDArray[np.unsignedinteger],
-    weights: NDArray[np.int32],
+    codes: CodeArray,
+    weights: Integers32,
     labels: NDArray[np.int16],
-    table: NDArray[np.int64],
-    updated: NDArray[np.int64],
-    updates: NDArray[np.int32],
-    wanted: NDArray[np.int64],
-    scores: NDArray[np.int32],
+    table: Integers,
+    updated: Integers,
+    updates: Integers32,
+    wanted: Integers,
+    scores: Integers32,
     first: int,
     last: int,
-    sums: NDArray[np.int64],
+    sums: Integers,
 ) -> None:
     """Add updates to the scores, then ``weight * (onehot(label) - softmax)`` to the sums."""
     n_classes = scores.shape[1]
@@ -199,7 +199,7 @@ def advance_multiclass(
         highest = int(scores[row].max())
         total = 0
         for k in range(n_classes):
-            entry = min((highest - int(scores[row, k])) >> _TABLE_BITS, table.shape[0] - 1)
+            entry = min((highest - int(scores[row, k])) >> TABLE_BITS, table.shape[0] - 1)
             residuals[k] = table[entry]
             total += residuals[k]
         for k in range(n_classes):
@@ -215,8 +215,8 @@ def advance_multiclass(
                 sums[slot, code, k] += residuals[k]
 
 
-def exponential_table() -> NDArray[np.int64]:
+def exponential_table() -> Integers:
     """Tabulate exp(-d) for score gaps d from 0 to 16 on the lattice, truncated."""
-    gaps = (np.arange(_TABLE_HALF) + 0.5) * 2.0**_TABLE_BITS / LATTICE
-    table: NDArray[np.int64] = np.floor(LATTICE * np.exp(-gaps)).astype(np.int64)
+    gaps = (np.arange(_TABLE_HALF) + 0.5) * 2.0**TABLE_BITS / LATTICE
+    table: Integers = np.floor(LATTICE * np.exp(-gaps)).astype(np.int64)
     return table

@@ -15,16 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
-from interpret_dp.backends.base import MAX_RESIDUAL, MAX_SCORE
-from interpret_dp.backends.kernels import (
-    _TABLE_BITS,
-    advance_binary,
-    advance_gap,
-    advance_multiclass,
-    advance_poisson,
-    advance_regression,
-    exponential_table,
-    sigmoid_table,
+from interpret_dp.backends import kernels
+from interpret_dp.backends.base import (
+    MAX_RESIDUAL,
+    MAX_SCORE,
+    CodeArray,
+    Integers,
+    Integers32,
+    Maps,
+    Pairs,
 )
 from interpret_dp.schema.cells import chunks
 from interpret_dp.schema.encode import code_dtype
@@ -54,16 +53,10 @@ class Grids:
 
     members: tuple[tuple[int, ...], ...]
     shapes: tuple[tuple[int, ...], ...]
-    features: NDArray[np.int64]
+    features: Integers
 
     @classmethod
-    def of(
-        cls,
-        features: NDArray[np.int64],
-        widths: NDArray[np.int64],
-        *,
-        most_cells: int = _MOST_CELLS,
-    ) -> Grids:
+    def of(cls, features: Integers, widths: Integers, *, most_cells: int = _MOST_CELLS) -> Grids:
         """Group features in their order, as long as a group has at most ``most_cells`` cells.
 
         Parameters
@@ -98,7 +91,7 @@ class Grids:
         """Number of cells of the largest group."""
         return max(map(math.prod, self.shapes), default=1)
 
-    def changes(self, updates: NDArray[np.int32]) -> NDArray[np.int32]:
+    def changes(self, updates: Integers32) -> Integers32:
         """Add the updates of each group's features per cell, shape (n_groups, n_cells).
 
         Parameters
@@ -114,7 +107,7 @@ class Grids:
             changes[group, : len(total)] = total
         return changes
 
-    def sums(self, cells: NDArray[np.int64], n_bins: int) -> NDArray[np.int64]:
+    def sums(self, cells: Integers, n_bins: int) -> Integers:
         """Add the cells of each bin of each feature, shape (n_features, n_bins).
 
         Parameters
@@ -135,7 +128,7 @@ class Grids:
 
 
 #: One array a feature, or all of them in one block, which is then the backend's own.
-Codes: TypeAlias = Sequence[NDArray[np.unsignedinteger]] | NDArray[np.unsignedinteger]
+Codes: TypeAlias = Sequence[CodeArray] | CodeArray
 
 _ROWS_PER_THREAD = 50_000  # below this a second thread costs more than it saves
 _PAIRS_AT_ONCE = 32  # a byte a row each
@@ -169,11 +162,11 @@ class _LocalRows:
         codes: Codes,
         keep: NDArray[np.bool_],
         *,
-        weights: NDArray[np.int32] | None,
-        offsets: NDArray[np.int32] | None = None,
+        weights: Integers32 | None,
+        offsets: Integers32 | None = None,
         n_threads: int,
     ) -> None:
-        self._codes: NDArray[np.unsignedinteger] = _kept_codes(codes, keep)
+        self._codes: CodeArray = _kept_codes(codes, keep)
         n_rows = self._codes.shape[1]
         # Without weights the kernels skip the multiplication.
         self._weights = np.empty(0, dtype=np.int32) if weights is None else weights[keep]
@@ -188,12 +181,12 @@ class _LocalRows:
         borders = np.linspace(0, n_rows, parts + 1).astype(int).tolist()
         self._parts = list(pairwise(borders))
 
-    def bin_counts(self, n_bins: Sequence[int]) -> list[NDArray[np.int64]]:
+    def bin_counts(self, n_bins: Sequence[int]) -> list[Integers]:
         return [
             self._counts(column, width) for column, width in zip(self._codes, n_bins, strict=True)
         ]
 
-    def _counts(self, codes: NDArray[Any], width: int) -> NDArray[np.int64]:
+    def _counts(self, codes: NDArray[Any], width: int) -> Integers:
         """Add the weights of the rows of each code, in lattice units."""
         counts = np.zeros(width, dtype=np.int64)
         # In chunks, since NumPy makes 64-bit integers of the codes.
@@ -206,7 +199,7 @@ class _LocalRows:
                 counts += sums.astype(np.int64)
         return counts
 
-    def merge_bins(self, maps: Sequence[NDArray[np.uint16]]) -> None:
+    def merge_bins(self, maps: Maps) -> None:
         narrow = code_dtype(max(int(table.max()) for table in maps) + 1)
         n_features, n_rows = self._codes.shape
         if n_features == 0 or np.dtype(narrow).itemsize > self._codes.itemsize:
@@ -221,7 +214,7 @@ class _LocalRows:
         self._codes = merged
         self._widths = [int(table.max()) + 1 for table in maps]
 
-    def begin(self, scores: NDArray[np.int64]) -> None:
+    def begin(self, scores: Integers) -> None:
         clipped = np.clip(scores, -MAX_SCORE, MAX_SCORE)
         self._reach = int(np.abs(clipped).max()) + self._offset_reach
         if self._offsets is not None:
@@ -229,12 +222,8 @@ class _LocalRows:
         self._scores[...] = clipped if self._scores.ndim == 2 else clipped[..., 0]
 
     def advance(
-        self,
-        updated: NDArray[np.int64],
-        updates: NDArray[np.int32],
-        wanted: NDArray[np.int64],
-        n_bins: int,
-    ) -> NDArray[np.int64]:
+        self, updated: Integers, updates: Integers32, wanted: Integers, n_bins: int
+    ) -> Integers:
         """Sum residuals; see :class:`interpret_dp.backends.base.AdditiveRows`."""
         # Changes may be added up before they reach a score only if none of them can saturate it:
         # a public bound, by which all rows are treated alike.
@@ -244,37 +233,25 @@ class _LocalRows:
         moved = Grids.of(updated, widths, most_cells=0) if saturate else Grids.of(updated, widths)
         changes, requested = moved.changes(updates[..., 0]), Grids.of(wanted, widths)
 
-        def run(first: int, last: int, sums: NDArray[np.int64]) -> None:
-            self._kernel(
-                self._codes,
-                widths,
-                self._weights,
-                self._target,
-                self._table,
-                self._lowest,
-                self.residual_norm,
-                moved.features,
-                changes,
-                saturate,
-                requested.features,
-                self._scores,
-                first,
-                last,
-                sums,
-            )
+        def run(first: int, last: int, sums: Integers) -> None:
+            facts = self._codes, widths, self._weights, self._target
+            bounds = self._table, self._lowest, self.residual_norm
+            moves = moved.features, changes, saturate
+            wanted = requested.features, self._scores
+            self._kernel(*facts, *bounds, *moves, *wanted, first, last, sums)
 
         cells = self._in_parts((len(requested.members), requested.n_cells), run)
         return requested.sums(cells, n_bins)[..., np.newaxis]
 
-    def _widths_within(self, n_bins: int) -> NDArray[np.int64]:
+    def _widths_within(self, n_bins: int) -> Integers:
         """Return how many codes each feature may have, if the widest one has ``n_bins``."""
         if self._widths is None:
             return np.full(len(self._codes), n_bins, dtype=np.int64)
         return np.minimum(np.array(self._widths, dtype=np.int64), n_bins)
 
     def _in_parts(
-        self, shape: tuple[int, ...], run: Callable[[int, int, NDArray[np.int64]], None]
-    ) -> NDArray[np.int64]:
+        self, shape: tuple[int, ...], run: Callable[[int, int, Integers], None]
+    ) -> Integers:
         """Let ``run(first, last, sums)`` add to sums over each part of the rows; return the sum."""
         sums = np.zeros((len(self._parts), *shape), dtype=np.int64)
         if len(self._parts) == 1:
@@ -286,20 +263,12 @@ class _LocalRows:
             ]
             for task in tasks:
                 task.result()
-        total: NDArray[np.int64] = sums.sum(axis=0)
-        return total
+        return np.asarray(sums.sum(axis=0))
 
-    def product_sums(
-        self, wanted: Sequence[int], functions: Sequence[NDArray[np.int64]]
-    ) -> NDArray[np.int64]:
+    def product_sums(self, wanted: Sequence[int], functions: Sequence[Integers]) -> Integers:
         return products(self._codes, self._weights, wanted, functions)
 
-    def pair_sums(
-        self,
-        pairs: Sequence[tuple[int, int]],
-        maps: Sequence[NDArray[np.uint16]],
-        widths: Sequence[int],
-    ) -> list[NDArray[np.int64]]:
+    def pair_sums(self, pairs: Pairs, maps: Maps, widths: Sequence[int]) -> list[Integers]:
         shapes = [(widths[first], widths[second]) for first, second in pairs]
         own, own_widths, answers = self._codes, self._widths, []
         nothing = np.zeros(0, dtype=np.int64), np.zeros((0, 1, self.n_scores), dtype=np.int32)
@@ -318,22 +287,14 @@ class _LocalRows:
             for answer, (a, b) in zip(answers, shapes, strict=True)
         ]
 
-    def pair_up(
-        self,
-        pairs: Sequence[tuple[int, int]],
-        maps: Sequence[NDArray[np.uint16]],
-        widths: Sequence[int],
-    ) -> None:
+    def pair_up(self, pairs: Pairs, maps: Maps, widths: Sequence[int]) -> None:
         self._codes = pair_codes(self._codes, pairs, maps, widths)
         self._widths = [widths[first] * widths[second] for first, second in pairs]
         self._offset_reach = self._reach
         self._offsets = self._scores.reshape(len(self._scores), self.n_scores).astype(np.int64)
 
 
-def _kept_codes(
-    codes: Codes,
-    keep: NDArray[np.bool_],
-) -> NDArray[np.unsignedinteger]:
+def _kept_codes(codes: Codes, keep: NDArray[np.bool_]) -> CodeArray:
     """Return the codes of the rows to keep, shape (n_features, n_kept), contiguous.
 
     An array of two dimensions is the caller's no more: what is kept moves to its beginning.
@@ -350,16 +311,11 @@ def _kept_codes(
     return flat[: len(codes) * n_kept].reshape(len(codes), n_kept)
 
 
-def pair_codes(
-    codes: NDArray[np.unsignedinteger],
-    pairs: Sequence[tuple[int, int]],
-    maps: Sequence[NDArray[np.uint16]],
-    widths: Sequence[int],
-) -> NDArray[np.unsignedinteger]:
+def pair_codes(codes: CodeArray, pairs: Pairs, maps: Maps, widths: Sequence[int]) -> CodeArray:
     """Return the cell of each row in each pair, shape (n_pairs, n_rows), each row by itself."""
     n_cells = max(widths[first] * widths[second] for first, second in pairs)
     narrow = np.uint8 if n_cells <= 256 else np.uint16
-    cells: NDArray[np.unsignedinteger] = np.empty((len(pairs), codes.shape[1]), dtype=narrow)
+    cells: CodeArray = np.empty((len(pairs), codes.shape[1]), dtype=narrow)
     for place, (first, second) in enumerate(pairs):
         rows = (maps[first].astype(np.uint16) * np.uint16(widths[second])).astype(narrow)
         np.add(rows[codes[first]], maps[second].astype(narrow)[codes[second]], out=cells[place])
@@ -367,7 +323,7 @@ def pair_codes(
 
 
 class LocalBinaryRows(_LocalRows):
-    """Rows with a binary label.
+    """Rows with a label: one of two here, of more in the class below.
 
     Parameters
     ----------
@@ -375,53 +331,43 @@ class LocalBinaryRows(_LocalRows):
         Fine bin of each row, per feature. One array of shape (n_features, n_rows) is taken over,
         and changed, by the new object.
     labels : ndarray of int16, shape (n_rows,)
-        0 or 1; rows with any other code (missing or undeclared label) contribute nothing.
+        0 to n_classes - 1; rows with any other code (missing or undeclared label) contribute
+        nothing.
+    n_classes : int
     weights : ndarray of int32, shape (n_rows,), optional
         Weight of each row, from 0 to ``LATTICE``; by default every row has the largest.
-    offsets : ndarray of int32, shape (n_rows, 1), optional
-        Score at which each row starts, on top of that of :meth:`begin`, in lattice units.
+    offsets : ndarray of int32, shape (n_rows, n_scores), optional
+        Scores at which each row starts, on top of those of :meth:`begin`, in lattice units.
     n_threads : int
         Most threads to sum with; the sums are exact integers and do not depend on it.
     """
 
-    _kernel = staticmethod(advance_binary)
+    _kernel = staticmethod(kernels.advance_binary)
+    _probabilities: Callable[[], NDArray[Any]] = staticmethod(kernels.sigmoid_table)
 
     def __init__(
         self,
         codes: Codes,
         labels: NDArray[np.int16],
         *,
-        weights: NDArray[np.int32] | None = None,
-        offsets: NDArray[np.int32] | None = None,
+        n_classes: int = 2,
+        weights: Integers32 | None = None,
+        offsets: Integers32 | None = None,
         n_threads: int = 1,
     ) -> None:
-        keep = (labels == 0) | (labels == 1)
+        keep = (labels >= 0) & (labels < n_classes)
         super().__init__(codes, keep, weights=weights, offsets=offsets, n_threads=n_threads)
-        self._target = labels[keep].astype(np.int8)
-        self._table = sigmoid_table()
+        self._n_classes = n_classes
+        self._target = labels[keep].astype(np.int8 if n_classes == 2 else np.int16)
+        self._table = self._probabilities()
 
-    def target_sums(self) -> NDArray[np.int64]:
-        """Add the weights of each class; shape (2,)."""
-        return self._counts(self._target, 2)
+    def target_sums(self) -> Integers:
+        """Add the weights of each class; shape (n_classes,)."""
+        return self._counts(self._target, self._n_classes)
 
 
-class LocalMulticlassRows(_LocalRows):
-    """Rows with one of several labels; softmax residuals.
-
-    Parameters
-    ----------
-    codes : sequence of unsigned integer ndarray, each of shape (n_rows,), or one ndarray
-        Fine bin of each row, per feature. One array of shape (n_features, n_rows) is taken over,
-        and changed, by the new object.
-    labels : ndarray of int16, shape (n_rows,)
-        0 to n_classes - 1; rows with a negative code contribute nothing.
-    n_classes : int
-    weights : ndarray of int32, shape (n_rows,), optional
-        Weight of each row, from 0 to ``LATTICE``.
-    offsets : ndarray of int32, shape (n_rows, n_classes), optional
-        Scores at which each row starts, in lattice units.
-    n_threads : int
-        Most threads to sum with.
+class LocalMulticlassRows(LocalBinaryRows):
+    """Rows with one of several labels, and a score for each; softmax residuals.
 
     Notes
     -----
@@ -430,51 +376,24 @@ class LocalMulticlassRows(_LocalRows):
     """
 
     residual_norm = math.isqrt(2 * LATTICE**2) + 1
+    _probabilities = staticmethod(kernels.exponential_table)
 
     def __init__(
-        self,
-        codes: Codes,
-        labels: NDArray[np.int16],
-        *,
-        n_classes: int,
-        weights: NDArray[np.int32] | None = None,
-        offsets: NDArray[np.int32] | None = None,
-        n_threads: int = 1,
+        self, codes: Codes, labels: NDArray[np.int16], *, n_classes: int, **given: Any
     ) -> None:
-        keep = labels >= 0
-        super().__init__(codes, keep, weights=weights, offsets=offsets, n_threads=n_threads)
+        super().__init__(codes, labels, n_classes=n_classes, **given)
         self.n_scores = n_classes
-        self._labels = labels[keep]
-        self._table = exponential_table()
-        self._scores = np.zeros((len(self._labels), n_classes), dtype=np.int32)
-
-    def target_sums(self) -> NDArray[np.int64]:
-        """Add the weights of each class; shape (n_classes,)."""
-        return self._counts(self._labels, self.n_scores)
+        self._scores = np.zeros((len(self._target), n_classes), dtype=np.int32)
 
     def advance(
-        self,
-        updated: NDArray[np.int64],
-        updates: NDArray[np.int32],
-        wanted: NDArray[np.int64],
-        n_bins: int,
-    ) -> NDArray[np.int64]:
+        self, updated: Integers, updates: Integers32, wanted: Integers, n_bins: int
+    ) -> Integers:
         """Sum ``weight * (onehot(label) - softmax)`` per bin and class."""
 
-        def run(first: int, last: int, sums: NDArray[np.int64]) -> None:
-            advance_multiclass(
-                self._codes,
-                self._weights,
-                self._labels,
-                self._table,
-                updated,
-                updates,
-                wanted,
-                self._scores,
-                first,
-                last,
-                sums,
-            )
+        def run(first: int, last: int, sums: Integers) -> None:
+            facts = self._codes, self._weights, self._target, self._table
+            moves = updated, updates, wanted, self._scores
+            kernels.advance_multiclass(*facts, *moves, first, last, sums)
 
         return self._in_parts((len(wanted), n_bins, self.n_scores), run)
 
@@ -499,7 +418,7 @@ class LocalRegressionRows(_LocalRows):
         Most threads to sum with.
     """
 
-    _kernel = staticmethod(advance_regression)
+    _kernel = staticmethod(kernels.advance_regression)
     target_norm = math.isqrt(3 * LATTICE**2) + 1
 
     def __init__(
@@ -510,7 +429,7 @@ class LocalRegressionRows(_LocalRows):
         lower: float,
         upper: float,
         clip: float,
-        weights: NDArray[np.int32] | None = None,
+        weights: Integers32 | None = None,
         n_threads: int = 1,
     ) -> None:
         keep = ~np.isnan(target)
@@ -526,7 +445,7 @@ class LocalRegressionRows(_LocalRows):
         self._target = np.empty(len(self._numbers), dtype=np.int32)
         self.clip_residuals(clip)
 
-    def _moments(self, rows: slice) -> NDArray[np.int64]:
+    def _moments(self, rows: slice) -> Integers:
         """Add weight, fraction and its square over some rows."""
         centred = self._numbers[rows] - self._middle
         fraction = centred / self._half if self._half > 0 else np.zeros_like(centred)
@@ -555,30 +474,32 @@ class LocalRegressionRows(_LocalRows):
             scaled = np.trunc((self._numbers[rows] - self._middle) / clip * LATTICE)
             self._target[rows] = np.clip(scaled, -limit, limit)
 
-    def target_sums(self) -> NDArray[np.int64]:
+    def target_sums(self) -> Integers:
         """Add the weights, and weight times fraction and its square; shape (3,).
 
         The fraction is (target - middle) / half the range, from -1 to 1.
         """
         return self._sums.copy()
 
-    def residual_counts(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    def residual_counts(self, edges: Integers) -> Integers:
         """Add the weights of the rows in cells of target minus score; (len(edges) + 1,)."""
-        cells = np.empty(len(self._numbers), dtype=np.uint16)
-        for rows in chunks(len(cells)):
-            residuals = self._target[rows].astype(np.int64) - self._scores[rows]
-            cells[rows] = np.searchsorted(edges, residuals, side="right")
-        return self._counts(cells, len(edges) + 1)
+        return self._in_cells(
+            edges, lambda rows: self._target[rows].astype(np.int64) - self._scores[rows]
+        )
 
     def bound_residuals(self, norm: int) -> None:
         """Clip residuals at another bound from now on."""
         self.residual_norm = norm
 
-    def target_counts(self, edges: NDArray[np.float64]) -> NDArray[np.int64]:
+    def target_counts(self, edges: NDArray[np.float64]) -> Integers:
         """Add the weights of the rows in cells of the target; shape (len(edges) + 1,)."""
+        return self._in_cells(edges, lambda rows: self._numbers[rows])
+
+    def _in_cells(self, edges: NDArray[Any], values: Callable[[slice], NDArray[Any]]) -> Integers:
+        """Add the weights of the rows in cells of what a slice of the rows has."""
         cells = np.empty(len(self._numbers), dtype=np.uint16)
         for rows in chunks(len(cells)):
-            cells[rows] = np.searchsorted(edges, self._numbers[rows], side="right")
+            cells[rows] = np.searchsorted(edges, values(rows), side="right")
         return self._counts(cells, len(edges) + 1)
 
 
@@ -588,11 +509,8 @@ _WEIGHT_STEP = PRODUCT_UNIT**2
 
 
 def products(
-    codes: NDArray[np.unsignedinteger],
-    weights: NDArray[np.int32],
-    wanted: Sequence[int],
-    functions: Sequence[NDArray[np.int64]],
-) -> NDArray[np.int64]:
+    codes: CodeArray, weights: Integers32, wanted: Sequence[int], functions: Sequence[Integers]
+) -> Integers:
     """Return the sums of :meth:`interpret_dp.backends.base.AdditiveRows.product_sums`.
 
     Parameters
@@ -631,7 +549,7 @@ def products(
 
 Residual: TypeAlias = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
 
-_STEPS = LATTICE >> _TABLE_BITS  # table entries per unit of score: 256
+_STEPS = LATTICE >> kernels.TABLE_BITS  # table entries per unit of score: 256
 _ENTRIES = 16 * _STEPS  # means down to e**-16 of the largest
 _LARGEST_SCORE = 2.0**20  # of a model as released; larger ones count as that
 
@@ -660,7 +578,7 @@ def means_at(scores: NDArray[np.float64], lower: float, upper: float) -> NDArray
     return np.asarray(means[places.astype(np.int64)])
 
 
-def class_odds(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def class_odds(scores: NDArray[np.float64]) -> Integers:
     """Return what is in proportion to the probability of each class, from that row alone.
 
     Parameters
@@ -674,7 +592,7 @@ def class_odds(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """
     steps = score_steps(scores)
     gaps = steps.max(axis=1, keepdims=True) - steps
-    table = exponential_table()
+    table = kernels.exponential_table()
     return np.asarray(table[np.minimum(gaps, len(table) - 1).astype(np.int64)])
 
 
@@ -683,7 +601,7 @@ def score_steps(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.floor(np.clip(np.nan_to_num(scores), -_LARGEST_SCORE, _LARGEST_SCORE) * _STEPS)
 
 
-def poisson_table(lower: float, upper: float, clip: float) -> NDArray[np.int32]:
+def poisson_table(lower: float, upper: float, clip: float) -> Integers32:
     """Return :func:`log_means` on the lattice, centred as targets are; int32, shape (4096,).
 
     In units of ``clip / LATTICE``, truncated towards zero.
@@ -694,7 +612,7 @@ def poisson_table(lower: float, upper: float, clip: float) -> NDArray[np.int32]:
     return np.clip(np.trunc(means / clip * LATTICE), -limit, limit).astype(np.int32)
 
 
-def gap_table(residual: Residual, clip: float) -> NDArray[np.int32]:
+def gap_table(residual: Residual, clip: float) -> Integers32:
     """Tabulate a residual by the gap of target and score.
 
     Parameters
@@ -714,7 +632,7 @@ def gap_table(residual: Residual, clip: float) -> NDArray[np.int32]:
     return np.clip(table, -MAX_RESIDUAL, MAX_RESIDUAL).astype(np.int32)
 
 
-def log_steps(target: NDArray[np.float64], lower: float, upper: float) -> NDArray[np.int32]:
+def log_steps(target: NDArray[np.float64], lower: float, upper: float) -> Integers32:
     """Return the logarithm of each target on the score lattice, in the middle of its step.
 
     Parameters
@@ -729,7 +647,7 @@ def log_steps(target: NDArray[np.float64], lower: float, upper: float) -> NDArra
     """
     first = math.floor(math.log(lower) * _STEPS)
     steps = first + np.searchsorted(log_edges(lower, upper), target, side="right")
-    return ((steps << _TABLE_BITS) + (1 << (_TABLE_BITS - 1))).astype(np.int32)
+    return ((steps << kernels.TABLE_BITS) + (1 << (kernels.TABLE_BITS - 1))).astype(np.int32)
 
 
 def log_edges(lower: float, upper: float) -> NDArray[np.float64]:
@@ -744,7 +662,7 @@ class LocalPoissonRows(LocalRegressionRows):
     Scores are logarithms of the mean. Residuals are target minus mean, clipped at ``clip``.
     """
 
-    _kernel = staticmethod(advance_poisson)
+    _kernel = staticmethod(kernels.advance_poisson)
 
     def clip_residuals(self, clip: float) -> None:
         """Choose the clipping bound of targets and means, before the first round."""
@@ -769,7 +687,7 @@ class LocalGapRows(LocalRegressionRows):
         As for :class:`LocalRegressionRows`.
     """
 
-    _kernel = staticmethod(advance_gap)
+    _kernel = staticmethod(kernels.advance_gap)
     _lowest = -_ENTRIES
 
     def __init__(

@@ -141,7 +141,7 @@ def fit(**given: Any) -> None:
     row count, no training score. The exit status is 3 if the promise of the model does not hold.
     """
     from interpret_dp.cli.tables import CsvFormat, read_declared
-    from interpret_dp.ebm.request import open_request
+    from interpret_dp.ebm.request import FitSettings, open_request
     from interpret_dp.released.summary import has_hardly_any_row
     from interpret_dp.schema import Schema
 
@@ -169,7 +169,7 @@ def fit(**given: Any) -> None:
             # It says what a note says.
             warnings.simplefilter("ignore", UndeclaredWarning)
             # What the fit would refuse is refused before a budget is declared for it.
-            open_request(_estimator(options, schema), table.X, table.y)
+            open_request(FitSettings.of(_estimator(options, schema)), table.X, table.y)
             # A schema does not say which column its target is: here a wrong one shows.
             console.say_item("Target", f"{options.target!r}: {schema.target!r}")
             for note in table.notes:

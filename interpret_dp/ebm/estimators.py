@@ -23,22 +23,17 @@ from interpret_dp._documents import check_keys, write_file, write_sealed
 from interpret_dp._optional import import_optional
 from interpret_dp._validate import check_int
 from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.ebm.interpret_api import (
-    SAVED_PARAMETERS,
-    actual_values,
-    completed,
-    current_model,
-    drop_features,
-    fitted_model,
-    interpret_bins,
-    interpret_bounds,
-    interpret_table,
-    interpret_target_bounds,
-    labels_in_explanations,
-    predict_lazily,
-    with_privacy,
+from interpret_dp.ebm import interpret_api
+from interpret_dp.ebm.request import (
+    Bounds,
+    Constraints,
+    FeatureTypes,
+    FitSettings,
+    Interactions,
+    limited_rows,
+    open_request,
+    with_rate,
 )
-from interpret_dp.ebm.request import limited_rows, open_request, with_rate
 from interpret_dp.ebm.training import has_one_class, train, train_constant
 from interpret_dp.exceptions import warn_caller
 from interpret_dp.explanation.card import ShowsGuarantee
@@ -137,7 +132,8 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
                 "known, so standard_deviations_ has the error bands without them."
             )
         given = {"sample_weight": sample_weight, "init_score": init_score, "unit": unit}
-        request = open_request(self, X, y, **given, reads_dask=True).doubting(doubts)
+        settings = FitSettings.of(self)
+        request = open_request(settings, X, y, **given, reads_dask=True).doubting(doubts)
         promise = request.promise()
         with request.opened(type(self).__name__) as session:
             everyone = request.rows.with_init_scores()
@@ -153,9 +149,9 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
                     request.config,
                     session,
                     n_threads=request.n_threads,
-                    verbose=bool(self.verbose),  # type: ignore[attr-defined]
+                    verbose=bool(settings.verbose),
                 )
-            model = fitted_model(self, request, trained, promise)
+            model = interpret_api.fitted_model(request, trained, promise)
             model = with_rate(self, model, everyone, trained, request, session)
         promise = dataclasses.replace(promise, ledger_head=session.head)
         self._publish(dataclasses.replace(model, guarantee=promise))
@@ -173,15 +169,17 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         self.n_features_in_ = len(features)
         self.feature_names_in_ = [f.name for f in features]
         self.feature_types_in_ = [f.kind for f in features]
-        self.feature_bounds_ = np.array([interpret_bounds(f) for f in features], dtype=np.float64)
-        self.bins_ = [interpret_bins(f) for f in features]
+        self.feature_bounds_ = np.array(
+            [interpret_api.bounds_of(f) for f in features], dtype=np.float64
+        )
+        self.bins_ = [interpret_api.bins_of(f) for f in features]
         self.term_features_ = [term.features for term in terms]
         self.term_names_ = list(model.term_names)
-        self.bin_weights_ = [interpret_table(model, term, term.weights) for term in terms]
-        self.term_scores_ = [interpret_table(model, term, term.scores) for term in terms]
+        self.bin_weights_ = [interpret_api.table_of(model, term, term.weights) for term in terms]
+        self.term_scores_ = [interpret_api.table_of(model, term, term.scores) for term in terms]
         self.bagged_scores_ = [scores[np.newaxis].copy() for scores in self.term_scores_]
         self.standard_deviations_ = [
-            interpret_table(model, term, term.standard_deviations) for term in terms
+            interpret_api.table_of(model, term, term.standard_deviations) for term in terms
         ]
         self.bag_weights_ = np.array([model.n_rows])
         shape = (-1,) if len(model.intercept) == 1 else (1, -1)
@@ -193,7 +191,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         self.link_, self.link_param_ = model.link, float("nan")
         if model.classes is None:
             self.intercept_: Any = float(model.intercept[0])
-            self.min_target_, self.max_target_ = interpret_target_bounds(model)
+            self.min_target_, self.max_target_ = interpret_api.target_bounds_of(model)
         else:
             self.intercept_ = model.intercept.copy()
             if len(model.classes) == 1:
@@ -242,9 +240,13 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         init_score : array-like, shape (n_rows,), default=None
             Scores to start from, as interpret's estimators take them.
         """
+        return self._of_rows("predict", X, init_score)
+
+    def _of_rows(self, method: str, X: Any, *start: Any) -> Any:
+        """Return what a method of interpret gives for rows; of a Dask collection lazily."""
         if is_dask(X):
-            return predict_lazily(self, "predict", X, init_score)
-        return super().predict(self._readable(X), init_score)  # type: ignore[misc]
+            return interpret_api.predict_lazily(self, method, X, *start)
+        return getattr(super(), method)(self._readable(X), *start)
 
     def predict_with_uncertainty(self, X: Any, init_score: Any = None) -> Any:
         """Return the score and the standard deviation that the noise leaves in it.
@@ -265,7 +267,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         ndarray of float64, shape (n_rows, 2), or (n_rows, 2, n_classes) for more than two classes
         """
         if is_dask(X):
-            return predict_lazily(self, "predict_with_uncertainty", X, init_score)
+            return interpret_api.predict_lazily(self, "predict_with_uncertainty", X, init_score)
         rows = self._readable(X)
         scores = super()._predict_score(rows, init_score)  # type: ignore[misc]
         deviations = [d for d in self.standard_deviations_ if d is not None]
@@ -304,10 +306,8 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
             installed, an :class:`~interpret_dp.ebm.interpret_api.AdditiveShapValues` with the same
             attributes.
         """
-        from interpret_dp.ebm.interpret_api import shap_values
-
         rows = self._readable(X)
-        return shap_values(self, rows, functools.partial(self._looked_up, rows))
+        return interpret_api.shap_values(self, rows, functools.partial(self._looked_up, rows))
 
     def sample_curves(self, n: int = 100, random_state: int | None = None) -> list[Any]:
         """Draw plausible curves of every term: what a fit without noise could have had.
@@ -332,7 +332,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         n = check_int("n", n, low=1)
         model, rng = self.to_released(), public_generator(random_state)
         return [
-            np.stack([interpret_table(model, term, draw) for draw in term.sample(n, rng)])
+            np.stack([interpret_api.table_of(model, term, draw) for draw in term.sample(n, rng)])
             for term in model.terms
         ]
 
@@ -343,9 +343,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         ----------
         X : DataFrame, array or list of rows, shape (n_rows, n_features)
         """
-        if is_dask(X):
-            return predict_lazily(self, "eval_terms", X)
-        return super().eval_terms(self._readable(X))  # type: ignore[misc]
+        return self._of_rows("eval_terms", X)
 
     # ------------------------------------------------------------------------- explanations
 
@@ -367,7 +365,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
             Title in the dashboard.
         """
         check_is_fitted(self, "has_fitted_")
-        return with_privacy(self, super().explain_global(name))  # type: ignore[misc]
+        return interpret_api.with_privacy(self, super().explain_global(name))  # type: ignore[misc]
 
     def explain_local(
         self, X: Any, y: Any = None, name: str | None = None, init_score: Any = None
@@ -391,12 +389,12 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         """
         rows = self._readable(X)
         classes = getattr(self, "classes_", None)
-        actual = None if y is None else actual_values(y, classes)
+        actual = None if y is None else interpret_api.actual_values(y, classes)
         shown: Any = copy.copy(self)
         if classes is not None:
-            shown.classes_ = labels_in_explanations(classes)
+            shown.classes_ = interpret_api.labels_in_explanations(classes)
         explanation = super(PrivateEBM, shown).explain_local(rows, actual, name, init_score)  # type: ignore[misc]
-        private = with_privacy(self, explanation)
+        private = interpret_api.with_privacy(self, explanation)
         if classes is None or len(classes) < 2:
             return private
         return private.with_decisions(self.predict_with_uncertainty(X, init_score))
@@ -440,7 +438,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
     def to_released(self) -> AdditiveModel:
         """Return the model as it is now, edits by interpret's methods included."""
         check_is_fitted(self, "has_fitted_")
-        model = current_model(self)
+        model = interpret_api.current_model(self)
         note_file(model, file_of(self.released_))
         return model
 
@@ -499,7 +497,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         self
         """
         check_is_fitted(self, "has_fitted_")
-        drop_features(self, features)
+        interpret_api.drop_features(self, features)
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -569,7 +567,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
             interpret reads back only ``"all"``. Use :meth:`save` to keep the guarantee as well.
         """
         document = super().to_jsonable(detail)  # type: ignore[misc]
-        return completed(document, self, detail)
+        return interpret_api.completed(document, self, detail)
 
     def to_json(self, file: Any, detail: str = "all", indent: int | str | None = 2) -> None:
         """Write :meth:`to_jsonable` to a path or an object with ``write``.
@@ -603,7 +601,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
                 f"The model is a {model.task}; {cls.__name__} holds a {cls._task}. Use "
                 "interpret_dp.load_model(path), which finds the class."
             )
-        check_keys("parameters of the model", model.parameters, (), SAVED_PARAMETERS)
+        check_keys("parameters of the model", model.parameters, (), interpret_api.SAVED_PARAMETERS)
         estimator = cls(  # type: ignore[call-arg]
             **model.parameters, schema=model.schema, ledger=ledger, dataset=model.guarantee.dataset
         )
@@ -611,11 +609,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         return estimator
 
 
-FeatureTypes = Sequence[str | Sequence[str] | Sequence[float] | None]
-Constraints = Sequence[int] | Mapping[str, int]
-Interactions = int | float | str | Sequence[Sequence[int | str]] | None
 _Class = TypeVar("_Class", bound=type)
-Bounds = np.ndarray[Any, Any] | Mapping[int | str, tuple[float, float]]
 
 
 def _with_parameters_of(other: type) -> Callable[[_Class], _Class]:
@@ -834,9 +828,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         init_score : array-like, shape (n_rows,), default=None
             Scores to start from, as interpret's estimators take them.
         """
-        if is_dask(X):
-            return predict_lazily(self, "predict_proba", X, init_score)
-        return super().predict_proba(self._readable(X), init_score)
+        return self._of_rows("predict_proba", X, init_score)
 
     def decision_function(self, X: Any, init_score: Any = None) -> Any:
         """Return logits of the second class, shape (n_rows,), or of all of more classes.
@@ -848,9 +840,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         init_score : array-like, shape (n_rows,), default=None
             Scores to start from, as interpret's estimators take them.
         """
-        if is_dask(X):
-            return predict_lazily(self, "decision_function", X, init_score)
-        return super().decision_function(self._readable(X), init_score)
+        return self._of_rows("decision_function", X, init_score)
 
 
 @_with_parameters_of(DPExplainableBoostingClassifier)

@@ -189,7 +189,7 @@ def _named(items: Sequence[Any], names: Sequence[str], what: str = "interactions
                 "Terms of more features are not offered: the noise on so many cells would drown "
                 "them. Name their pairs instead."
             )
-        first, second = (_column(entry, names, what) for entry in item)
+        first, second = (column_of(entry, names, what) for entry in item)
         if first == second:
             raise ValueError(
                 f"{what} has {tuple(item)!r}, which names one feature twice; it must name two. "
@@ -199,15 +199,16 @@ def _named(items: Sequence[Any], names: Sequence[str], what: str = "interactions
     return [pairs[key] for key in sorted(pairs)]
 
 
-def _column(entry: Any, names: Sequence[str], what: str) -> int:
+def column_of(entry: Any, names: Sequence[str], what: str, also: str = "") -> int:
+    """Return the index of the feature that an entry of an argument names, or raise ValueError."""
     if isinstance(entry, str) and entry in names:
         return list(names).index(entry)
     is_number = isinstance(entry, int | float | np.number) and not isinstance(entry, bool)
     if is_number and float(entry).is_integer() and -len(names) <= entry < len(names):
         return int(entry) % len(names)
     raise ValueError(
-        f"{what} names the feature {entry!r}; it must be a name or an index of one of "
-        f"{', '.join(map(repr, names))}.{did_you_mean(entry, names)}"
+        f"{what} names the feature {entry!r}; it must be the name or index of one of "
+        f"{', '.join(map(repr, names))}{also}.{did_you_mean(entry, names)}"
     )
 
 

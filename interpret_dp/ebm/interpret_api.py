@@ -21,11 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._optional import load_shap
-from interpret_dp._validate import check_sequence, did_you_mean
+from interpret_dp._validate import check_sequence
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.ebm.interactions import column_of
 from interpret_dp.ebm.losses import link_of
-from interpret_dp.ebm.noise.uncertainty import Expected
-from interpret_dp.ebm.request import FitRequest
+from interpret_dp.ebm.planning import plan
+from interpret_dp.ebm.request import FitRequest, FitSettings
 from interpret_dp.ebm.training import TrainedTerms
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.explanation.objects import PrivateEBMExplanation, attach_privacy
@@ -44,7 +45,6 @@ from interpret_dp.schema.containers import is_dask
 
 if TYPE_CHECKING:
     from interpret_dp.editor import EditSession
-    from interpret_dp.explanation.plan import FitPlan
 
 
 # SHAP values of additive models, exact and without a row of anybody.
@@ -168,14 +168,11 @@ _NOISE = (
 )
 
 
-def fitted_model(
-    estimator: Any, request: FitRequest, trained: TrainedTerms, guarantee: Guarantee
-) -> AdditiveModel:
+def fitted_model(request: FitRequest, trained: TrainedTerms, guarantee: Guarantee) -> AdditiveModel:
     """Return the released model of a fit."""
-    target = request.task.target
-    cuts = {column: b.cuts for column, b in zip(request.task.columns, trained.bins, strict=True)}
+    target, columns = request.task.target, request.task.columns
+    cuts = {column: b.cuts for column, b in zip(columns, trained.bins, strict=True)}
     # A feature without a term needs no bins; one bin over everything keeps interpret's layout.
-    columns = request.task.columns
     pair_cuts = {columns[k]: cuts_of_pairs for k, cuts_of_pairs in trained.pair_cuts.items()}
     features = tuple(
         AdditiveFeature(
@@ -193,15 +190,10 @@ def fitted_model(
             b.weights,
             noise.covariance,
             noise.variances,
-            **_denoised_fields(expected),
+            **({} if expected is None else vars(expected)),
         )
         for column, scores, b, noise, expected in zip(
-            request.task.columns,
-            trained.scores,
-            trained.bins,
-            trained.noise,
-            trained.expected,
-            strict=True,
+            columns, trained.scores, trained.bins, trained.noise, trained.expected, strict=True
         )
     )
     terms += tuple(
@@ -216,7 +208,7 @@ def fitted_model(
         for pair in trained.pairs
     )
     return AdditiveModel(
-        task=estimator._task,
+        task=request.settings.task,
         schema=request.schema,
         features=features,
         terms=terms,
@@ -229,7 +221,7 @@ def fitted_model(
         noise_scale_boosting=trained.update_noise,
         rounds=request.config.n_rounds,
         guarantee=guarantee,
-        parameters=_json_parameters(estimator),
+        parameters=_json_parameters(request.settings),
         total_error=trained.total_error,
         clipped=_clipped(trained, [features[column].name for column in columns]),
         needs_init_score=INIT_SCORE_CONDITION in request.conditions,
@@ -246,18 +238,6 @@ def _clipped(
     """Return the shares of rows beyond the bounds of each term's feature and of the target."""
     shares = [(name, b.clipped) for name, b in zip(names, trained.bins, strict=True)]
     return tuple((name, *own) for name, own in [*shares, (None, trained.clipped)] if own)
-
-
-def _denoised_fields(expected: Expected | None) -> dict[str, Any]:
-    """Return the fields of a term that describe its denoising."""
-    if expected is None:
-        return {}
-    return {
-        "noisy_scores": expected.noisy_scores,
-        "posterior_mean": expected.mean,
-        "posterior_covariance": expected.covariance,
-        "posterior_variances": expected.variances,
-    }
 
 
 def current_model(estimator: Any) -> AdditiveModel:
@@ -324,13 +304,13 @@ def current_features(estimator: Any) -> tuple[AdditiveFeature, ...]:
     )
 
 
-def interpret_bounds(feature: AdditiveFeature) -> tuple[float, float]:
+def bounds_of(feature: AdditiveFeature) -> tuple[float, float]:
     """Return ``feature_bounds_`` of one feature: NaN for a categorical one."""
     spec = feature.spec
     return (np.nan, np.nan) if isinstance(spec, Categorical) else (spec.lower, spec.upper)
 
 
-def interpret_bins(feature: AdditiveFeature) -> list[NDArray[np.float64] | dict[str, int]]:
+def bins_of(feature: AdditiveFeature) -> list[FloatArray | dict[str, int]]:
     """Return ``bins_`` of one feature: cut points, or the bin of each level's name.
 
     Those of its own term come first, then those of its pairs if they are others.
@@ -341,7 +321,7 @@ def interpret_bins(feature: AdditiveFeature) -> list[NDArray[np.float64] | dict[
     return [np.array(cuts) for cuts in own if cuts is not None]
 
 
-def interpret_table(model: AdditiveModel, term: AdditiveTerm, flat: Any) -> Any:
+def table_of(model: AdditiveModel, term: AdditiveTerm, flat: Any) -> Any:
     """Return figures of a term's bins as interpret lays them out: those of a pair as a table."""
     if flat is None:
         return None
@@ -351,7 +331,7 @@ def interpret_table(model: AdditiveModel, term: AdditiveTerm, flat: Any) -> Any:
     return np.array(flat).reshape(*subject.shape, *np.shape(flat)[1:])
 
 
-def interpret_target_bounds(model: AdditiveModel) -> tuple[float, float]:
+def target_bounds_of(model: AdditiveModel) -> tuple[float, float]:
     """Return ``min_target_`` and ``max_target_`` of a regression: the declared bounds."""
     target = model.schema.target
     if not isinstance(target, Continuous):
@@ -359,10 +339,10 @@ def interpret_target_bounds(model: AdditiveModel) -> tuple[float, float]:
     return target.lower, target.upper
 
 
-def _json_parameters(estimator: Any) -> dict[str, Any]:
+def _json_parameters(settings: FitSettings) -> dict[str, Any]:
     """Return the parameters that a file keeps; names, types and bounds are in the schema."""
-    given = estimator.get_params(deep=False)
-    return {name: plain_value(given[name]) for name in SAVED_PARAMETERS if name in given}
+    names = [n for n in SAVED_PARAMETERS if n != "objective" or settings.task == "regression"]
+    return {name: plain_value(getattr(settings, name)) for name in names}
 
 
 def plain_value(value: Any) -> Any:
@@ -389,7 +369,7 @@ def with_privacy(estimator: Any, explanation: Any) -> PrivateEBMExplanation:
     build = partial(type(estimator).from_released, ledger=estimator.ledger)
     open_session = partial(_shared_session, build=build)
     spend, model = estimator.privacy_spend_, estimator.to_released()
-    private: PrivateEBMExplanation = attach_privacy(explanation, spend, model, open_session, _plan)
+    private: PrivateEBMExplanation = attach_privacy(explanation, spend, model, open_session, plan)
     return private
 
 
@@ -398,13 +378,6 @@ def _shared_session(model: AdditiveModel, *, build: Callable[[AdditiveModel], An
     from interpret_dp.editor.session import shared_session
 
     return shared_session(model, build)
-
-
-def _plan(*args: Any, **given: Any) -> FitPlan:
-    """Plan a fit; imported when one is planned, since a planner imports the estimators."""
-    from interpret_dp.ebm.planning import plan
-
-    return plan(*args, **given)
 
 
 def labels_in_explanations(classes: NDArray[Any]) -> NDArray[Any]:
@@ -440,7 +413,7 @@ def actual_values(y: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
     return np.append(labels, _no_class(labels))[codes]
 
 
-def _numbers(y: Any) -> NDArray[np.float64]:
+def _numbers(y: Any) -> FloatArray:
     column = open_target(y)
     numbers = np.empty(len(column), dtype=np.float64)
     for rows, values in in_chunks(column, numbers_of):
@@ -508,9 +481,7 @@ def completed(document: dict[str, Any], estimator: Any, detail: str) -> dict[str
     return document
 
 
-def _histogram(
-    feature: AdditiveFeature, weights: NDArray[np.float64] | None, n_rows: float
-) -> NDArray[np.float64]:
+def _histogram(feature: AdditiveFeature, weights: FloatArray | None, n_rows: float) -> FloatArray:
     """Return weights of missing, of equally wide bins between the bounds, and of unseen."""
     if weights is None:
         return np.array([0.0, n_rows, 0.0])
@@ -569,22 +540,7 @@ def _positions(features: Any, names: Sequence[str]) -> set[int]:
                 f"{len(names)} features, or names or indices."
             )
         return {index for index, goes in enumerate(items) if goes}
-    positions = set()
-    for item in items:
-        if isinstance(item, str) and item in names:
-            positions.add(names.index(item))
-        elif (
-            isinstance(item, int | np.integer)
-            and not isinstance(item, bool)
-            and -len(names) <= item < len(names)
-        ):
-            positions.add(int(item) % len(names))
-        else:
-            raise ValueError(
-                f"features has {item!r}; each item must be the name or index of one feature (of "
-                f"{', '.join(map(repr, names))}).{did_you_mean(item, names)}"
-            )
-    return positions
+    return {column_of(item, names, "features") for item in items}
 
 
 def predict_lazily(model: Any, method: str, X: Any, init_score: Any = None) -> Any:

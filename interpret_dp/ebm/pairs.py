@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,11 +30,11 @@ from interpret_dp.ebm.config import (
 )
 from interpret_dp.ebm.interactions import PairTask
 from interpret_dp.ebm.losses import Loss
-from interpret_dp.ebm.noise.uncertainty import TermNoise, no_noise
+from interpret_dp.ebm.noise.uncertainty import TermNoise, term_noise
 from interpret_dp.ebm.trainer.binning import Bins, merge_bins, project_to_total
-from interpret_dp.ebm.trainer.boosting import score_rows
-from interpret_dp.ebm.trainer.curves import BoostingResult
-from interpret_dp.ebm.trainer.partitions import leaf_gains
+from interpret_dp.ebm.trainer.boosting import LARGEST_CHANGE, score_rows
+from interpret_dp.ebm.trainer.curves import Averaged, BoostingResult, Curves
+from interpret_dp.ebm.trainer.partitions import Partition, TermUpdate, leaf_gains
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Continuous, FeatureSpec, Integer
 
@@ -51,144 +50,80 @@ FloatArray = NDArray[np.float64]
 _BLOCKS = 4
 # Directions of the cells that are main effects up to rounding.
 _RANK_TOLERANCE = 1e-10
-# A covariance of all cells that move is computed up to here, and variances from draws beyond.
-_MOST_CELLS = 512
-_DRAWS, _DRAWS_AT_ONCE = 512, 64
 
 
-@dataclass(frozen=True, eq=False)
-class PairCells:
-    """The cells of one pair; public.
-
-    Attributes
-    ----------
-    first, second : int
-        Numbers of its features' terms.
-    weights : ndarray of float64, shape (n_first, n_second)
-        Released number of rows per cell, never negative.
-    """
-
-    first: int
-    second: int
-    weights: FloatArray
-
-    @property
-    def n_codes(self) -> int:
-        """Number of cells."""
-        return int(self.weights.size)
-
-
-@dataclass(frozen=True, eq=False)
-class PairUpdates:
-    """Public linear map from a round's noisy sums of a pair to its change.
-
-    Attributes
-    ----------
-    gain : ndarray of float64, shape (n_cells,)
-        Score per unit of residual sum, 0 for cells that do not move.
-    weights : ndarray of float64, shape (n_first, n_second)
-    """
-
-    gain: FloatArray
-    weights: FloatArray
-
-    @cached_property
-    def moved(self) -> NDArray[np.int64]:
-        """Cells that move, as numbers into the flat table."""
-        return np.flatnonzero(self.gain > 0)
-
-    @cached_property
-    def _main_effects(self) -> FloatArray:
-        """Return an orthonormal basis of the main effects on the cells that move, weighted."""
-        rows, columns = np.unravel_index(self.moved, self.weights.shape)
-        root = np.sqrt(self.weights.ravel()[self.moved])
-        effects = np.hstack(
-            [
-                rows[:, np.newaxis] == np.arange(self.weights.shape[0]),
-                columns[:, np.newaxis] == np.arange(self.weights.shape[1]),
-            ]
-        )
-        basis, sizes, _ = np.linalg.svd(root[:, np.newaxis] * effects, full_matrices=False)
-        return np.asarray(basis[:, sizes > _RANK_TOLERANCE * max(sizes.max(initial=0.0), 1e-300)])
-
-    def changes(self, sums: FloatArray) -> FloatArray:
-        """Return the pure change of the cells that move, shape (n_moved, ...).
-
-        Parameters
-        ----------
-        sums : ndarray of float64, shape (n_moved, ...)
-            Noisy residual sums of these cells.
-        """
-        where = (slice(None), *[np.newaxis] * (sums.ndim - 1))
-        root = np.sqrt(self.weights.ravel()[self.moved])[where]
-        raw = root * (self.gain[self.moved][where] * sums)
-        return np.asarray((raw - self._main_effects @ (self._main_effects.T @ raw)) / root)
-
-
-def pair_updates(
-    cells: PairCells, *, settings: BoostingSettings, count_noise: float, n_rows: float
-) -> PairUpdates:
-    """Return the map of a pair's rounds.
+def pair_update(
+    cells: FloatArray, *, settings: BoostingSettings, count_noise: float, n_rows: float
+) -> TermUpdate:
+    """Return the update of a pair, which is that of every round.
 
     Parameters
     ----------
-    cells : PairCells
+    cells : ndarray of float64, shape (n_first, n_second)
+        Released number of rows per cell, never negative.
     settings : BoostingSettings
     count_noise : float
         Standard deviation of the released count of a cell; cells below two of them do not move.
     n_rows : float
         Released number of rows; cells lighter than the average take smaller steps.
     """
-    inner = max((cells.weights.shape[0] - 2) * (cells.weights.shape[1] - 2), 1)
+    shape, weights = cells.shape, cells.ravel()
     gain = leaf_gains(
-        cells.weights.ravel(),
+        weights,
         step=settings.step,
         count_noise=count_noise,
-        lightest=max(settings.least_hessian, n_rows / inner),
+        lightest=max(settings.least_hessian, n_rows / max((shape[0] - 2) * (shape[1] - 2), 1)),
     )
-    return PairUpdates(gain, cells.weights)
+    moved = np.flatnonzero(gain > 0)
+    # An orthonormal basis of the main effects on the cells that move, weighted.
+    places = zip(np.unravel_index(moved, shape), shape, strict=True)
+    effects = np.hstack([place[:, np.newaxis] == np.arange(size) for place, size in places])
+    root = np.sqrt(weights[moved])[:, np.newaxis]
+    basis, sizes, _ = np.linalg.svd(root * effects, full_matrices=False)
+    basis = basis[:, sizes > _RANK_TOLERANCE * max(sizes.max(initial=0.0), 1e-300)]
+    partition = Partition(np.arange(len(gain), dtype=np.uint16), len(gain))
+    return TermUpdate(partition, gain, effects=np.asarray(basis))
 
 
 def boost_pairs(
     rows: AdditiveRows,
-    pairs: Sequence[PairCells],
-    updates: Sequence[PairUpdates],
+    cells: Sequence[FloatArray],
+    updates: Sequence[TermUpdate],
     *,
     config: TrainerConfig,
     session: ReleaseSession,
-) -> tuple[list[FloatArray], float]:
+) -> tuple[Curves, float]:
     """Train the pairs from where the rows' scores are.
 
     Parameters
     ----------
     rows : AdditiveRows
         Private, paired up: their features are the pairs.
-    pairs, updates : sequences, one entry a pair
+    cells, updates : sequences, one entry a pair
+        Released numbers of rows per cell, and the update of each round.
     config : TrainerConfig
     session : ReleaseSession
         Every sum passes through it.
 
     Returns
     -------
-    scores : list of ndarray of float64, shape (n_first, n_second) each
-        Averages of the last half of the rounds, in units of score.
+    curves : Curves
+        Of the cells row by row; the last half of the rounds is in the average.
     noise : float
         Standard deviation of the noise of one residual sum, in residuals.
     """
-    rng = session.public_choices
-    scores = [np.zeros(cells.n_codes) for cells in pairs]
-    totals = [np.zeros(cells.n_codes) for cells in pairs]
-    width = max(cells.n_codes for cells in pairs)
+    curves, noise = Curves([own.ravel() for own in cells], 1, [0] * len(cells)), 0.0
+    width = max(map(len, curves.weights))
     pending, changes = np.zeros(0, dtype=np.int64), np.zeros((0, width, 1), dtype=np.int32)
-    averaged, noise = 0, 0.0
     rows.begin(np.zeros(1, dtype=np.int64))
     for number in range(config.n_rounds):
-        for block in np.array_split(rng.permutation(len(pairs)), min(_BLOCKS, len(pairs))):
+        order = session.public_choices.permutation(len(cells))
+        for block in np.array_split(order, min(_BLOCKS, len(cells))):
             exact = rows.advance(pending, changes, block, width)
             pending = block
             changes = np.zeros((len(block), width, 1), dtype=np.int32)
             for slot, k in enumerate(block):
-                moved = updates[k].moved
+                moved = np.flatnonzero(updates[k].gain > 0)
                 # Residuals of two rows may point in opposite directions.
                 noisy, sigma = session.gaussian(
                     "pairs",
@@ -197,89 +132,13 @@ def boost_pairs(
                     aligned=False,
                 )
                 noise = sigma / LATTICE
-                change = np.rint(updates[k].changes(noisy[0].astype(np.float64)))
-                # As for features: far beyond a sensible score, and well inside int32.
-                change = np.clip(change, -(2**29), 2**29)
-                scores[k][moved] += change
-                changes[slot, moved, 0] = change
+                sums = np.zeros((len(curves.weights[k]), 1))
+                sums[moved, 0] = noisy[0]
+                change = curves.add(k, updates[k], sums, LARGEST_CHANGE)
+                changes[slot, : len(change)] = change
         if number >= config.n_rounds - config.averaged_rounds:
-            averaged += 1
-            for total, score in zip(totals, scores, strict=True):
-                total += score
-    means = [
-        (total / max(averaged, 1) / LATTICE).reshape(cells.weights.shape)
-        for total, cells in zip(totals, pairs, strict=True)
-    ]
-    return means, noise
-
-
-def pair_noise(
-    updates: PairUpdates,
-    curvature: FloatArray,
-    *,
-    noise: float,
-    config: TrainerConfig,
-    rng: np.random.Generator,
-) -> TermNoise:
-    """Propagate the noise of every round into the averaged scores of one pair.
-
-    Parameters
-    ----------
-    updates : PairUpdates
-    curvature : ndarray of float64, shape (n_cells,)
-        Mean second derivative of the loss in each cell.
-    noise : float
-        Standard deviation of the noise of one residual sum.
-    config : TrainerConfig
-    rng : numpy.random.Generator
-        For public choices.
-
-    Returns
-    -------
-    TermNoise
-        Of the cells row by row: variances alone where there are more than 512.
-
-    Notes
-    -----
-    To first order a deviation N of the scores becomes ``N + A (e - D N)`` in a round with noise e,
-    where A is the map of the round and D the hessian, weight times curvature.
-    """
-    moved, n_codes = updates.moved, len(updates.gain)
-    if not len(moved) or not config.n_rounds:
-        return no_noise(n_codes)
-    hessian = curvature[moved] * updates.weights.ravel()[moved]
-    if n_codes > _MOST_CELLS:
-        variances = np.zeros(n_codes)
-        variances[moved] = noise**2 * _simulated(updates, hessian, config, rng)
-        return TermNoise(variances=variances)
-    step = updates.changes(np.eye(len(moved)))
-    onward, own = np.zeros_like(step), np.zeros_like(step)
-    for index in range(config.n_rounds - 1, -1, -1):
-        if index >= config.n_rounds - config.averaged_rounds:
-            onward[np.diag_indices_from(onward)] += 1.0 / config.averaged_rounds
-        residual_map = onward @ step
-        own += residual_map @ residual_map.T
-        onward -= residual_map * hessian
-    covariance = np.zeros((n_codes, n_codes))
-    covariance[np.ix_(moved, moved)] = noise**2 * own
-    return TermNoise(covariance=covariance)
-
-
-def _simulated(
-    updates: PairUpdates, hessian: FloatArray, config: TrainerConfig, rng: np.random.Generator
-) -> FloatArray:
-    """Return the mean squares of scores that noise of one was added to, shape (n_moved,)."""
-    squares = np.zeros(len(hessian))
-    for _ in range(_DRAWS // _DRAWS_AT_ONCE):
-        deviation = np.zeros((len(hessian), _DRAWS_AT_ONCE))
-        average = np.zeros_like(deviation)
-        for index in range(config.n_rounds):
-            sums = rng.standard_normal(deviation.shape) - hessian[:, np.newaxis] * deviation
-            deviation += updates.changes(sums)
-            if index >= config.n_rounds - config.averaged_rounds:
-                average += deviation / config.averaged_rounds
-        squares += (average**2).sum(axis=1)
-    return squares / _DRAWS
+            curves.add_to_average()
+    return curves, noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,18 +238,17 @@ def train_pairs(
     rows.pair_up(chosen, maps, widths)
     cells = _release_cells(rows, chosen, coarse, specs, session, n_rows)
     updates = [
-        pair_updates(c, settings=settings, count_noise=count_noise, n_rows=n_rows) for c in cells
+        pair_update(c, settings=settings, count_noise=count_noise, n_rows=n_rows) for c in cells
     ]
-    scores, noise = boost_pairs(rows, cells, updates, config=config, session=session)
-    curvatures = _curvatures(trained, bins, coarse, cells, scores, start.loss)
-    noises = [
-        pair_noise(u, c, noise=noise, config=config, rng=session.public_choices)
-        for u, c in zip(updates, curvatures, strict=True)
-    ]
-    pairs = [
-        TrainedPair(c.first, c.second, c.weights, s, n, u.gain.reshape(c.weights.shape))
-        for c, s, n, u in zip(cells, scores, noises, updates, strict=True)
-    ]
+    curves, noise = boost_pairs(rows, cells, updates, config=config, session=session)
+    scores = [mean.reshape(c.shape) for mean, c in zip(curves.means(), cells, strict=True)]
+    curvatures = _curvatures(trained, bins, coarse, chosen, scores, start.loss)
+    how: dict[str, Any] = {"noise": noise, "averaged": Averaged(curves.n_averaged)}
+    pairs = []
+    for k, (c, update, curvature) in enumerate(zip(cells, updates, curvatures, strict=True)):
+        facts = curves.updates[k], c.ravel(), curvature
+        spread = term_noise(*facts, **how, rng=session.public_choices)
+        pairs.append(TrainedPair(*chosen[k], c, scores[k], spread, update.gain.reshape(c.shape)))
     return _purified(pairs, coarse, trained)
 
 
@@ -432,7 +290,7 @@ def _release_cells(
     specs: Sequence[FeatureSpec],
     session: ReleaseSession,
     n_rows: float,
-) -> list[PairCells]:
+) -> list[FloatArray]:
     """Release how many rows each cell has: a row is in one cell of each pair."""
     shapes = [(coarse[a].n_codes, coarse[b].n_codes) for a, b in chosen]
     counts = rows.bin_counts([math.prod(shape) for shape in shapes])
@@ -450,7 +308,7 @@ def _release_cells(
         )
         weights = np.zeros(shape)
         weights.ravel()[places] = project_to_total(noisy[0] / LATTICE, n_rows)
-        cells.append(PairCells(a, b, weights))
+        cells.append(weights)
     return cells
 
 
@@ -458,21 +316,19 @@ def _curvatures(
     trained: BoostingResult,
     bins: Sequence[Bins],
     coarse: dict[int, Bins],
-    cells: Sequence[PairCells],
+    chosen: Sequence[tuple[int, int]],
     scores: Sequence[FloatArray],
     loss: Loss,
 ) -> list[FloatArray]:
     """Return the expected second derivative of the loss in each cell, from released numbers."""
     spreads = [_mean(b, s[:, 0] ** 2) for b, s in zip(bins, trained.scores, strict=True)]
     curvatures = []
-    for c, own in zip(cells, scores, strict=True):
-        rest = sum(spreads) - spreads[c.first] - spreads[c.second]
-        rows, columns = (
-            _coarse_means(bins[k], coarse[k], trained.scores[k]) for k in (c.first, c.second)
-        )
+    for pair, own in zip(chosen, scores, strict=True):
+        rest = sum(spreads) - spreads[pair[0]] - spreads[pair[1]]
+        rows, columns = (_coarse_means(bins[k], coarse[k], trained.scores[k]) for k in pair)
         centres = trained.intercept[0] + own + rows[:, np.newaxis] + columns
         spread = np.array([max(rest, 0.0) ** 0.5])
-        curvatures.append(loss.mean_curvature(centres.reshape(-1, 1), spread)[:, 0])
+        curvatures.append(loss.mean_curvature(centres.reshape(-1, 1), spread))
     return curvatures
 
 

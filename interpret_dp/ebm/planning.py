@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +21,15 @@ from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.datasets import Cohort, checked_guess, simulate_table
-from interpret_dp.ebm.estimators import (
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-)
 from interpret_dp.ebm.losses import LogLoss
 from interpret_dp.ebm.noise.uncertainty import TermNoise
-from interpret_dp.ebm.request import FitRequest, clip_and_error, limited_rows, open_request
+from interpret_dp.ebm.request import (
+    FitRequest,
+    FitSettings,
+    clip_and_error,
+    limited_rows,
+    open_request,
+)
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.training import TrainedTerms, has_one_class, train
 from interpret_dp.exceptions import PrivacyWarning, SchemaError, warn_caller
@@ -208,18 +210,24 @@ def plan(
         _check_like(like, rate, spread)
         source = "Fitted on the rows of like=, which the caller declares public"
     is_class = isinstance(schema.target, Categorical)
-    kind = DPExplainableBoostingClassifier if is_class else DPExplainableBoostingRegressor
     left = _mu_left(delta, limit, ledger, dataset)
-    settings: dict[str, Any] = {"delta": delta, "schema": schema, "neighboring": neighboring}
-    settings |= {"population": population, "ledger": PrivacyLedger.in_memory(), "dataset": "plan"}
+    settings = FitSettings(
+        task="classification" if is_class else "regression",
+        delta=delta,
+        schema=schema,
+        neighboring=neighboring,
+        population=population,
+        ledger=PrivacyLedger.in_memory(),
+        dataset="plan",
+    )
     fits = []
     for size in sizes:
         given = schema, size, rate, spread, like, n_fits
         tables = list(_tables(*given, 0.0))
         correlated = list(_tables(*given, _CORRELATION)) if like is None else []
         for value in budgets:
-            estimator: Any = kind(epsilon=value, **settings)
-            fits.append(_planned(estimator, size, tables, correlated, left, shares))
+            own = replace(settings, epsilon=value)
+            fits.append(_planned(own, size, tables, correlated, left, shares))
     if schema.people is not None:
         source += f". The model speaks of {schema.people.speaks_of(population)}"
     return FitPlan(
@@ -301,7 +309,7 @@ def _tables(
 
 
 def _planned(
-    estimator: Any,
+    settings: FitSettings,
     size: int,
     tables: Sequence[_Rows],
     correlated: Sequence[_Rows],
@@ -309,11 +317,11 @@ def _planned(
     shares: FloatArray | None,
 ) -> PlannedFit:
     """Fit every table and return what the fits show."""
-    fitted = [_trained(estimator, rows, seed) for seed, rows in enumerate(tables)]
-    more = [_trained(estimator, rows, seed) for seed, rows in enumerate(correlated)]
+    fitted = [_trained(settings, rows, seed) for seed, rows in enumerate(tables)]
+    more = [_trained(settings, rows, seed) for seed, rows in enumerate(correlated)]
     (request, first), names = fitted[0], _term_names(fitted[0][0])
     widths, effects = _bands([terms for _, terms in fitted], names)
-    mu = mu_of_budget(estimator.epsilon, estimator.delta)
+    mu = mu_of_budget(settings.epsilon, settings.delta)
     held_out = zip(fitted, tables, strict=True)
     errors = [terms.total_error for _, terms in fitted if terms.total_error is not None]
     if request.config.has_rate and (errors or len(first.intercept) == 1):
@@ -322,7 +330,7 @@ def _planned(
     together = _bands([terms for _, terms in more], names) if more else (None, None)
     return PlannedFit(
         n_rows=size,
-        epsilon=float(estimator.epsilon),
+        epsilon=float(settings.epsilon),
         mu=mu,
         widths=widths,
         effects=effects,
@@ -337,9 +345,9 @@ def _planned(
     )
 
 
-def _trained(estimator: Any, rows: _Rows, seed: int) -> tuple[FitRequest, TrainedTerms]:
+def _trained(settings: FitSettings, rows: _Rows, seed: int) -> tuple[FitRequest, TrainedTerms]:
     """Train on public rows; no session is entered, and no ledger is read or written."""
-    request = open_request(estimator, rows.X, rows.y)
+    request = open_request(settings, rows.X, rows.y)
     if request.declaring.is_needed:
         raise SchemaError(
             "The schema is incomplete, and a fit would spend a part of its budget to complete it. "

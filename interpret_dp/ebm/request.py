@@ -5,34 +5,34 @@ from __future__ import annotations
 import copy
 import math
 import numbers
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_choice, check_int, check_real, check_sequence, did_you_mean
+from interpret_dp._validate import check_choice, check_int, check_real, check_sequence
 from interpret_dp.accounting.gaussian import classic_mu, mu_of_budget
 from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, UNDECLARED_ASSUMPTIONS, Guarantee
 from interpret_dp.accounting.lattice import LATTICE, Neighbourhood
 from interpret_dp.accounting.plans import ReleasePlan
+from interpret_dp.backends.base import Integers
 from interpret_dp.backends.local import class_odds, means_at
 from interpret_dp.ebm.config import TrainerConfig
-from interpret_dp.ebm.interactions import NO_PAIRS, PairTask, excluded_pairs, pair_task
+from interpret_dp.ebm.interactions import (
+    NO_PAIRS,
+    PairTask,
+    column_of,
+    excluded_pairs,
+    pair_task,
+)
 from interpret_dp.ebm.losses import LOSSES, RegressionLoss, Start, checked_objective, link_of
 from interpret_dp.ebm.shape import errors_of_mean
 from interpret_dp.ebm.trainer.curves import constrained_directions
 from interpret_dp.ebm.training import TrainedTerms, TrainingTask, has_one_class, row_weights
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.fitting.account import (
-    account_of,
-    checked_budget,
-    neighbourhood_of,
-    randomness_of,
-    refuse_unnamed_unit,
-    thread_count,
-)
+from interpret_dp.fitting import account
 from interpret_dp.fitting.declaring import Declared, DeclaringTask, warn_of_gaps
 from interpret_dp.fitting.partitioned import (
     DASK_ASSUMPTION,
@@ -42,6 +42,7 @@ from interpret_dp.fitting.partitioned import (
     partitioned,
 )
 from interpret_dp.fitting.rows import INIT_SCORE_CONDITION, PrivateRows, open_init_score, open_rows
+from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.release import ReleaseRequest, ReleaseSession
 from interpret_dp.released import AdditiveModel
 from interpret_dp.schema import (
@@ -64,7 +65,6 @@ from interpret_dp.schema.partial import partial_schema_from_arguments
 # until predictions are right on average over so many rows of each person
 # (docs/proofs/dp_ebm.md).
 
-Integers = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 # A row adds its residual, and a number of a quarter of its bound at most.
@@ -265,6 +265,66 @@ _RULE = "None leaves it to the trainer's own rule."
 _RATE = f"Curves of a larger one would swing ever wider. {_RULE}"
 
 
+FeatureTypes = Sequence[str | Sequence[str] | Sequence[float] | None]
+Constraints = Sequence[int] | Mapping[str, int]
+Interactions = int | float | str | Sequence[Sequence[int | str]] | None
+Bounds = np.ndarray[Any, Any] | Mapping[int | str, tuple[float, float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """Parameters of an estimator, as it was given them; :func:`open_request` checks them.
+
+    Attributes
+    ----------
+    task : {"classification", "regression"}
+    feature_names, ...
+        As :class:`~interpret_dp.ebm.estimators.DPExplainableBoostingClassifier` and
+        :class:`~interpret_dp.ebm.estimators.DPExplainableBoostingRegressor` name them, with their
+        defaults.
+    """
+
+    task: str
+    feature_names: Sequence[str | None] | None = None
+    feature_types: FeatureTypes | None = None
+    max_bins: int = 64
+    exclude: Sequence[Any] | None = None
+    validation_size: int | float | None = 0
+    outer_bags: int = 1
+    learning_rate: float | None = None
+    max_rounds: int | None = None
+    max_leaves: int | None = None
+    n_jobs: int | None = -1
+    random_state: int | None = None
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    composition: str = "gdp"
+    bin_budget_frac: float = 0.1
+    privacy_bounds: Bounds | None = None
+    privacy_target_min: float | None = None
+    privacy_target_max: float | None = None
+    privacy_weight_max: float | None = None
+    neighboring: str = "add_or_remove_one"
+    monotone_constraints: Constraints | None = None
+    objective: str = "rmse"
+    schema: Schema | None = None
+    ledger: PrivacyLedger | str | None = None
+    dataset: str | None = None
+    verbose: bool = False
+    interactions: Interactions = 0
+    backend: str = "auto"
+    population: str = "rows"
+    classes: Sequence[Any] | None = None
+
+    @classmethod
+    def of(cls, estimator: Any) -> FitSettings:
+        """Return the present parameters of an estimator."""
+        names = {own.name for own in fields(cls)}
+        given = estimator.get_params(deep=False).items()
+        own = {name: value for name, value in given if name in names}
+        return cls(task=estimator._task, **own)
+
+
 @dataclass(frozen=True, kw_only=True)
 class FitRequest(ReleaseRequest):
     """A checked fit; nothing in it but ``rows`` is private.
@@ -282,6 +342,7 @@ class FitRequest(ReleaseRequest):
     n_threads : int
     target_name : str or None
         Name of the target's column, which is public as names of columns are.
+    settings : FitSettings
     """
 
     rows: PrivateRows
@@ -291,6 +352,7 @@ class FitRequest(ReleaseRequest):
     config: TrainerConfig
     n_threads: int
     target_name: str | None
+    settings: FitSettings
 
     def promise(self) -> Guarantee:
         """Return the guarantee, before it is charged: bill and promise must agree."""
@@ -307,19 +369,13 @@ class FitRequest(ReleaseRequest):
 
     def completed(self, declared: Declared) -> FitRequest:
         """Return the request with what was found out inside the session."""
-        task = _training_task(
-            declared.schema,
-            self.task.columns,
-            self.task.directions,
-            self.task.objective,
-            declared.largest_weight,
-            self.task.pairs,
-        )
+        known = self.task.columns, self.task.directions, self.task.objective
+        task = _training_task(declared.schema, *known, declared.largest_weight, self.task.pairs)
         return replace(self, schema=declared.schema, task=task)
 
 
 def open_request(
-    estimator: Any,
+    settings: FitSettings,
     X: Any,
     y: Any,
     *,
@@ -332,7 +388,7 @@ def open_request(
 
     Parameters
     ----------
-    estimator : PrivateEBM
+    settings : FitSettings
     X, y, sample_weight, init_score, unit
         As ``fit`` takes them.
     reads_dask : bool
@@ -343,52 +399,51 @@ def open_request(
     TypeError, ValueError, SchemaError, LedgerError
         If a parameter, the table's form or the declaration is wrong. Nothing was spent.
     """
-    epsilon, delta = checked_budget(estimator.epsilon, estimator.delta)
-    _refuse_bags(estimator)
-    _check_verbose(estimator.verbose)
-    _refuse_start_of_logarithms(estimator, init_score)
+    epsilon, delta = account.checked_budget(settings.epsilon, settings.delta)
+    _refuse_bags(settings)
+    _check_verbose(settings.verbose)
+    _refuse_start_of_logarithms(settings, init_score)
     given = {"X": X, "y": y, "sample_weight": sample_weight, "init_score": init_score, "unit": unit}
-    collections = open_collections(estimator.backend, given) if reads_dask else None
+    collections = open_collections(settings.backend, given) if reads_dask else None
     if collections is not None:
         # From here on a table of the same form, without rows.
         X, y, sample_weight, init_score, unit = collections.form_of(given)
     # A model in init_score gets the rows as they are read here.
-    X = whole_rows(X, estimator.feature_names)
+    X = whole_rows(X, settings.feature_names)
     rows, privacy_unit = open_rows(
         X,
         y,
-        feature_names=estimator.feature_names,
-        schema=estimator.schema,
+        feature_names=settings.feature_names,
+        schema=settings.schema,
         sample_weight=sample_weight,
         unit=unit,
     )
     names = rows.table.names
-    declaring = _declaring_task(estimator, rows)
+    declaring = _declaring_task(settings, rows)
     schema = declaring.without_rows()
     columns = tuple(names.index(name) for name in declaring.terms)
-    target = schema.target
-    if isinstance(declaring.partial.target_gap, UndeclaredCategorical):
-        target = None
-    specs = tuple(schema.features.values())
-    directions = constrained_directions(estimator.monotone_constraints, names, specs, target)
+    gap = declaring.partial.target_gap
+    target = None if isinstance(gap, UndeclaredCategorical) else schema.target
+    directions = constrained_directions(
+        settings.monotone_constraints, names, tuple(schema.features.values()), target
+    )
     of_terms = tuple(directions[column] for column in columns)
-    objective = _objective(estimator)
-    task = _training_task(schema, columns, of_terms, objective, declaring.largest_weight)
-    task = replace(task, pairs=_pairs(estimator, names, task, declaring))
-    target = None if declaring.partial.target_gap is not None else task.target
-    start = open_init_score(init_score, X, rows.table.n_rows, target, task=estimator._task)
+    task = _training_task(schema, columns, of_terms, _objective(settings), declaring.largest_weight)
+    task = replace(task, pairs=_pairs(settings, names, task, declaring))
+    target = None if gap is not None else task.target
+    start = open_init_score(init_score, X, rows.table.n_rows, target, task=settings.task)
     rows = replace(rows, start=start)
     if collections is not None:
-        known = estimator.feature_names, estimator.schema, target, estimator._task
-        opening = Opening(collections.roles, *known, init_score)
-        rows = partitioned(rows, collections, opening, estimator.n_jobs)
-    population = _population(estimator, declaring)
-    neighbourhood = neighbourhood_of(estimator.neighboring, privacy_unit, population=population)
-    mu = _mu_of(estimator, epsilon, declaring.gaussian_delta(delta))
-    config = trainer_config(estimator, declaring.training_mu(mu, delta), len(columns), task.pairs)
-    config, neighbourhood = _with_rate(config, neighbourhood, estimator._task)
-    ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
-    refuse_unnamed_unit(estimator.ledger, unit, schema)
+        opening = _opening(settings, collections.roles, target, init_score)
+        rows = partitioned(rows, collections, opening, settings.n_jobs)
+    neighbourhood = account.neighbourhood_of(
+        settings.neighboring, privacy_unit, population=_population(settings, declaring)
+    )
+    mu = _mu_of(settings, epsilon, declaring.gaussian_delta(delta))
+    config = trainer_config(settings, declaring.training_mu(mu, delta), len(columns), task.pairs)
+    config, neighbourhood = _with_rate(config, neighbourhood, settings.task)
+    ledger, dataset = account.account_of(settings.ledger, settings.dataset, neighbourhood)
+    account.refuse_unnamed_unit(settings.ledger, unit, schema)
     request = FitRequest(
         rows=rows,
         epsilon=epsilon,
@@ -399,15 +454,24 @@ def open_request(
         declaring=declaring,
         plan=ReleasePlan((*declaring.plan(mu, delta), *config.plan().releases)),
         config=config,
-        randomness=randomness_of(estimator.random_state),
+        randomness=account.randomness_of(settings.random_state),
         ledger=ledger,
         dataset=dataset,
-        n_threads=thread_count(estimator.n_jobs),
+        n_threads=account.thread_count(settings.n_jobs),
         target_name=name_of_column(y),
+        settings=settings,
         conditions=() if start is None else (INIT_SCORE_CONDITION,),
     )
     warn_of_gaps(declaring, request.plan, neighbourhood)
     return request
+
+
+def _opening(
+    settings: FitSettings, roles: tuple[str, ...], target: FeatureSpec | None, init_score: Any
+) -> Opening:
+    """Return the recipe by which workers open their partitions."""
+    model = None if "init_score" in roles else init_score
+    return Opening(roles, settings.feature_names, settings.schema, target, settings.task, model)
 
 
 def _with_rate(
@@ -420,23 +484,23 @@ def _with_rate(
     return replace(config, has_rate=neighbourhood.total_rows is not None), neighbourhood
 
 
-def _refuse_start_of_logarithms(estimator: Any, init_score: Any) -> None:
-    if init_score is not None and link_of(_objective(estimator)) == "log":
+def _refuse_start_of_logarithms(settings: FitSettings, init_score: Any) -> None:
+    if init_score is not None and link_of(_objective(settings)) == "log":
         raise ValueError(
-            f"init_score was given with objective={estimator.objective!r}; under a log link rows "
+            f"init_score was given with objective={settings.objective!r}; under a log link rows "
             "cannot start from scores of their own. Pass it as a column of X, or use "
             "objective='rmse'."
         )
 
 
-def _objective(estimator: Any) -> str:
+def _objective(settings: FitSettings) -> str:
     """Return the objective of a regression; a classification has one, the log loss."""
-    return checked_objective(estimator.objective) if estimator._task == "regression" else "rmse"
+    return checked_objective(settings.objective) if settings.task == "regression" else "rmse"
 
 
-def _population(estimator: Any, declaring: DeclaringTask) -> str:
+def _population(settings: FitSettings, declaring: DeclaringTask) -> str:
     mend = "'people' gives all rows of a person a weight of 1 together."
-    population = check_choice("population", estimator.population, ("rows", "people"), mend=mend)
+    population = check_choice("population", settings.population, ("rows", "people"), mend=mend)
     if population == "people" and declaring.is_needed:
         raise SchemaError(
             "population is 'people', and something is not declared; it would be released from rows "
@@ -446,40 +510,40 @@ def _population(estimator: Any, declaring: DeclaringTask) -> str:
     return population
 
 
-def _mu_of(estimator: Any, epsilon: float, delta: float) -> float:
+def _mu_of(settings: FitSettings, epsilon: float, delta: float) -> float:
     composition = check_choice(
         "composition",
-        estimator.composition,
+        settings.composition,
         ("gdp", "classic"),
         mend="'gdp' adds less noise for the same promise.",
     )
     return (mu_of_budget if composition == "gdp" else classic_mu)(epsilon, delta)
 
 
-def _declaring_task(estimator: Any, rows: PrivateRows) -> DeclaringTask:
+def _declaring_task(settings: FitSettings, rows: PrivateRows) -> DeclaringTask:
     """Read the declaration from the arguments and the dtypes."""
     table = rows.table
     partial = partial_schema_from_arguments(
         table.names,
         kinds_of(table),
         kind_of(rows.y),
-        estimator.feature_types,
-        estimator.privacy_bounds,
-        getattr(estimator, "privacy_target_min", None),
-        getattr(estimator, "privacy_target_max", None),
-        estimator.schema,
-        getattr(estimator, "classes", None),
-        task=estimator._task,
+        settings.feature_types,
+        settings.privacy_bounds,
+        settings.privacy_target_min,
+        settings.privacy_target_max,
+        settings.schema,
+        settings.classes,
+        task=settings.task,
     )
-    partial = LOSSES[_objective(estimator)].with_target(partial)
+    partial = LOSSES[_objective(settings)].with_target(partial)
     _check_target_width(partial.target)
-    columns = _included_columns(table.names, estimator.exclude)
+    columns = _included_columns(table.names, settings.exclude)
     return DeclaringTask(
         partial,
         table.names,
         tuple(table.names[column] for column in columns),
         has_weights=rows.weights is not None,
-        declared_weight=_declared_weight(estimator.privacy_weight_max),
+        declared_weight=_declared_weight(settings.privacy_weight_max),
     )
 
 
@@ -511,17 +575,17 @@ def _check_target_width(target: object) -> None:
 
 
 def _pairs(
-    estimator: Any, names: Sequence[str], task: TrainingTask, declaring: DeclaringTask
+    settings: FitSettings, names: Sequence[str], task: TrainingTask, declaring: DeclaringTask
 ) -> PairTask:
     return pair_task(
-        estimator.interactions,
+        settings.interactions,
         names,
         task.columns,
         task.specs,
         task.target,
         undeclared=tuple(declaring.partial.gaps),
         target_is_declared=declaring.partial.target_gap is None,
-        excluded=excluded_pairs(estimator.exclude, names),
+        excluded=excluded_pairs(settings.exclude, names),
         constrained=[
             column for column, sign in zip(task.columns, task.directions, strict=True) if sign
         ],
@@ -561,32 +625,32 @@ def _in_class_order(target: FeatureSpec) -> FeatureSpec:
 
 
 def trainer_config(
-    estimator: Any, mu: float, n_terms: int, pairs: PairTask = NO_PAIRS
+    settings: FitSettings, mu: float, n_terms: int, pairs: PairTask = NO_PAIRS
 ) -> TrainerConfig:
     """Return the settings of an estimator's training with this budget; checks its parameters."""
     share = check_real(
         "bin_budget_frac",
-        estimator.bin_budget_frac,
+        settings.bin_budget_frac,
         low=0,
         high=1,
         low_open=True,
         high_open=True,
         mend="It is the share of the budget for the histograms; 0.1 suits most tables.",
     )
-    rounds, leaves, rate = estimator.max_rounds, estimator.max_leaves, estimator.learning_rate
+    rounds, leaves, rate = settings.max_rounds, settings.max_leaves, settings.learning_rate
     if rate is not None:
         rate = check_real("learning_rate", rate, low=0, high=2, low_open=True, mend=_RATE)
     return TrainerConfig(
         mu=mu,
         n_terms=n_terms,
-        max_bins=check_int("max_bins", estimator.max_bins, low=2, high=65_535),
+        max_bins=check_int("max_bins", settings.max_bins, low=2, high=65_535),
         rounds=None if rounds is None else _count("max_rounds", rounds, 0, 100_000),
         leaves=None if leaves is None else _count("max_leaves", leaves, 1, 65_535),
         learning_rate=rate,
         binning_share=share,
         n_pairs=pairs.n_pairs,
         n_chosen_pairs=pairs.n_chosen,
-        n_shapes=LOSSES[_objective(estimator)].n_shapes if estimator._task == "regression" else 0,
+        n_shapes=LOSSES[_objective(settings)].n_shapes if settings.task == "regression" else 0,
     )
 
 
@@ -594,12 +658,12 @@ def _count(name: str, value: Any, low: int, high: int) -> int:
     return check_int(name, value, low=low, high=high, mend=_RULE)
 
 
-def _refuse_bags(estimator: Any) -> None:
-    given = ((estimator.outer_bags, 1), (estimator.validation_size, 0))
+def _refuse_bags(settings: FitSettings) -> None:
+    given: list[tuple[Any, int]] = [(settings.outer_bags, 1), (settings.validation_size, 0)]
     if not all(isinstance(value, numbers.Real) and value == allowed for value, allowed in given):
         raise ValueError(
-            f"outer_bags is {estimator.outer_bags!r} and validation_size is "
-            f"{estimator.validation_size!r}; they must be 1 and 0. Bags would divide the budget "
+            f"outer_bags is {settings.outer_bags!r} and validation_size is "
+            f"{settings.validation_size!r}; they must be 1 and 0. Bags would divide the budget "
             "and held-out rows would be wasted: the noise is known, so standard_deviations_ has "
             "the error bands without either."
         )
@@ -621,15 +685,7 @@ def _included_columns(names: Sequence[str], exclude: Any) -> tuple[int, ...]:
         if isinstance(item, tuple | list) and len(item) == 2:
             continue  # a pair: excluded_pairs
         feature = item[0] if isinstance(item, tuple | list) and len(item) == 1 else item
-        if isinstance(feature, str) and feature in names:
-            dropped.add(names.index(feature))
-        elif isinstance(feature, int | np.integer) and -len(names) <= feature < len(names):
-            dropped.add(int(feature) % len(names))
-        else:
-            raise ValueError(
-                f"exclude has {item!r}; each item must be the name or index of one feature (of "
-                f"{', '.join(map(repr, names))}), or a pair of them.{did_you_mean(feature, names)}"
-            )
+        dropped.add(column_of(feature, names, "exclude", ", or a pair of them"))
     included = tuple(index for index in range(len(names)) if index not in dropped)
     if not included:
         raise ValueError(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.base import MAX_SCORE, AdditiveRows, RegressionRows
+from interpret_dp.backends.base import MAX_SCORE, AdditiveRows, Integers, RegressionRows
 from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, regression_rows
 from interpret_dp.ebm.config import LossScale, TrainerConfig
 from interpret_dp.ebm.interactions import NO_PAIRS, PairTask
@@ -40,6 +40,8 @@ from interpret_dp.schema import (
 )
 from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.encode import encode_features, encode_weights, outer_edges
+
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -109,10 +111,10 @@ class TrainedTerms:
     """
 
     bins: list[Bins]
-    scores: list[NDArray[np.float64]]
+    scores: list[FloatArray]
     noise: list[TermNoise]
     expected: list[Expected | None]
-    intercept: NDArray[np.float64]
+    intercept: FloatArray
     n_rows: float
     total_error: float | None
     count_noise: float
@@ -120,7 +122,7 @@ class TrainedTerms:
     boosting: BoostingResult
     clipped: tuple[float, float] | None = None
     pairs: list[TrainedPair] = field(default_factory=list)
-    pair_cuts: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    pair_cuts: dict[int, FloatArray] = field(default_factory=dict)
     correlations: list[tuple[int, int, float]] = field(default_factory=list)
 
 
@@ -309,7 +311,7 @@ def row_weights(private: PrivateRows, largest_weight: float) -> NDArray[np.int32
     return (whole // private.unit_rows).astype(np.int32)
 
 
-def _on_lattice(scores: NDArray[np.float64]) -> NDArray[np.int32]:
+def _on_lattice(scores: FloatArray) -> NDArray[np.int32]:
     # Clipped first: an overflow would print a warning, and so tell of a value.
     largest = MAX_SCORE / LATTICE
     return np.trunc(np.clip(scores, -largest, largest) * LATTICE).astype(np.int32)
@@ -345,7 +347,7 @@ def _with_shape(
     private: PrivateRows,
     task: TrainingTask,
     session: ReleaseSession,
-    sums: NDArray[np.float64],
+    sums: FloatArray,
     noise: float,
 ) -> tuple[RegressionLoss, tuple[float, float] | None]:
     """Release the target's histogram, of which a row is in one cell; return the loss with it.
@@ -371,9 +373,7 @@ def _with_shape(
     return loss, (float(cells[0]) / n_rows, float(cells[-1]) / n_rows)
 
 
-def _weights_beyond(
-    private: PrivateRows, target: Continuous, largest_weight: float
-) -> NDArray[np.int64]:
+def _weights_beyond(private: PrivateRows, target: Continuous, largest_weight: float) -> Integers:
     """Add the weights of the rows below and above the bounds; shape (2,), in lattice units.
 
     Rows that start from scores of their own are in none of both: their residuals are clipped.
@@ -447,7 +447,7 @@ def train_constant(
 
 def _weight_of_the_label(
     private: PrivateRows, target: Categorical, largest_weight: float
-) -> NDArray[np.int64]:
+) -> Integers:
     """Add the weights of the rows that have the only label; shape (1, 1), in lattice units."""
     has_label = encode_classes(private.y, target) == 0
     weights = row_weights(private, largest_weight)

@@ -106,8 +106,9 @@ def partitioned(
         Without any row, as opened from the collections' forms.
     collections : Pieces
     opening : Opening
+        Of each partition.
     n_jobs : int or None
-        As an estimator takes it.
+        Threads where there is no client, as joblib counts them.
     """
     from interpret_dp.backends.dask import Partitions
 

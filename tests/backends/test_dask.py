@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import interpret_dp as dp
-from interpret_dp.backends.dask.parts import Part
+from interpret_dp.backends.dask import rows as tasks
+from interpret_dp.backends.dask.parts import Part, changed_part
 from interpret_dp.backends.local import LocalBinaryRows
 from interpret_dp.fitting import partitioned
 from interpret_dp.schema import units
@@ -204,8 +205,6 @@ def test_what_a_partition_raises_is_withheld():
 
 
 def test_a_part_that_was_changed_is_not_changed_again():
-    from interpret_dp.backends.dask.parts import changed_part
-
     codes = [np.arange(8, dtype=np.uint8)]
     part = Part(LocalBinaryRows(codes, np.zeros(8, dtype=np.int16)))
     begin = (("begin", (np.zeros(1, dtype=np.int64),)),)
@@ -227,10 +226,10 @@ def test_names_of_tasks_do_not_tell_of_cells(monkeypatch):
 
     def names_of(rows):
         seen = []
-        real = rows._keys
+        real = tasks._keys
         with monkeypatch.context() as patch:
-            patch.setattr(rows, "_numbers", iter(range(10**6)))
-            patch.setattr(rows, "_keys", lambda *a: seen.extend(real(*a)) or real(*a))
+            patch.setattr(tasks, "_numbers", iter(range(10**6)))
+            patch.setattr(tasks, "_keys", lambda *a: seen.extend(real(*a)) or real(*a))
             fitted("people", cut(rows, [100]))
         return seen
 

@@ -62,9 +62,9 @@ def test_a_sweep_takes_out_the_features_that_no_term_has(fitted, cost_cohort):
 
 
 NO_FEATURES = [
-    (["agee"], "features has 'agee'; each item must be the name or index"),
-    ([99], "features has 99"),
-    (["age", True], "features has True"),
+    (["agee"], "features names the feature 'agee'; it must be the name or index"),
+    ([99], "features names the feature 99"),
+    (["age", True], "features names the feature True"),
     ([True, False], "features has 2 booleans; it must have one for each of the"),
     ("age", "it must be a list of names or indices"),
 ]

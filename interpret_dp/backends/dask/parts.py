@@ -32,17 +32,17 @@ _TABLES = ("_table", "_lowest")
 _NOTHING = np.zeros(0, dtype=np.int64)
 
 
+@dataclass(frozen=True)
 class Trouble:
     """A placeholder for a result that could not be computed; it says nothing of rows.
 
-    Parameters
+    Attributes
     ----------
     reason : str
         A key of ``BackendError.REASONS``.
     """
 
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
+    reason: str
 
 
 class Part:
@@ -179,10 +179,11 @@ def joined(n_threads: int, *parts: Part | Trouble) -> Part | Trouble:
     return attempted(join, *parts)
 
 
+@dataclass(frozen=True, eq=False)
 class Answer:
     """A sum over parts, and which parts could not answer yet; private.
 
-    Parameters
+    Attributes
     ----------
     total : object
         Integers: an int, an array, a list of arrays, or counts by key. None if there is none.
@@ -192,12 +193,9 @@ class Answer:
         Why there is no total, as a key of ``BackendError.REASONS``.
     """
 
-    def __init__(
-        self, total: Any = None, late: tuple[int, ...] = (), trouble: str | None = None
-    ) -> None:
-        self.total = total
-        self.late = late
-        self.trouble = trouble
+    total: Any = field(default=None, repr=False)
+    late: tuple[int, ...] = ()
+    trouble: str | None = None
 
 
 def attempted(function: Callable[..., _Result], *arguments: Any) -> _Result | Trouble:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
+from operator import itemgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -17,7 +18,14 @@ import numpy as np
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
-from interpret_dp.backends.base import AdditiveRows, RegressionRows
+from interpret_dp.backends.base import (
+    AdditiveRows,
+    Integers,
+    Integers32,
+    Maps,
+    Pairs,
+    RegressionRows,
+)
 from interpret_dp.backends.dask.parts import (
     Answer,
     Command,
@@ -374,12 +382,8 @@ class Held:
         function : callable
             Returns integers, as in :meth:`Partitions.total`.
         """
-        call = partial(summed, partial(_on_rows, function))
+        call = partial(summed, methodcaller("total", function))
         return self._workers.total(self._workers.each("ask", call, self._parts)).total
-
-
-def _on_rows(function: Callable[[Any], Any], part: Part) -> Any:
-    return part.total(function)
 
 
 def _as_part(function: Callable[..., Any], *pieces: Any) -> Part:
@@ -388,11 +392,7 @@ def _as_part(function: Callable[..., Any], *pieces: Any) -> Part:
 
 def _each_entry(workers: Workers, lists: Sequence[Any], number: int) -> list[Any]:
     """Return handles of one entry of each list, so that nothing else moves between workers."""
-    return workers.each("take", partial(attempted, partial(_taken, number)), lists)
-
-
-def _taken(number: int, items: list[Any]) -> Any:
-    return items[number]
+    return workers.each("take", partial(attempted, itemgetter(number)), lists)
 
 
 def _gathered(
@@ -437,25 +437,21 @@ class DaskRows:
         self._sent = 0  # how many of them all parts have followed
         self.begin(np.zeros(self.n_scores, dtype=np.int64))
 
-    def bin_counts(self, n_bins: Sequence[int]) -> list[NDArray[np.int64]]:
+    def bin_counts(self, n_bins: Sequence[int]) -> list[Integers]:
         """Add the weights per fine bin; one array a feature."""
-        counts: list[NDArray[np.int64]] = self._ask("bin_counts", list(n_bins))
-        return counts
+        return list(self._ask("bin_counts", list(n_bins)))
 
-    def target_sums(self) -> NDArray[np.int64]:
+    def target_sums(self) -> Integers:
         """Sum the target."""
-        sums: NDArray[np.int64] = self._ask("target_sums")
-        return sums
+        return np.asarray(self._ask("target_sums"))
 
-    def target_counts(self, edges: NDArray[np.float64]) -> NDArray[np.int64]:
+    def target_counts(self, edges: NDArray[np.float64]) -> Integers:
         """Add the weights of the rows in cells of a regression's target."""
-        counts: NDArray[np.int64] = self._ask("target_counts", edges)
-        return counts
+        return np.asarray(self._ask("target_counts", edges))
 
-    def residual_counts(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    def residual_counts(self, edges: Integers) -> Integers:
         """Add the weights of the rows in cells of target minus score."""
-        counts: NDArray[np.int64] = self._ask("residual_counts", edges)
-        return counts
+        return np.asarray(self._ask("residual_counts", edges))
 
     def bound_residuals(self, norm: int) -> None:
         """Clip residuals at another bound from now on."""
@@ -469,11 +465,11 @@ class DaskRows:
             self._form.clip_residuals(clip)
         self._change("clip_residuals", clip)
 
-    def merge_bins(self, maps: Sequence[NDArray[np.uint16]]) -> None:
+    def merge_bins(self, maps: Maps) -> None:
         """Replace every feature's codes by those of merged bins."""
         self._change("merge_bins", list(maps))
 
-    def begin(self, scores: NDArray[np.int64]) -> None:
+    def begin(self, scores: Integers) -> None:
         """Set the scores of every row, on top of its own."""
         # Nothing before it matters any more. Numbers are never used twice.
         self._first += len(self._commands)
@@ -484,42 +480,23 @@ class DaskRows:
         self._sent = 0
 
     def advance(
-        self,
-        updated: NDArray[np.int64],
-        updates: NDArray[np.int32],
-        wanted: NDArray[np.int64],
-        n_bins: int,
-    ) -> NDArray[np.int64]:
+        self, updated: Integers, updates: Integers32, wanted: Integers, n_bins: int
+    ) -> Integers:
         """Add updates to the scores, then sum residuals per bin; one round trip."""
         self._commands.append(("advance", (np.array(updated), np.array(updates))))
         if len(wanted) == 0:  # with the next question
             return np.zeros((0, n_bins, self.n_scores), dtype=np.int64)
-        sums: NDArray[np.int64] = self._ask("advance", np.array(wanted), n_bins)
-        return sums
+        return np.asarray(self._ask("advance", np.array(wanted), n_bins))
 
-    def product_sums(
-        self, wanted: Sequence[int], functions: Sequence[NDArray[np.int64]]
-    ) -> NDArray[np.int64]:
+    def product_sums(self, wanted: Sequence[int], functions: Sequence[Integers]) -> Integers:
         """Sum products of what codes stand for; one round trip."""
-        sums: NDArray[np.int64] = self._ask("product_sums", list(wanted), list(functions))
-        return sums
+        return np.asarray(self._ask("product_sums", list(wanted), list(functions)))
 
-    def pair_sums(
-        self,
-        pairs: Sequence[tuple[int, int]],
-        maps: Sequence[NDArray[np.uint16]],
-        widths: Sequence[int],
-    ) -> list[NDArray[np.int64]]:
+    def pair_sums(self, pairs: Pairs, maps: Maps, widths: Sequence[int]) -> list[Integers]:
         """Sum residuals over the cells of pairs; one round trip."""
-        sums: list[NDArray[np.int64]] = self._ask("pair_sums", list(pairs), list(maps), widths)
-        return sums
+        return list(self._ask("pair_sums", list(pairs), list(maps), widths))
 
-    def pair_up(
-        self,
-        pairs: Sequence[tuple[int, int]],
-        maps: Sequence[NDArray[np.uint16]],
-        widths: Sequence[int],
-    ) -> None:
+    def pair_up(self, pairs: Pairs, maps: Maps, widths: Sequence[int]) -> None:
         """Replace the features by pairs of them, from the present scores on."""
         self._change("pair_up", list(pairs), list(maps), list(widths))
         self.begin(np.zeros(self.n_scores, dtype=np.int64))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.losses import RegressionLoss
+from interpret_dp.ebm.noise.propagation import projected_variances
 from interpret_dp.ebm.noise.uncertainty import (
     MOST_SAMPLING,
     Expected,
@@ -338,7 +340,7 @@ def with_coupling(
         How many full steps a term has made: rounds times the share of a full step in each.
     """
     coupled = list(noise)
-    if any(not _settles(noise[k]) for k in correlations.terms):
+    if not all((np.abs(noise[k].diagonal) < _LARGEST_VARIANCE).all() for k in correlations.terms):
         return coupled
     shares = [bins[k].weights / bins[k].weights.sum() for k in correlations.terms]
     n_scores = noise[correlations.terms[0]].diagonal.reshape(len(shares[0]), -1).shape[1]
@@ -350,10 +352,6 @@ def with_coupling(
     for place, k in enumerate(correlations.terms):
         coupled[k] = _joined(noise[k], [part[place] for part in parts])
     return coupled
-
-
-def _settles(noise: TermNoise) -> bool:
-    return bool((np.abs(noise.diagonal) < _LARGEST_VARIANCE).all())
 
 
 def _coupled(
@@ -456,14 +454,21 @@ class Boosted:
         return self._noise_of(self._result, estimates or _Estimates())
 
     def _noise_of(self, result: BoostingResult, estimates: _Estimates) -> list[TermNoise]:
-        return term_noise(
-            result,
-            self._task.bins,
-            self._task.directions,
-            curvatures=self._curvatures(estimates),
-            scale=self._start.loss.score_unit,
-            rng=self._rng,
-        )
+        n_scores, scale = len(result.intercept), self._start.loss.score_unit
+        # Taking away what the classes have in common takes away that part of the noise.
+        noise = scale * result.noise * (1.0 if n_scores == 1 else (1.0 - 1.0 / n_scores) ** 0.5)
+        noises = []
+        for k, curvature in enumerate(self._curvatures(estimates)):
+            updates, weights = result.updates[k], self._task.bins[k].weights
+            how: dict[str, Any] = {"noise": noise, "averaged": result.averaged[k], "rng": self._rng}
+            if direction := self._task.directions[k]:
+                # What a projection leaves of noise is no linear map.
+                curve = scale * result.scores[k][:, 0]
+                facts = updates, weights, curvature[:, 0], curve, direction
+                noises.append(TermNoise(variances=projected_variances(*facts, **how)))
+            else:
+                noises.append(term_noise(updates, weights, curvature, **how))
+        return noises
 
     def denoised(
         self, correlations: Correlations | None

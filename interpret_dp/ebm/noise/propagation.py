@@ -103,7 +103,11 @@ def _carried(
     gain = update.gain[update.partition.leaf[starts]]
     residual_map = np.add.reduceat(onward, starts, axis=1)
     moved = np.where(gain > 0, np.add.reduceat(weights, starts), 0.0)
-    if moved.sum() > 0:
+    if update.effects is not None:
+        root = np.sqrt(moved[gain > 0])
+        effects = residual_map[:, gain > 0] / root @ update.effects
+        residual_map[:, gain > 0] -= effects @ update.effects.T * root
+    elif moved.sum() > 0:
         residual_map -= residual_map[:, gain > 0].sum(axis=1)[:, np.newaxis] * (moved / moved.sum())
     return residual_map * gain
 
@@ -153,7 +157,8 @@ def noise_variances(
     )
     ends = np.diff(starts, append=len(weights))
     weights, hessian = np.add.reduceat(weights, starts), np.add.reduceat(hessian, starts)
-    if len(starts) > _MOST_CELLS:
+    # Of a pair, whose cells are many from here on, a covariance would take longer than the fit.
+    if len(starts) > _MOST_CELLS or cells[0].effects is not None:
         averages = (
             simulated_averages(cells, weights, hessian, averaged, _DRAWS_AT_ONCE, rng)
             for _ in range(_DRAWS // _DRAWS_AT_ONCE)
@@ -262,6 +267,7 @@ def _parts_each_bin(updates: Sequence[TermUpdate]) -> bool:
     first = updates[0].partition
     return all(
         not update.by_contrasts
+        and update.effects is None
         and update.partition.n_leaves == len(first.leaf)
         and np.array_equal(update.partition.leaf, first.leaf)
         for update in updates

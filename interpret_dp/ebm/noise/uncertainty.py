@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from interpret_dp.ebm.config import TUNING
 from interpret_dp.ebm.noise.denoising import Curve, Denoised, denoise
-from interpret_dp.ebm.noise.propagation import noise_variances, projected_variances, unit_covariance
+from interpret_dp.ebm.noise.propagation import noise_variances, unit_covariance
 from interpret_dp.ebm.trainer.binning import Bins
-from interpret_dp.ebm.trainer.curves import BoostingResult
+from interpret_dp.ebm.trainer.curves import Averaged
+from interpret_dp.ebm.trainer.partitions import TermUpdate
 
 FloatArray = NDArray[np.float64]
 
@@ -82,18 +83,18 @@ class Expected:
     ----------
     noisy_scores : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
         Before it was denoised.
-    mean : ndarray of float64, same shape, or None
-        Posterior mean of the curve without noise; None where nothing is expected.
-    covariance : ndarray of float64, (n_codes, n_codes) or (n_classes, n_codes, n_codes), or None
-        Its posterior covariance.
-    variances : ndarray of float64, shape of the scores, or None
+    posterior_mean : ndarray of float64, same shape, or None
+        Of the curve without noise; None where nothing is expected.
+    posterior_covariance : ndarray of float64 or None
+        Its posterior covariance, shape (n_codes, n_codes) or (n_classes, n_codes, n_codes).
+    posterior_variances : ndarray of float64, shape of the scores, or None
         Its diagonal, where the noise is given so.
     """
 
     noisy_scores: FloatArray
-    mean: FloatArray | None = None
-    covariance: FloatArray | None = None
-    variances: FloatArray | None = None
+    posterior_mean: FloatArray | None = None
+    posterior_covariance: FloatArray | None = None
+    posterior_variances: FloatArray | None = None
 
 
 def _is_narrow(n_codes: int, n_scores: int) -> bool:
@@ -108,55 +109,41 @@ def no_noise(n_codes: int) -> TermNoise:
 
 
 def term_noise(
-    result: BoostingResult,
-    bins: Sequence[Bins],
-    directions: Sequence[int],
+    updates: Sequence[TermUpdate],
+    weights: FloatArray,
+    curvature: FloatArray,
     *,
-    curvatures: Sequence[FloatArray],
-    scale: float,
+    noise: float,
+    averaged: Averaged,
     rng: np.random.Generator,
-) -> list[TermNoise]:
-    """Return the noise of every term.
+) -> TermNoise:
+    """Return the noise of a term, or of a pair, that is not kept monotone.
 
     Parameters
     ----------
-    result : BoostingResult
-    bins : sequence of Bins, one per term
-    directions : sequence of {1, -1, 0}, one per term
-        Of terms that are kept monotone: what a projection leaves of noise is no linear map, so that
-        their variances are simulated.
-    curvatures : sequence of ndarray of float64, shape (n_codes, n_scores), one per term
-        Expected second derivative of the loss in each bin, in units of ``result``.
-    scale : float
-        Units of the released scores per unit of ``result``.
+    updates : sequence of TermUpdate, shape (n_rounds,)
+    weights : ndarray of float64, shape (n_codes,)
+        Released bin weights.
+    curvature : ndarray of float64, shape (n_codes, n_scores)
+        Expected second derivative of the loss in each bin.
+    noise : float
+        Standard deviation of the noise of one residual sum.
+    averaged : Averaged
     rng : numpy.random.Generator
         For public choices.
     """
-    n_scores = len(result.intercept)
-    # Taking away what the classes have in common takes away that part of the noise.
-    noise = scale * result.noise * (1.0 if n_scores == 1 else (1.0 - 1.0 / n_scores) ** 0.5)
-    noises = []
-    for k, (updates, b, curvature) in enumerate(zip(result.updates, bins, curvatures, strict=True)):
-        facts = [(updates, b.weights, column) for column in curvature.T]
-        how: dict[str, Any] = {"noise": noise, "averaged": result.averaged[k]}
-        if directions[k]:
-            curve = scale * result.scores[k][:, 0]
-            square = projected_variances(*facts[0], curve, directions[k], **how, rng=rng)
-            noises.append(TermNoise(variances=square))
-        elif _is_narrow(b.n_codes, n_scores):
-            both = [
-                unit_covariance(updates, b.weights, column * b.weights, result.averaged[k])
-                for column in curvature.T
-            ]
-            square, response = (np.stack(found) for found in zip(*both, strict=True))
-            square *= noise**2
-            if n_scores == 1:
-                square, response = square[0], response[0]
-            noises.append(TermNoise(covariance=square, response=response))
-        else:
-            columns = np.stack([noise_variances(*fact, **how, rng=rng) for fact in facts], axis=1)
-            noises.append(TermNoise(variances=columns[:, 0] if n_scores == 1 else columns))
-    return noises
+    is_single = curvature.shape[1] == 1
+    if not _is_narrow(*curvature.shape):
+        facts = [(updates, weights, column) for column in curvature.T]
+        how: dict[str, Any] = {"noise": noise, "averaged": averaged, "rng": rng}
+        columns = np.stack([noise_variances(*fact, **how) for fact in facts], axis=1)
+        return TermNoise(variances=columns[:, 0] if is_single else columns)
+    both = [unit_covariance(updates, weights, column * weights, averaged) for column in curvature.T]
+    square, response = (np.stack(found) for found in zip(*both, strict=True))
+    square *= noise**2
+    if is_single:
+        square, response = square[0], response[0]
+    return TermNoise(covariance=square, response=response)
 
 
 @dataclass(frozen=True)
@@ -248,7 +235,8 @@ def _expected(parts: Sequence[Denoised], noisy: FloatArray) -> Expected:
     means, spreads = zip(*moments, strict=True)
     mean = _joined(means, noisy.shape)
     if spreads[0].ndim == 1:
-        return Expected(noisy, mean, variances=np.stack(spreads, axis=1).reshape(noisy.shape))
+        variances = np.stack(spreads, axis=1).reshape(noisy.shape)
+        return Expected(noisy, mean, posterior_variances=variances)
     return Expected(noisy, mean, spreads[0] if noisy.ndim == 1 else np.stack(spreads))
 
 

@@ -19,23 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.base import MAX_RESIDUAL, AdditiveRows, RegressionRows
+from interpret_dp.backends.base import MAX_RESIDUAL, AdditiveRows, Integers, RegressionRows
 from interpret_dp.ebm.config import TUNING, TrainerConfig
 from interpret_dp.ebm.losses import RegressionLoss, Start
 from interpret_dp.ebm.shape import Shape, cell_edges, errors_of_mean
+from interpret_dp.ebm.trainer import partitions
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.curves import BoostingResult, BoostingTask, Curves
-from interpret_dp.ebm.trainer.partitions import (
-    LeafRelease,
-    Shifts,
-    TermUpdate,
-    leaf_gains,
-    leaf_sums,
-    leaf_totals,
-    partition_bins,
-    without_common_part,
-    without_total,
-)
 from interpret_dp.fitting.account import progress
 from interpret_dp.release import ReleaseSession
 from interpret_dp.released.terms import mean_prediction
@@ -44,8 +34,8 @@ from interpret_dp.released.terms import mean_prediction
 
 FloatArray = NDArray[np.float64]
 
-# In lattice units, well inside int32.
-_LARGEST_SCORE = 2**29
+#: In lattice units: beyond any sensible score, but well inside int32: no update can wrap around.
+LARGEST_CHANGE = 2.0**29
 
 
 def score_rows(rows: AdditiveRows, scores: Sequence[FloatArray], intercept: FloatArray) -> None:
@@ -62,13 +52,13 @@ def score_rows(rows: AdditiveRows, scores: Sequence[FloatArray], intercept: Floa
     width = max(len(curve) for curve in scores)
     updates = np.zeros((len(scores), width, len(intercept)), dtype=np.int32)
     for k, curve in enumerate(scores):
-        change = np.clip(np.rint(curve * LATTICE), -_LARGEST_SCORE, _LARGEST_SCORE)
+        change = np.clip(np.rint(curve * LATTICE), -LARGEST_CHANGE, LARGEST_CHANGE)
         updates[k, : len(curve)] = change
     rows.begin(np.rint(intercept * LATTICE).astype(np.int64))
     rows.advance(np.arange(len(scores)), updates, np.zeros(0, dtype=np.int64), width)
 
 
-def _residual_sum(rows: AdditiveRows, width: int) -> NDArray[np.int64]:
+def _residual_sum(rows: AdditiveRows, width: int) -> Integers:
     """Return the sum of all residuals, shape (1, 1); private."""
     nothing = np.zeros(0, dtype=np.int64), np.zeros((0, width, 1), dtype=np.int32)
     return np.asarray(rows.advance(*nothing, np.zeros(1, dtype=np.int64), width).sum(axis=1))
@@ -179,8 +169,6 @@ def release_total(
     return loss.shift(shortfall, mean) / loss.score_unit, error
 
 
-# In lattice units: beyond any sensible score, but well inside int32: an update cannot wrap around.
-_LARGEST_CHANGE = 2.0**29
 _LARGEST_RETURN = 2.0**31 - 1
 _MOST_AT_ONCE = 32
 # Upper bound on a block's combined step, in full steps. At 2, duplicated columns oscillate. The log
@@ -203,7 +191,7 @@ class _Rounds:
     def __init__(self, rows: AdditiveRows, task: BoostingTask, session: ReleaseSession) -> None:
         self._rows, self._task, self._session = rows, task, session
         self._full_norm = rows.residual_norm
-        self.terms = Curves(task.bins, rows.n_scores, task.directions)
+        self.terms = Curves([b.weights for b in task.bins], rows.n_scores, task.directions)
         self.movable = list(task.movable)
         self.settings = task.settings()
         self.noise, self.total_step, self._extrapolation = 0.0, 0.0, 0.0
@@ -255,46 +243,50 @@ class _Rounds:
             self._shifts += (1.0, self.settings.step, rate**2 * variance)
 
     def _update(
-        self, slot: int, k: int, number: int, exact: NDArray[np.int64], hessian: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], float]:
+        self, slot: int, k: int, number: int, exact: Integers, hessian: FloatArray
+    ) -> tuple[FloatArray, float]:
         """Update one term; return the noisy sum of all residuals, and its variance.
 
         The variance is that of the noise, where that of a plain sum is one.
         """
         task, settings, weights = self._task, self.settings, self._task.bins[k].weights
         is_ordered = task.is_ordered[k]
-        part = partition_bins(
+        part = partitions.partition_bins(
             weights, is_ordered, settings.leaves, number, by_tails=settings.by_tails
         )
         average = 0.0 if is_ordered else task.start.n_rows / settings.leaves
-        gain = leaf_gains(
-            leaf_totals(part, weights),
+        gain = partitions.leaf_gains(
+            partitions.leaf_totals(part, weights),
             step=settings.step,
             count_noise=task.weight_noise,
             lightest=max(settings.least_hessian, average),
-            hessian=leaf_totals(part, hessian),
+            hessian=partitions.leaf_totals(part, hessian),
         )
         gain = task.start.loss.leaf_steps(gain, part.leaf, self.terms.scores[k] / LATTICE, weights)
-        release = LeafRelease.of(gain, len(self.movable))
+        release = partitions.LeafRelease.of(gain, len(self.movable))
         gain *= release.has_leaves
         residual_norm = self._rows.residual_norm
         row_norm = release.row_norm(residual_norm, self._rows.n_scores)
         # Residuals of two rows may point in opposite directions.
         noisy, sigma = self._session.gaussian(
             "boosting",
-            release.exact(leaf_sums(exact, part))[np.newaxis],
+            release.exact(partitions.leaf_sums(exact, part))[np.newaxis],
             row_norm=row_norm,
             aligned=False,
         )
         # That of a plain sum would be larger by as much as its norm.
         self.noise = sigma / LATTICE * self._full_norm / row_norm
         noise = row_norm / self._full_norm
-        shifts = Shifts.between(self._seen[k], self._shifts)
+        shifts = partitions.Shifts.between(self._seen[k], self._shifts)
         self._seen[k] = self._shifts
-        update = TermUpdate(part, gain, noise, release.by_contrasts, shifts)
-        change = self.terms.add(k, update, without_total(update, noisy[0]), self._largest_change)
+        update = partitions.TermUpdate(part, gain, noise, release.by_contrasts, shifts)
+        change = self.terms.add(
+            k, update, partitions.without_total(update, noisy[0]), self._largest_change
+        )
         self._changes[slot, : len(weights)] = change
-        return without_common_part(release.total(noisy[0])), release.total_variance(noise)
+        return partitions.without_common_part(release.total(noisy[0])), release.total_variance(
+            noise
+        )
 
     def begin_second_half(self, pruned: Sequence[int]) -> None:
         """Begin the second half of the rounds, with some terms taken back to zero."""
@@ -318,7 +310,7 @@ class _Rounds:
         n_kept = len(self.movable) if pruned else None
         self.settings = self._task.settings(n_kept, late=True)
 
-    def _move_rows(self, block: NDArray[np.int64]) -> None:
+    def _move_rows(self, block: Integers) -> None:
         """Give rows the changes that they lack, and begin those of a block of terms."""
         nothing = np.zeros(0, dtype=np.int64)
         self._rows.advance(self._pending, self._changes, nothing, self._width)
@@ -358,9 +350,9 @@ class _Rounds:
     @property
     def _largest_change(self) -> float:
         # An integer, as all changes of rows are.
-        return float(np.floor(min(self.settings.largest_change * LATTICE, _LARGEST_CHANGE)))
+        return float(np.floor(min(self.settings.largest_change * LATTICE, LARGEST_CHANGE)))
 
-    def _hessian(self) -> list[NDArray[np.float64]]:
+    def _hessian(self) -> list[FloatArray]:
         """Return the weight of each bin times its curvature, over the curvature at the start."""
         at_start, weights = self.settings.curvature, self.terms.weights
         if at_start is None:

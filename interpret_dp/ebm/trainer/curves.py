@@ -163,11 +163,10 @@ class Averaged:
 class Curves:
     """Shape functions while they grow, on the score lattice."""
 
-    def __init__(self, bins: Sequence[Bins], n_scores: int, directions: Sequence[int]) -> None:
-        self.directions = directions
-        self.weights = [b.weights for b in bins]
-        self.scores = [np.zeros((b.n_codes, n_scores)) for b in bins]
-        self.updates: list[list[TermUpdate]] = [[] for _ in bins]
+    def __init__(self, weights: list[FloatArray], n_scores: int, directions: Sequence[int]) -> None:
+        self.directions, self.weights = directions, weights
+        self.scores = [np.zeros((len(own), n_scores)) for own in weights]
+        self.updates: list[list[TermUpdate]] = [[] for _ in weights]
         self._changes = [np.zeros_like(scores) for scores in self.scores]
         self.begin_average()
 
@@ -214,21 +213,20 @@ class Curves:
         Changes that were cut off are not. Bins that never moved have no noise, and stay at zero
         all the same; of a curve that is kept monotone all move, to stay in order.
         """
-        if not self.n_averaged:
-            return self._in_units(self.scores, 1)
-        sums = [
-            total + averaged.extrapolation * moves
-            for total, moves, averaged in zip(
-                self._sums, self._moves, self.averaging(extrapolation), strict=True
-            )
-        ]
-        return self._in_units(sums, self.n_averaged)
-
-    def _in_units(self, sums: Sequence[FloatArray], count: int) -> list[FloatArray]:
-        means = [total / (count * LATTICE) for total in sums]
+        means = zip(self.means(extrapolation), self.weights, self.directions, strict=True)
         return [
             centred(mean, weights, (mean != 0).any(axis=1) | (direction != 0))
-            for mean, weights, direction in zip(means, self.weights, self.directions, strict=True)
+            for mean, weights, direction in means
+        ]
+
+    def means(self, extrapolation: float = 0.0) -> list[FloatArray]:
+        """Return averages in units of score; without any, the curves as they are."""
+        if not self.n_averaged:
+            return [scores / LATTICE for scores in self.scores]
+        averaged = zip(self._sums, self._moves, self.averaging(extrapolation), strict=True)
+        return [
+            (total + own.extrapolation * moves) / (self.n_averaged * LATTICE)
+            for total, moves, own in averaged
         ]
 
 

@@ -90,6 +90,9 @@ class TermUpdate:
         Whether it uses only what the sums of the leaves that move differ by.
     shifts : Shifts
         Of the intercept, since the term's last update.
+    effects : ndarray of float64, shape (n_moved, n_effects), or None
+        What is taken out of a change besides, as an orthonormal basis over the bins that move, in
+        roots of their weights: the main effects of a pair. None: the mean alone.
     """
 
     partition: Partition
@@ -97,6 +100,7 @@ class TermUpdate:
     noise: float = 1.0
     by_contrasts: bool = False
     shifts: Shifts = field(default_factory=Shifts)
+    effects: FloatArray | None = None
 
 
 def partition_bins(
@@ -205,12 +209,18 @@ def centred_change(update: TermUpdate, weights: FloatArray, sums: FloatArray) ->
 
     Notes
     -----
-    The change has mean zero over the rows, so that the intercept alone carries the mean. Bins in
-    leaves without gain do not move at all.
+    The change has mean zero over the rows, so that the intercept alone carries the mean, and that
+    of a pair no main effects. Bins in leaves without gain do not move at all.
     """
     leaf = update.partition.leaf
     change: FloatArray = (update.gain[:, np.newaxis] * sums)[leaf]
-    return centred(change, weights, update.gain[leaf] > 0)
+    moved = update.gain[leaf] > 0
+    if update.effects is None:
+        return centred(change, weights, moved)
+    root = np.sqrt(weights[moved])[:, np.newaxis]
+    raw = root * change[moved]
+    change[moved] = (raw - update.effects @ (update.effects.T @ raw)) / root
+    return change
 
 
 def centred(scores: FloatArray, weights: FloatArray, moved: NDArray[np.bool_]) -> FloatArray:

@@ -14,20 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
-from interpret_dp.backends.base import AdditiveRows
+from interpret_dp.backends.base import AdditiveRows, Integers
 from interpret_dp.ebm.config import TUNING, TrainerConfig
 from interpret_dp.ebm.losses import Start
-from interpret_dp.ebm.trainer.binning import (
-    Bins,
-    Counts,
-    merge_bins,
-    public_bins,
-    recounted,
-    smoothed_counts,
-)
+from interpret_dp.ebm.trainer import binning
 from interpret_dp.ebm.trainer.correlations import Correlations, correlations_of, group_functions
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Continuous, FeatureSpec
+
+FloatArray = NDArray[np.float64]
 
 
 def release_bins(
@@ -36,7 +31,7 @@ def release_bins(
     config: TrainerConfig,
     session: ReleaseSession,
     start: Start,
-) -> tuple[list[Bins], float, float]:
+) -> tuple[list[binning.Bins], float, float]:
     """Release the bins of every feature and their weights; ``rows`` are in these bins then.
 
     Where noise would choose the bins, those of a classification are a few public ones.
@@ -80,13 +75,15 @@ def release_bins(
     if are_public:
         wanted = [config.public_edges(spec) for spec in specs]
         bins = [
-            public_bins(len(counts.rows) - 2, *both)
+            binning.public_bins(len(counts.rows) - 2, *both)
             for counts, *both in zip(first, edges, wanted, strict=True)
         ]
     else:
         lightest = config.lightest_bin(noise)
         bins = [
-            merge_bins(counts.rows, cuts, target_bins, n_rows, lightest=lightest, expected=expected)
+            binning.merge_bins(
+                counts.rows, cuts, target_bins, n_rows, lightest=lightest, expected=expected
+            )
             for counts, cuts, expected in zip(first, edges, _expected(first, edges), strict=True)
         ]
     maps = [b.code_map[cell] for b, cell in zip(bins, cells, strict=True)]
@@ -94,7 +91,7 @@ def release_bins(
     second = _released("weights", rows.bin_counts([b.n_codes for b in bins]), specs, session)
     counted = [
         replace(
-            recounted(b, one, two, n_rows, shrink=are_public),
+            binning.recounted(b, one, two, n_rows, shrink=are_public),
             code_map=codes,
             clipped=None if b.cuts is None else (one.rows[1] / n_rows, one.rows[-2] / n_rows),
         )
@@ -104,26 +101,23 @@ def release_bins(
 
 
 def _expected(
-    released: Sequence[Counts], edges: Sequence[NDArray[np.float64] | None]
-) -> list[NDArray[np.float64]]:
+    released: Sequence[binning.Counts], edges: Sequence[FloatArray | None]
+) -> list[FloatArray]:
     """Return counts without what is likely noise, where neighbours are alike."""
     expected = [counts.rows.copy() for counts in released]
     ordered = [k for k, cuts in enumerate(edges) if cuts is not None]
     if ordered:
         # All features have the same share of the budget, and with it the same noise.
         noise = released[ordered[0]].noise
-        smoothed = smoothed_counts([released[k].rows[1:-1] for k in ordered], noise)
+        smoothed = binning.smoothed_counts([released[k].rows[1:-1] for k in ordered], noise)
         for k, counts in zip(ordered, smoothed, strict=True):
             expected[k][1:-1] = counts
     return expected
 
 
 def _released(
-    name: str,
-    exact: Sequence[NDArray[np.int64]],
-    specs: Sequence[FeatureSpec],
-    session: ReleaseSession,
-) -> list[Counts]:
+    name: str, exact: Sequence[Integers], specs: Sequence[FeatureSpec], session: ReleaseSession
+) -> list[binning.Counts]:
     """Release one histogram per feature: a row is in one bin of each."""
     released = []
     for spec, counts in zip(specs, exact, strict=True):
@@ -132,11 +126,11 @@ def _released(
         noisy, sigma = session.gaussian(name, counted[np.newaxis], row_norm=LATTICE, aligned=True)
         rows = np.zeros(len(counts))
         rows[: len(counted)] = noisy[0] / LATTICE
-        released.append(Counts(rows, sigma / LATTICE))
+        released.append(binning.Counts(rows, sigma / LATTICE))
     return released
 
 
-def _cells(spec: FeatureSpec, size: int, is_fine: bool) -> NDArray[np.int64]:
+def _cells(spec: FeatureSpec, size: int, is_fine: bool) -> Integers:
     """Return the cell in which each fine code is counted: its own, or one of two neighbours."""
     codes = np.arange(size)
     if is_fine or not isinstance(spec, Continuous):
@@ -148,13 +142,13 @@ def _cells(spec: FeatureSpec, size: int, is_fine: bool) -> NDArray[np.int64]:
     return cells
 
 
-def _inner(edges: NDArray[np.float64], is_fine: bool) -> NDArray[np.float64]:
+def _inner(edges: FloatArray, is_fine: bool) -> FloatArray:
     """Return the cut points of the cells; no bin ends at the bounds."""
     inner = edges[1:-1] if is_fine else edges[2:-1:2]
     return np.concatenate(([-np.inf], inner, [np.inf]))
 
 
-def _summed(counts: NDArray[np.int64], cells: NDArray[np.int64]) -> NDArray[np.int64]:
+def _summed(counts: Integers, cells: Integers) -> Integers:
     sums = np.zeros(int(cells[-1]) + 1, dtype=np.int64)
     np.add.at(sums, cells, counts)
     return sums
@@ -166,7 +160,7 @@ _MOST_TERMS = 256
 
 def release_correlations(
     rows: AdditiveRows,
-    bins: Sequence[Bins],
+    bins: Sequence[binning.Bins],
     is_ordered: Sequence[bool],
     terms: Sequence[int],
     n_rows: float,

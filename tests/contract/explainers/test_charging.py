@@ -213,7 +213,7 @@ BAD = [
     (ADDITIVE, {"outer_bags": 4}, ValueError, "is 4 .*must be 1 and 0.* standard_deviations_"),
     (ADDITIVE, {"validation_size": 0.1}, ValueError, "standard_deviations_"),
     (ADDITIVE, {"n_jobs": 0}, ValueError, "n_jobs is 0; .*or -1.* Pass n_jobs=1"),
-    (ADDITIVE, {"exclude": ["weight"]}, ValueError, "exclude has 'weight'; .*or a pair of them"),
+    (ADDITIVE, {"exclude": ["weight"]}, ValueError, "the feature 'weight'; .*or a pair of them"),
     (ADDITIVE, {"max_bins": 65_536}, ValueError, "max_bins is 65536 .* at most 65535"),
     (ADDITIVE, {"feature_types": ["quantile"]}, OURS, "one type for each of the 2 columns"),
     (ADDITIVE, {"exclude": [0, 1]}, ValueError, "leaves no feature"),
