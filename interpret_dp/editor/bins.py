@@ -219,22 +219,27 @@ def select_bins(
         raise ValueError(
             f"{' and '.join(names)} were given; at most one selection is allowed. Leave one out."
         )
-    if not names:
-        edge = 0 if everything else 1
-        chosen = list(range(edge, feature.n_codes - edge))
-    elif between is not None:
-        chosen = _between(feature, between)
+    if between is not None:
+        chosen: Iterable[int] = _between(feature, between)
     elif levels is not None:
         chosen = _levels(feature, levels)
+    elif bins is not None:
+        chosen = _checked_indices(feature, bins)
     else:
-        return _checked_indices(feature.name, bins, feature.n_codes)
+        edge = 0 if everything else 1
+        chosen = range(edge, feature.n_codes - edge)
+    return _not_empty(names[0] if names else "of regular bins", feature, chosen)
+
+
+def _not_empty(selection: str, subject: Subject, codes: Iterable[int]) -> tuple[int, ...]:
+    """Return selected bins or cells, increasing and unique, if there are any."""
+    chosen = tuple(sorted(set(codes)))
     if not chosen:
         raise ValueError(
-            f"The selection {names[0] if names else 'of regular bins'} of {feature.name!r} is "
-            "empty, so that there is nothing to edit. Select at least one bin; leave the selection "
-            "out for the whole curve."
+            f"The selection {selection} of {subject.name!r} is empty, so that there is nothing to "
+            "edit. Select at least one bin; leave the selection out for the whole curve."
         )
-    return tuple(sorted(set(chosen)))
+    return chosen
 
 
 def _between(feature: AdditiveFeature, between: Any) -> list[int]:
@@ -297,8 +302,9 @@ def label_index(labels: Sequence[Any], label: Any) -> int | None:
     return None
 
 
-def _checked_indices(name: str, bins: Any, n_codes: int) -> tuple[int, ...]:
-    """Return the caller's indices of bins or cells, increasing and unique."""
+def _checked_indices(subject: Subject, bins: Any) -> list[int]:
+    """Return the caller's indices of bins or cells."""
+    n_codes = subject.n_codes
     allowed = f"0 (missing) to {n_codes - 1} (unseen)"
     if isinstance(bins, slice):
         try:
@@ -307,19 +313,13 @@ def _checked_indices(name: str, bins: Any, n_codes: int) -> tuple[int, ...]:
             raise TypeError(f"bins is {bins!r}; a slice must be made of integers.") from None
     if isinstance(bins, str | bytes) or not isinstance(bins, Iterable | numbers.Integral):
         raise TypeError(f"bins is {bins!r}; it must be an index, a slice or a list of indices.")
-    chosen = set()
-    for index in [bins] if isinstance(bins, numbers.Integral) else bins:
+    indices = [bins] if isinstance(bins, numbers.Integral) else list(bins)
+    for index in indices:
         if isinstance(index, bool | np.bool_) or not isinstance(index, numbers.Integral):
             raise TypeError(f"bins holds {index!r}; each must be an integer, {allowed}.")
         if not 0 <= int(index) < n_codes:
-            raise ValueError(f"bins holds {index!r}; {name!r} has the bins {allowed}.")
-        chosen.add(int(index))
-    if not chosen:
-        raise ValueError(
-            f"The selection bins of {name!r} is empty, so that there is nothing to edit. Select at "
-            "least one bin; leave the selection out for the whole curve."
-        )
-    return tuple(sorted(chosen))
+            raise ValueError(f"bins holds {index!r}; {subject.name!r} has the bins {allowed}.")
+    return [int(index) for index in indices]
 
 
 def _shown(levels: Sequence[Any]) -> str:
@@ -370,7 +370,7 @@ def select_codes(
                 "bins was given together with between or levels; at most one selection is "
                 "allowed. Leave one out."
             )
-        return _checked_indices(subject.name, bins, subject.n_codes)
+        return _not_empty("bins", subject, _checked_indices(subject, bins))
     ranges = _by_feature(subject, "between", between)
     names = _by_feature(subject, "levels", levels)
     sides = [
