@@ -22,16 +22,15 @@ from interpret_dp.editor import EditSession
 from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.ui.actions import (
     LEVEL_TOOLS,
-    MODEL_ACTIONS,
     NUMBER_TOOLS,
     SESSION_BUTTONS,
     SHAPE_TOOLS,
     Outcome,
-    Request,
     Tool,
     disabled_buttons,
     go_back,
     load,
+    perform_on_model,
     shapes_for,
     status_text,
     suiting,
@@ -481,7 +480,7 @@ def _add_acting(app: dash.Dash) -> None:
             elif action.startswith("back-"):
                 outcome = go_back(session, int(action.removeprefix("back-")))
             else:
-                outcome = MODEL_ACTIONS[action](session, Request(why=why or ""))
+                outcome = perform_on_model(session, action, why or "")
         except (TypeError, ValueError, OSError) as error:
             return message(Outcome(str(error), "error")), *[no_update] * 3, None
         emptied_why = "" if action == "commit" else no_update
