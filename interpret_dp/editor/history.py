@@ -63,6 +63,9 @@ class PublicRows:
     Attributes
     ----------
     n_rows : int
+    figures : callable
+        Returns the metrics of a State or an AdditiveModel on a Subset, which is empty for all rows.
+        Figures of a part without a row are NaN.
 
     Raises
     ------
@@ -93,7 +96,7 @@ class PublicRows:
         self._base, self._build, self._X = base, build, X
         # States and models are immutable. Cards show the same ones again and again.
         self._predicted = lru_cache(maxsize=8)(self._predict)
-        self._figures = lru_cache(maxsize=64)(self._compute)
+        self.figures = lru_cache(maxsize=64)(self._compute)
         self._mask = lru_cache(maxsize=16)(self._find)
         self.n_rows = len(self._predicted(base))
         self._truth = _classes_of(y, base.classes) if base.classes is not None else _numbers_of(y)
@@ -106,29 +109,6 @@ class PublicRows:
     def __repr__(self) -> str:
         """Show the number of rows, and none of them."""
         return f"PublicRows({self.n_rows} rows)"
-
-    def metrics(
-        self, versions: Mapping[str, State | AdditiveModel], subset: Subset
-    ) -> pd.DataFrame:
-        """Return the metrics of each version on a part of the rows.
-
-        Parameters
-        ----------
-        versions : mapping of str to State or AdditiveModel
-        subset : Subset
-            Empty for all rows.
-
-        Returns
-        -------
-        DataFrame
-            A row for each version; figures of a part without a row are NaN.
-        """
-        import pandas as pd
-
-        figures = {name: self._figures(version, subset) for name, version in versions.items()}
-        return pd.DataFrame.from_dict(figures, orient="index")
-
-    # ------------------------------------------------------------------- what is computed once
 
     def _predict(self, version: State | AdditiveModel) -> NDArray[np.float64]:
         """Return probabilities, shape (n_rows, n_classes), or predictions, shape (n_rows,)."""
@@ -202,18 +182,18 @@ def _classification(
 ) -> dict[str, float]:
     from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
-    # The area is not defined where all rows are of one class.
-    is_defined = n_classes == 2 and len(np.unique(truth)) == 2
-    names = ["accuracy"] if n_classes == 1 else ["log_loss", "accuracy"]
-    names += ["auroc"] * (n_classes == 2)
-    figures = dict.fromkeys(names, np.nan)
-    if len(truth):
-        if n_classes > 1:
-            figures["log_loss"] = float(log_loss(truth, probabilities, labels=range(n_classes)))
-        figures["accuracy"] = float(accuracy_score(truth, probabilities.argmax(axis=1)))
-    if is_defined:
-        figures["auroc"] = float(roc_auc_score(truth == 1, probabilities[:, 1]))
-    return figures
+    labels = range(n_classes)
+    has_rows = len(truth) > 0
+    figures = {}
+    if n_classes > 1:
+        figures["log_loss"] = log_loss(truth, probabilities, labels=labels) if has_rows else np.nan
+    predicted = probabilities.argmax(axis=1)
+    figures["accuracy"] = accuracy_score(truth, predicted) if has_rows else np.nan
+    if n_classes == 2:
+        # The area is not defined where all rows are of one class.
+        has_both = len(np.unique(truth)) == 2
+        figures["auroc"] = roc_auc_score(truth == 1, probabilities[:, 1]) if has_both else np.nan
+    return {name: float(figure) for name, figure in figures.items()}
 
 
 def _regression(truth: NDArray[Any], predicted: NDArray[np.float64]) -> dict[str, float]:
@@ -843,6 +823,8 @@ class EditHistory:
         SchemaError
             If the rows lack features of the model.
         """
+        import pandas as pd
+
         rows, is_given = self._public_rows, X is not None or y is not None
         if is_given:
             rows = PublicRows(self._base, self._build, X, y, public=public)
@@ -863,7 +845,8 @@ class EditHistory:
             }
         if preview is not None:
             versions["preview"] = preview.released
-        return rows.metrics(versions, subset)
+        figures = {name: rows.figures(version, subset) for name, version in versions.items()}
+        return pd.DataFrame.from_dict(figures, orient="index")
 
     def _subset(self, where: Mapping[str, Mapping[str, Any]]) -> Subset:
         if not isinstance(where, Mapping) or not all(

@@ -195,6 +195,9 @@ def smooth(curve: Curve, parameters: Mapping[str, Any]) -> Result:
     return matrix @ scores, matrix
 
 
+SELECTION = ("between", "levels", "bins", "classes", "recentre")
+"""Arguments that every operation takes."""
+
 _REQUIRED = object()
 
 
@@ -259,7 +262,7 @@ def given_parameters(
     known = {name: p for name, p in KINDS[kind].parameters.items() if p.is_argument}
     for name in arguments:
         if name not in known:
-            names = ", ".join((*known, "between", "levels", "bins", "classes", "recentre"))
+            names = ", ".join((*known, *SELECTION))
             raise TypeError(
                 f"{kind} has no argument {name!r}; it has {names}.{did_you_mean(name, known)}"
             )

@@ -26,7 +26,7 @@ from interpret_dp.editor.history import EditHistory
 from interpret_dp.editor.operations import Preview
 from interpret_dp.editor.state import base_digest, find_term, steps_of
 from interpret_dp.editor.verdict import ALPHA, Suggestion, Verdict, judge, suggest_repairs
-from interpret_dp.released import AdditiveModel, AdditiveTerm, Band, EditRecord, FeaturePair
+from interpret_dp.released import AdditiveModel, AdditiveTerm, EditRecord, FeaturePair
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -520,12 +520,8 @@ def _mean_normal_score(weights: NDArray[np.float64], codes: Sequence[int]) -> fl
     return float(chosen @ scores[inner] / chosen.sum())
 
 
-@lru_cache(maxsize=64)
-def _band(term: AdditiveTerm) -> Band | None:
-    """Return the band of a term; terms are immutable, so it is computed once."""
-    return term.band()
-
-
+# Terms are immutable, so that a band is computed once.
+_band = lru_cache(maxsize=64)(AdditiveTerm.band)
 _lock = threading.Lock()
 _sessions: weakref.WeakValueDictionary[str, EditSession] = weakref.WeakValueDictionary()
 

@@ -25,7 +25,7 @@ from interpret_dp.explanation.plots.shape import (
     edit_note,
     term_curves,
 )
-from interpret_dp.released import AdditiveModel, AdditiveTerm, Band
+from interpret_dp.released import AdditiveTerm, Band
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -252,10 +252,8 @@ def _marked(term: AdditiveTerm, is_edited: bool) -> AdditiveTerm:
     return term if term.is_edited == is_edited else replace(term, is_edited=is_edited)
 
 
-@lru_cache(maxsize=8)
-def _common_range(model: AdditiveModel) -> tuple[float, float]:
-    """Return the range of all terms; a model is immutable, so it is computed once."""
-    return common_range(model)
+# A model is immutable, so that the range of all its terms is computed once.
+_common_range = lru_cache(maxsize=8)(common_range)
 
 
 def _score_range(

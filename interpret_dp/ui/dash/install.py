@@ -50,19 +50,6 @@ from interpret_dp.ui.dash.parts import Ids, icon_styles, message
 _HOSTS_VARIABLE = "INTERPRET_DP_ALLOWED_HOSTS"
 
 
-def refuse_foreign_requests(app: Any) -> None:
-    """Make one of interpret's apps check the headers Host and Origin of every request.
-
-    Apps that show no explanation of ours answer as before.
-
-    Parameters
-    ----------
-    app : dash.Dash
-    """
-    # Its answer is returned and not raised: interpret turns every exception into an error 500.
-    app.server.before_request(lambda: _refusal(flask.request) if shows_ours(app) else None)
-
-
 def _refusal(request: flask.Request) -> flask.Response | None:
     """Return the answer to a request that a page of another site sends; None for others."""
     foreign = _foreign_header(request)
@@ -131,23 +118,6 @@ def _is_address(name: str) -> bool:
 
 _OFFERS, _PLACES = "idp-page-offers", "idp-page-places"
 _TAKE, _DISCARD = "idp-page-take", "idp-page-discard"
-
-
-def with_page_parts(layout: Any, app: Any) -> Any:
-    """Return the layout of one of interpret's apps with our parts above and below it.
-
-    The layout of an app that shows no model of ours is returned as it is.
-    """
-    if not any(map(is_editable, explanations_of(app))):
-        return layout
-    # The layout is the app's own object and is served again and again.
-    layout = copy.copy(layout)
-    layout.children = [
-        html.Div(id=_OFFERS, className="idp-page"),
-        *layout.children,
-        html.Div(id=_PLACES, className="idp-page idp-page-places"),
-    ]
-    return layout
 
 
 def register_page(app: dash.Dash) -> None:
@@ -346,8 +316,9 @@ def set_up(app: dash.Dash) -> None:
     app : dash.Dash
         Of interpret's own class: others are none of our business.
     """
-    # First: without it nothing of ours is served.
-    refuse_foreign_requests(app)
+    # First: without it nothing of ours is served. The answer is returned and not raised: interpret
+    # turns every exception into an error 500. Apps that show nothing of ours answer as before.
+    app.server.before_request(lambda: _refusal(flask.request) if shows_ours(app) else None)
     # Registered again, so that it runs once, and before what was registered earlier.
     atexit.unregister(stop_interprets_server)
     atexit.register(stop_interprets_server)
@@ -367,7 +338,7 @@ def set_up(app: dash.Dash) -> None:
 
 
 def lay_out(layout: Any, app: Any) -> Any:
-    """Return interpret's layout with our tab and our clock; that of others' explanations as it is.
+    """Return interpret's layout with our tab, parts and clock; that of others' work as it is.
 
     Parameters
     ----------
@@ -382,7 +353,11 @@ def lay_out(layout: Any, app: Any) -> Any:
     # Below the banner of the full dashboard; the small one has none.
     head, body = layout.children[: app.ctx is not None], layout.children[app.ctx is not None :]
     layout.children = [*head, place_of_bars(), *body, clock()]
-    return with_page_parts(layout, app)
+    if any(map(is_editable, explanations_of(app))):
+        offers = html.Div(id=_OFFERS, className="idp-page")
+        places = html.Div(id=_PLACES, className="idp-page idp-page-places")
+        layout.children = [offers, *layout.children, places]
+    return layout
 
 
 def stop_interprets_server() -> None:

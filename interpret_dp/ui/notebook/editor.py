@@ -237,11 +237,8 @@ class NotebookEditor:
         self._pair = subject if isinstance(subject, FeaturePair) else None
         # On a heat map the slider moves over the bins of the first feature.
         n_bins = (self._pair.first.n_codes if self._pair else len(view.labels)) - 2
-        special: tuple[str, ...] = (_MISSING, _UNSEEN)
-        if view.kind == "continuous":
-            special = (_MISSING,)
-        elif self._pair is not None:
-            special = ()
+        rows = {"continuous": (_MISSING,), "interaction": ()}
+        special = rows.get(view.kind, (_MISSING, _UNSEEN))
         self._planned = None
         with self._quietly():
             self._selected = ()
