@@ -186,57 +186,6 @@ def between_text(low: str, high: str) -> str:
     return f"at {low}" if low == high else f"between {low} and {high}"
 
 
-def select_bins(
-    feature: AdditiveFeature,
-    *,
-    between: Any = None,
-    levels: Any = None,
-    bins: Any = None,
-    everything: bool = False,
-) -> tuple[int, ...]:
-    """Return the indices of the selected bins, increasing and unique.
-
-    Parameters
-    ----------
-    feature : AdditiveFeature
-    between : pair of float, default=None
-        Every bin that overlaps this range of a continuous feature; ends may be infinite.
-    levels : iterable, default=None
-        Levels of a categorical feature, as they are declared.
-    bins : int, slice or sequence of int, default=None
-        Indices themselves.
-    everything : bool, default=False
-        What no selection means: all bins, or the regular ones.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If more than one is given, one does not suit the feature, or nothing is selected.
-    """
-    selections = {"between": between, "levels": levels, "bins": bins}
-    names = [name for name, value in selections.items() if value is not None]
-    if len(names) > 1:
-        raise ValueError(
-            f"{' and '.join(names)} were given; at most one selection is allowed. Leave one out."
-        )
-    if not names:
-        edge = 0 if everything else 1
-        chosen = list(range(edge, feature.n_codes - edge))
-    elif between is not None:
-        chosen = _between(feature, between)
-    elif levels is not None:
-        chosen = _levels(feature, levels)
-    else:
-        return _checked_indices(feature.name, bins, feature.n_codes)
-    if not chosen:
-        raise ValueError(
-            f"The selection {names[0] if names else 'of regular bins'} of {feature.name!r} is "
-            "empty, so that there is nothing to edit. Select at least one bin; leave the selection "
-            "out for the whole curve."
-        )
-    return tuple(sorted(set(chosen)))
-
-
 def _between(feature: AdditiveFeature, between: Any) -> list[int]:
     if feature.cuts is None:
         raise ValueError(
@@ -297,8 +246,9 @@ def label_index(labels: Sequence[Any], label: Any) -> int | None:
     return None
 
 
-def _checked_indices(name: str, bins: Any, n_codes: int) -> tuple[int, ...]:
-    """Return the caller's indices of bins or cells, increasing and unique."""
+def _checked_indices(subject: Subject, bins: Any) -> list[int]:
+    """Return the caller's indices of bins or cells."""
+    n_codes = subject.n_codes
     allowed = f"0 (missing) to {n_codes - 1} (unseen)"
     if isinstance(bins, slice):
         try:
@@ -307,19 +257,13 @@ def _checked_indices(name: str, bins: Any, n_codes: int) -> tuple[int, ...]:
             raise TypeError(f"bins is {bins!r}; a slice must be made of integers.") from None
     if isinstance(bins, str | bytes) or not isinstance(bins, Iterable | numbers.Integral):
         raise TypeError(f"bins is {bins!r}; it must be an index, a slice or a list of indices.")
-    chosen = set()
-    for index in [bins] if isinstance(bins, numbers.Integral) else bins:
+    indices = [bins] if isinstance(bins, numbers.Integral) else list(bins)
+    for index in indices:
         if isinstance(index, bool | np.bool_) or not isinstance(index, numbers.Integral):
             raise TypeError(f"bins holds {index!r}; each must be an integer, {allowed}.")
         if not 0 <= int(index) < n_codes:
-            raise ValueError(f"bins holds {index!r}; {name!r} has the bins {allowed}.")
-        chosen.add(int(index))
-    if not chosen:
-        raise ValueError(
-            f"The selection bins of {name!r} is empty, so that there is nothing to edit. Select at "
-            "least one bin; leave the selection out for the whole curve."
-        )
-    return tuple(sorted(chosen))
+            raise ValueError(f"bins holds {index!r}; {subject.name!r} has the bins {allowed}.")
+    return [int(index) for index in indices]
 
 
 def _shown(levels: Sequence[Any]) -> str:
@@ -346,10 +290,13 @@ def select_codes(
     Parameters
     ----------
     subject : AdditiveFeature or FeaturePair
-    between, levels : default=None
-        Of a curve as :func:`~interpret_dp.editor.bins.select_bins` takes them. Of a heat map
-        mappings by the name of the feature, such as ``{"age": (40, 60)}``; both may be given, and
-        a feature that is not named is selected whole.
+    between : pair of float, default=None
+        Every bin that overlaps this range of a continuous feature; ends may be infinite.
+    levels : iterable, default=None
+        Levels of a categorical feature, as they are declared.
+
+        Of a heat map both are mappings by the name of the feature, such as ``{"age": (40, 60)}``;
+        both may be given, and a feature that is not named is selected whole.
     bins : int, slice or sequence of int, default=None
         Indices themselves.
     everything : bool, default=False
@@ -358,32 +305,43 @@ def select_codes(
     Raises
     ------
     TypeError, ValueError
-        If the selection does not suit the term, or is empty.
+        If more than one is given, one does not suit the term, or nothing is selected.
     """
-    if not isinstance(subject, FeaturePair):
-        return select_bins(
-            subject, between=between, levels=levels, bins=bins, everything=everything
+    selections = {"between": between, "levels": levels, "bins": bins}
+    names = [name for name, value in selections.items() if value is not None]
+    if len(names) > 1 and (bins is not None or not isinstance(subject, FeaturePair)):
+        raise ValueError(
+            f"{' and '.join(names)} were given; at most one selection is allowed. Leave one out."
         )
     if bins is not None:
-        if between is not None or levels is not None:
-            raise ValueError(
-                "bins was given together with between or levels; at most one selection is "
-                "allowed. Leave one out."
+        chosen: Sequence[int] = _checked_indices(subject, bins)
+    elif isinstance(subject, FeaturePair):
+        ranges = _by_feature(subject, "between", between)
+        kept = _by_feature(subject, "levels", levels)
+        rows, columns = (
+            select_codes(
+                feature,
+                between=ranges.get(feature.name),
+                levels=kept.get(feature.name),
+                everything=everything,
             )
-        return _checked_indices(subject.name, bins, subject.n_codes)
-    ranges = _by_feature(subject, "between", between)
-    names = _by_feature(subject, "levels", levels)
-    sides = [
-        select_bins(
-            feature,
-            between=ranges.get(feature.name),
-            levels=names.get(feature.name),
-            everything=everything,
+            for feature in (subject.first, subject.second)
         )
-        for feature in (subject.first, subject.second)
-    ]
-    width = subject.second.n_codes
-    return tuple(row * width + column for row in sides[0] for column in sides[1])
+        chosen = [row * subject.second.n_codes + column for row in rows for column in columns]
+    elif between is not None:
+        chosen = _between(subject, between)
+    elif levels is not None:
+        chosen = _levels(subject, levels)
+    else:
+        edge = 0 if everything else 1
+        chosen = range(edge, subject.n_codes - edge)
+    if not chosen:
+        raise ValueError(
+            f"The selection {names[0] if names else 'of regular bins'} of {subject.name!r} is "
+            "empty, so that there is nothing to edit. Select at least one bin; leave the selection "
+            "out for the whole curve."
+        )
+    return tuple(sorted(set(chosen)))
 
 
 def _by_feature(pair: FeaturePair, argument: str, value: Any) -> Mapping[str, Any]:

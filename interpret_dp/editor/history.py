@@ -24,7 +24,9 @@ from interpret_dp.editor.state import (
     movement_text,
     operation_in_words,
     plan_operation,
+    steps_of,
     whole_term,
+    write_document,
 )
 from interpret_dp.exceptions import warn_caller
 from interpret_dp.released import AdditiveModel, AdditiveTerm, EditRecord
@@ -32,6 +34,178 @@ from interpret_dp.released.additive_model import login_name
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# Rows that a user declares public, and exact metrics of models on them.
+#
+# They stay in the memory of this process. No file, no edit and no model holds one of them.
+# Estimators that a session builds read them: nothing here encodes a row.
+
+Subset = tuple[tuple[int, tuple[int, ...]], ...]
+"""Numbers of terms, each with bins; a row belongs to it if it is in these bins of all of them."""
+
+
+class PublicRows:
+    """Rows with their targets, and metrics of a session's models on them.
+
+    Parameters
+    ----------
+    base : AdditiveModel
+        The model of the session.
+    build : callable
+        Makes a fitted estimator of a released model.
+    X : DataFrame, pyarrow.Table, array or list of rows, shape (n_rows, n_features)
+    y : array-like, shape (n_rows,)
+        Class labels, or numbers.
+    public : bool
+        Must be True: metrics are exact, and exact figures of private rows are a leak.
+
+    Attributes
+    ----------
+    n_rows : int
+    figures : callable
+        Returns the metrics of a State or an AdditiveModel on a Subset, which is empty for all rows.
+        Figures of a part without a row are NaN.
+
+    Raises
+    ------
+    ValueError
+        If ``public`` is not True, there is no row, there are not as many targets as rows, or a
+        target is no class or no number.
+    SchemaError
+        If the rows lack features of the model.
+    """
+
+    def __init__(
+        self,
+        base: AdditiveModel,
+        build: Callable[[AdditiveModel], Any],
+        X: Any,
+        y: Any,
+        *,
+        public: bool,
+    ) -> None:
+        if public is not True:
+            raise ValueError(
+                f"public is {public!r}; metrics are exact, and an exact figure of private rows "
+                "leaks information about them. Pass public rows (simulated, published, your own) "
+                "with public=True. For private rows use "
+                "interpret_dp.private_metrics({'original': model, 'current': session.model}, X, "
+                "y, epsilon=..., delta=...), which adds noise and charges the ledger."
+            )
+        self._base, self._build, self._X = base, build, X
+        # States and models are immutable. Cards show the same ones again and again.
+        self._predicted = lru_cache(maxsize=8)(self._predict)
+        self.figures = lru_cache(maxsize=64)(self._compute)
+        self._mask = lru_cache(maxsize=16)(self._find)
+        self.n_rows = len(self._predicted(base))
+        self._truth = _classes_of(y, base.classes) if base.classes is not None else _numbers_of(y)
+        if not self.n_rows or len(self._truth) != self.n_rows:
+            raise ValueError(
+                f"X has {self.n_rows} rows and y has {len(self._truth)} targets; there must be "
+                "as many of them, and one at least."
+            )
+
+    def __repr__(self) -> str:
+        """Show the number of rows, and none of them."""
+        return f"PublicRows({self.n_rows} rows)"
+
+    def _predict(self, version: State | AdditiveModel) -> NDArray[np.float64]:
+        """Return probabilities, shape (n_rows, n_classes), or predictions, shape (n_rows,)."""
+        model, base = version, self._base
+        if isinstance(model, State):
+            state = model
+            model = dataclasses.replace(base, terms=state.terms, intercept=state.intercept(base))
+        estimator = self._build(model)
+        method = estimator.predict if base.classes is None else estimator.predict_proba
+        return np.asarray(method(self._X), dtype=np.float64)
+
+    def _compute(self, version: State | AdditiveModel, subset: Subset) -> dict[str, float]:
+        rows = self._mask(subset)
+        truth, predicted = self._truth[rows], self._predicted(version)[rows]
+        classes = self._base.classes
+        if classes is None:
+            figures = _regression(truth, predicted)
+        else:
+            figures = _classification(truth, predicted, len(classes))
+        return {**figures, "n_rows": int(rows.sum())}
+
+    def _find(self, subset: Subset) -> NDArray[np.bool_]:
+        """Return which rows belong to a subset, shape (n_rows,)."""
+        inside = np.ones(self.n_rows, dtype=np.bool_)
+        for index, bins in subset:
+            inside &= np.isin(self._codes(index), bins)
+        return inside
+
+    def _codes(self, index: int) -> NDArray[np.float64]:
+        """Return the bin or cell of each row, shape (n_rows,).
+
+        The estimator of a model that scores each bin with its number says them.
+        """
+        term = self._base.terms[index].as_released
+        numbers = np.arange(len(term.weights), dtype=np.float64)
+        scores = np.broadcast_to(
+            numbers.reshape(-1, *[1] * (term.scores.ndim - 1)), term.scores.shape
+        )
+        probe = AdditiveTerm(term.feature, scores, term.weights, None, partner=term.partner)
+        estimator = self._build(dataclasses.replace(self._base, terms=(probe,), edits=()))
+        codes = np.asarray(estimator.eval_terms(self._X), dtype=np.float64)
+        return np.rint(codes.reshape(self.n_rows, -1)[:, 0])
+
+
+def _classes_of(y: Any, classes: Sequence[Any]) -> NDArray[np.int64]:
+    """Return the number of each label's class; the text "1" is not the number 1."""
+    numbers = {(isinstance(label, str), label): place for place, label in enumerate(classes)}
+    labels = np.asarray(y, dtype=object).ravel().tolist()
+    codes = np.array([numbers.get((isinstance(label, str), label), -1) for label in labels])
+    n_unknown = int((codes < 0).sum())
+    if n_unknown:
+        raise ValueError(
+            f"y has {n_unknown} values that are no class of the model; its classes are "
+            f"{', '.join(map(repr, classes))}. Leave these rows out, or mend their labels."
+        )
+    return codes
+
+
+def _numbers_of(y: Any) -> NDArray[np.float64]:
+    try:
+        numbers = np.asarray(y, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        numbers = np.array([np.nan])
+    if not np.isfinite(numbers).all():
+        raise ValueError("y has values that are no finite numbers. Leave these rows out.")
+    return numbers
+
+
+def _classification(
+    truth: NDArray[Any], probabilities: NDArray[np.float64], n_classes: int
+) -> dict[str, float]:
+    from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+
+    labels = range(n_classes)
+    has_rows = len(truth) > 0
+    figures = {}
+    if n_classes > 1:
+        figures["log_loss"] = log_loss(truth, probabilities, labels=labels) if has_rows else np.nan
+    predicted = probabilities.argmax(axis=1)
+    figures["accuracy"] = accuracy_score(truth, predicted) if has_rows else np.nan
+    if n_classes == 2:
+        # The area is not defined where all rows are of one class.
+        has_both = len(np.unique(truth)) == 2
+        figures["auroc"] = roc_auc_score(truth == 1, probabilities[:, 1]) if has_both else np.nan
+    return {name: float(figure) for name, figure in figures.items()}
+
+
+def _regression(truth: NDArray[Any], predicted: NDArray[np.float64]) -> dict[str, float]:
+    if not len(truth):
+        return dict.fromkeys(("rmse", "mae", "r2"), np.nan)
+    errors = predicted - truth
+    total = float(((truth - truth.mean()) ** 2).sum())
+    return {
+        "rmse": float(np.sqrt((errors**2).mean())),
+        "mae": float(np.abs(errors).mean()),
+        "r2": 1.0 - float((errors**2).sum()) / total if total > 0 else np.nan,
+    }
 
 
 class EditHistory:
@@ -43,14 +217,16 @@ class EditHistory:
     Each operation returns the record that it wrote into the history, or None if nothing changed.
     """
 
-    def __init__(self, base: AdditiveModel, author: str | None) -> None:
+    def __init__(
+        self, base: AdditiveModel, build: Callable[[AdditiveModel], Any], author: str | None
+    ) -> None:
         name = login_name() if author is None else author
         if not isinstance(name, str):
             raise TypeError(f"author is {author!r} ({type(author).__name__}); it must be a text.")
         if not name.strip():
             raise ValueError(f"author is {author!r}; it must not be empty.")
-        self._base = base
-        self._author = name
+        self._base, self._build, self._author = base, build, name
+        self._public_rows: PublicRows | None = None
         self._start = State.of_model(base)
         self._steps: list[Step] = []
         self._undone: list[Step] = []
@@ -570,177 +746,7 @@ class EditHistory:
                 raise ValueError("There is no edit that has moved the total. Edit a term first.")
             return self._perform(KEEP_TOTAL, self._steps[-1].operation.term, {})
 
-
-# Rows that a user declares public, and exact metrics of models on them.
-#
-# They stay in the memory of this process. No file, no edit and no model holds one of them.
-# Estimators that a session builds read them: nothing here encodes a row.
-
-Subset = tuple[tuple[int, tuple[int, ...]], ...]
-"""Numbers of terms, each with bins; a row belongs to it if it is in these bins of all of them."""
-
-
-class PublicRows:
-    """Rows with their targets, and metrics of a session's models on them.
-
-    Parameters
-    ----------
-    base : AdditiveModel
-        The model of the session.
-    build : callable
-        Makes a fitted estimator of a released model.
-    X : DataFrame, pyarrow.Table, array or list of rows, shape (n_rows, n_features)
-    y : array-like, shape (n_rows,)
-        Class labels, or numbers.
-    public : bool
-        Must be True: metrics are exact, and exact figures of private rows are a leak.
-
-    Attributes
-    ----------
-    n_rows : int
-
-    Raises
-    ------
-    ValueError
-        If ``public`` is not True, there is no row, there are not as many targets as rows, or a
-        target is no class or no number.
-    SchemaError
-        If the rows lack features of the model.
-    """
-
-    def __init__(
-        self,
-        base: AdditiveModel,
-        build: Callable[[AdditiveModel], Any],
-        X: Any,
-        y: Any,
-        *,
-        public: bool,
-    ) -> None:
-        if public is not True:
-            raise ValueError(
-                f"public is {public!r}; metrics are exact, and an exact figure of private rows "
-                "leaks information about them. Pass public rows (simulated, published, your own) "
-                "with public=True. For private rows use "
-                "interpret_dp.private_metrics({'original': model, 'current': session.model}, X, "
-                "y, epsilon=..., delta=...), which adds noise and charges the ledger."
-            )
-        self._base, self._build, self._X = base, build, X
-        # States and models are immutable. Cards show the same ones again and again.
-        self._predicted = lru_cache(maxsize=8)(self._predict)
-        self._figures = lru_cache(maxsize=64)(self._compute)
-        self._mask = lru_cache(maxsize=16)(self._find)
-        self.n_rows = len(self._predicted(base))
-        self._truth = _classes_of(y, base.classes) if base.classes is not None else _numbers_of(y)
-        if not self.n_rows or len(self._truth) != self.n_rows:
-            raise ValueError(
-                f"X has {self.n_rows} rows and y has {len(self._truth)} targets; there must be "
-                "as many of them, and one at least."
-            )
-
-    def __repr__(self) -> str:
-        """Show the number of rows, and none of them."""
-        return f"PublicRows({self.n_rows} rows)"
-
-    def metrics(
-        self, versions: Mapping[str, State | AdditiveModel], subset: Subset
-    ) -> pd.DataFrame:
-        """Return the metrics of each version on a part of the rows.
-
-        Parameters
-        ----------
-        versions : mapping of str to State or AdditiveModel
-        subset : Subset
-            Empty for all rows.
-
-        Returns
-        -------
-        DataFrame
-            A row for each version; figures of a part without a row are NaN.
-        """
-        import pandas as pd
-
-        figures = {name: self._figures(version, subset) for name, version in versions.items()}
-        return pd.DataFrame.from_dict(figures, orient="index")
-
-    # ------------------------------------------------------------------- what is computed once
-
-    def _predict(self, version: State | AdditiveModel) -> NDArray[np.float64]:
-        """Return probabilities, shape (n_rows, n_classes), or predictions, shape (n_rows,)."""
-        model, base = version, self._base
-        if isinstance(model, State):
-            state = model
-            model = dataclasses.replace(base, terms=state.terms, intercept=state.intercept(base))
-        estimator = self._build(model)
-        method = estimator.predict if base.classes is None else estimator.predict_proba
-        return np.asarray(method(self._X), dtype=np.float64)
-
-    def _compute(self, version: State | AdditiveModel, subset: Subset) -> dict[str, float]:
-        rows = self._mask(subset)
-        truth, predicted = self._truth[rows], self._predicted(version)[rows]
-        classes = self._base.classes
-        if classes is None:
-            figures = _regression(truth, predicted)
-        else:
-            figures = _classification(truth, predicted, len(classes))
-        return {**figures, "n_rows": int(rows.sum())}
-
-    def _find(self, subset: Subset) -> NDArray[np.bool_]:
-        """Return which rows belong to a subset, shape (n_rows,)."""
-        inside = np.ones(self.n_rows, dtype=np.bool_)
-        for index, bins in subset:
-            inside &= np.isin(self._codes(index), bins)
-        return inside
-
-    def _codes(self, index: int) -> NDArray[np.float64]:
-        """Return the bin or cell of each row, shape (n_rows,).
-
-        The estimator of a model that scores each bin with its number says them.
-        """
-        term = self._base.terms[index].as_released
-        numbers = np.arange(len(term.weights), dtype=np.float64)
-        scores = np.broadcast_to(
-            numbers.reshape(-1, *[1] * (term.scores.ndim - 1)), term.scores.shape
-        )
-        probe = AdditiveTerm(term.feature, scores, term.weights, None, partner=term.partner)
-        estimator = self._build(dataclasses.replace(self._base, terms=(probe,), edits=()))
-        codes = np.asarray(estimator.eval_terms(self._X), dtype=np.float64)
-        return np.rint(codes.reshape(self.n_rows, -1)[:, 0])
-
-
-def _classes_of(y: Any, classes: Sequence[Any]) -> NDArray[np.int64]:
-    """Return the number of each label's class; the text "1" is not the number 1."""
-    numbers = {(isinstance(label, str), label): place for place, label in enumerate(classes)}
-    labels = np.asarray(y, dtype=object).ravel().tolist()
-    codes = np.array([numbers.get((isinstance(label, str), label), -1) for label in labels])
-    n_unknown = int((codes < 0).sum())
-    if n_unknown:
-        raise ValueError(
-            f"y has {n_unknown} values that are no class of the model; its classes are "
-            f"{', '.join(map(repr, classes))}. Leave these rows out, or mend their labels."
-        )
-    return codes
-
-
-def _numbers_of(y: Any) -> NDArray[np.float64]:
-    try:
-        numbers = np.asarray(y, dtype=np.float64).ravel()
-    except (TypeError, ValueError):
-        numbers = np.array([np.nan])
-    if not np.isfinite(numbers).all():
-        raise ValueError("y has values that are no finite numbers. Leave these rows out.")
-    return numbers
-
-
-class MeasuredHistory(EditHistory):
-    """The history of a session, with metrics of its versions on public rows."""
-
-    def __init__(
-        self, base: AdditiveModel, build: Callable[[AdditiveModel], Any], author: str | None
-    ) -> None:
-        super().__init__(base, author)
-        self._build = build
-        self._public_rows: PublicRows | None = None
+    # ----------------------------------------------------------------- metrics on public rows
 
     @property
     def public_rows(self) -> PublicRows | None:
@@ -817,6 +823,8 @@ class MeasuredHistory(EditHistory):
         SchemaError
             If the rows lack features of the model.
         """
+        import pandas as pd
+
         rows, is_given = self._public_rows, X is not None or y is not None
         if is_given:
             rows = PublicRows(self._base, self._build, X, y, public=public)
@@ -837,7 +845,8 @@ class MeasuredHistory(EditHistory):
             }
         if preview is not None:
             versions["preview"] = preview.released
-        return rows.metrics(versions, subset)
+        figures = {name: rows.figures(version, subset) for name, version in versions.items()}
+        return pd.DataFrame.from_dict(figures, orient="index")
 
     def _subset(self, where: Mapping[str, Mapping[str, Any]]) -> Subset:
         if not isinstance(where, Mapping) or not all(
@@ -860,33 +869,53 @@ class MeasuredHistory(EditHistory):
             chosen.append(select_codes(subject, **selection))
         return tuple(zip(indices, chosen, strict=True))
 
+    # ------------------------------------------------------------------------------ the document
 
-def _classification(
-    truth: NDArray[Any], probabilities: NDArray[np.float64], n_classes: int
-) -> dict[str, float]:
-    from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+    def to_dict(self) -> dict[str, Any]:
+        """Return the session as plain JSON values, with no row, for ``EditSession.from_dict``."""
+        with self._lock:
+            return write_document(self._base, self._steps)
 
-    # The area is not defined where all rows are of one class.
-    is_defined = n_classes == 2 and len(np.unique(truth)) == 2
-    names = ["accuracy"] if n_classes == 1 else ["log_loss", "accuracy"]
-    names += ["auroc"] * (n_classes == 2)
-    figures = dict.fromkeys(names, np.nan)
-    if len(truth):
-        if n_classes > 1:
-            figures["log_loss"] = float(log_loss(truth, probabilities, labels=range(n_classes)))
-        figures["accuracy"] = float(accuracy_score(truth, probabilities.argmax(axis=1)))
-    if is_defined:
-        figures["auroc"] = float(roc_auc_score(truth == 1, probabilities[:, 1]))
-    return figures
+    def continue_from(self, document: Mapping[str, Any]) -> int:
+        """Bring this session to where a document is that begins with the same edits.
+
+        Views of the session see the edits appear; what was undone before is forgotten.
+
+        Parameters
+        ----------
+        document : mapping
+            What :meth:`to_dict` returned.
+
+        Returns
+        -------
+        int
+            How many edits were added.
+
+        Raises
+        ------
+        ValueError
+            If the document does not hold every edit of this session, which would be lost; or for
+            any reason of :meth:`from_dict`.
+        """
+        with self._lock:
+            steps = steps_of(document, self._base, self._start)
+            edits = self.to_dict()["edits"]
+            read = write_document(self._base, steps)["edits"]
+            if not all(map(_is_same_edit, edits, read)) or len(edits) > len(read):
+                raise ValueError(
+                    f"The document does not begin with the {len(edits)} edits of this session, "
+                    "which would be lost. Save them and undo them first; or read the document into "
+                    "a session of its own with EditSession.from_dict."
+                )
+            if edits == read:
+                return 0
+            self._steps = steps
+            self._undone.clear()
+            self._version += 1
+        self._notify()
+        return len(read) - len(edits)
 
 
-def _regression(truth: NDArray[Any], predicted: NDArray[np.float64]) -> dict[str, float]:
-    if not len(truth):
-        return dict.fromkeys(("rmse", "mae", "r2"), np.nan)
-    errors = predicted - truth
-    total = float(((truth - truth.mean()) ** 2).sum())
-    return {
-        "rmse": float(np.sqrt((errors**2).mean())),
-        "mae": float(np.abs(errors).mean()),
-        "r2": 1.0 - float((errors**2).sum()) / total if total > 0 else np.nan,
-    }
+def _is_same_edit(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
+    """Return whether two entries of a document are one edit, which may have got a message since."""
+    return earlier["why"] in ("", later["why"]) and {**earlier, "why": ""} == {**later, "why": ""}

@@ -21,6 +21,7 @@ from interpret_dp.editor.bins import (
 )
 from interpret_dp.editor.recipes import (
     KINDS,
+    SELECTION,
     Curve,
     checked_parameters,
     given_parameters,
@@ -110,19 +111,14 @@ def plan(
         operation makes no sense for the term.
     """
     check_choice("kind", kind, KINDS)
-    own = {name: value for name, value in arguments.items() if name not in _SELECTION}
+    own = {name: value for name, value in arguments.items() if name not in SELECTION}
     recentre = arguments.get("recentre", True)
     if not isinstance(recentre, bool):
         raise TypeError(f"recentre is {recentre!r}; it must be True or False.")
     term = model.terms[index]
     feature = model.subject(term)
-    bins = select_codes(
-        feature,
-        between=arguments.get("between"),
-        levels=arguments.get("levels"),
-        bins=arguments.get("bins"),
-        everything=KINDS[kind].everything,
-    )
+    chosen = {name: arguments.get(name) for name in ("between", "levels", "bins")}
+    bins = select_codes(feature, **chosen, everything=KINDS[kind].everything)
     classes = _select_classes(model, arguments.get("classes"))
     parameters = given_parameters(kind, own, len(bins), len(classes))
     _check_suits(kind, feature, bins, parameters.get("to"))
@@ -168,9 +164,6 @@ def _recorded_numbers(name: str, numbers: Any, size: int) -> tuple[int, ...]:
     if chosen != tuple(sorted(set(chosen))):
         raise ValueError(f"{name} is {numbers!r}; indices must increase")
     return chosen
-
-
-_SELECTION = ("between", "levels", "bins", "classes", "recentre")
 
 
 def edited_term(feature: Subject, term: AdditiveTerm, operation: Operation) -> AdditiveTerm:
@@ -312,15 +305,10 @@ def _check_suits(kind: str, feature: Subject, bins: tuple[int, ...], to: Any) ->
                 f"{name} needs bins in an order; the missing and unseen bins have no place in it. "
                 f"Select among bins 1 to {feature.n_codes - 2} of {feature.name!r}."
             )
-    if len(bins) > recipe.largest:
+    if not recipe.smallest <= len(bins) <= recipe.largest:
         raise ValueError(
-            f"{name} works on at most {recipe.largest} bins at once; the selection of "
-            f"{feature.name!r} has {len(bins)}. Select a narrower range."
-        )
-    if len(bins) < recipe.smallest:
-        raise ValueError(
-            f"{name} needs at least {recipe.smallest} bins; the selection of {feature.name!r} has "
-            f"{len(bins)}. Select a wider range."
+            f"The selection of {feature.name!r} has {len(bins)}; {name} needs at least "
+            f"{recipe.smallest} bins and at most {recipe.largest} bins. Select another range."
         )
 
 

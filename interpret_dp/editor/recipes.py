@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -31,14 +30,21 @@ _JITTER = 1e-9
 _APPROXIMATION = 1e-3
 
 
-def best_direction(scores: FloatArray, weights: FloatArray) -> bool:
-    """Return whether the increasing fit is at least as near as the decreasing one."""
-    weights = positive_weights(weights)
-    distances = [
-        float(weights @ (scores - isotonic(scores, weights, increasing=increasing)) ** 2)
-        for increasing in (True, False)
-    ]
-    return distances[0] <= distances[1]
+@dataclass(frozen=True)
+class Curve:
+    """One class' scores of the selected bins, and what is known about them."""
+
+    scores: FloatArray
+    weights: FloatArray
+    positions: FloatArray  # centres in the feature's units
+    scaled: FloatArray  # centres on the declared scale, 0 to 1; (n_cells, 2) of a heat map
+    covariance: FloatArray | None
+
+
+# New scores, and the linear part of the map from the old ones, which carries their noise along: a
+# matrix, or a factor such as 1.0 (all of the noise) or 0.0 (none); None if it is not linear.
+Result = tuple[FloatArray, "FloatArray | float | None"]
+Runner = Callable[[Curve, Mapping[str, Any]], Result]
 
 
 def convex(scores: FloatArray, weights: FloatArray, positions: FloatArray) -> FloatArray:
@@ -80,49 +86,6 @@ def _straight_lines(points: FloatArray, root: FloatArray) -> FloatArray:
     return np.asarray(basis)
 
 
-def line(
-    scores: FloatArray,
-    weights: FloatArray,
-    positions: FloatArray,
-    *,
-    method: str,
-    steps: int | None = None,
-) -> FloatArray:
-    """Return a straight line, shape (n_bins,): through both ends, or by weighted least squares.
-
-    With ``steps`` the line between the ends becomes so many steps, of equal width and height.
-    """
-    points = (positions - positions[0]) / (positions[-1] - positions[0])
-    if method == "ends":
-        if steps is not None:
-            points = np.minimum(np.floor(points * steps), steps - 1) / (steps - 1)
-        return np.asarray((1.0 - points) * scores[0] + points * scores[-1])
-    root = np.sqrt(positive_weights(weights))
-    straight = _straight_lines(points, root)
-    fitted: FloatArray = straight @ (straight.T @ (root * scores)) / root
-    return fitted
-
-
-@dataclass(frozen=True)
-class Smoothing:
-    """Settings of one smoothing.
-
-    Attributes
-    ----------
-    length : float
-        Length scale of the curve, as a share of the feature's range on its declared scale.
-    amplitude : float
-        Standard deviation of the curve around its mean, in units of score.
-    noise : float or None
-        Standard deviation of the noise of a bin of average weight; None if its covariance is
-        known.
-    """
-
-    length: float
-    amplitude: float
-    noise: float | None
-
-
 def _kernel(positions: FloatArray, length: float) -> FloatArray:
     """Matern kernel of order 3/2: curves whose slope has no jumps."""
     gaps = np.abs(positions[:, np.newaxis] - positions)
@@ -134,16 +97,15 @@ def _kernel(positions: FloatArray, length: float) -> FloatArray:
     return kernel
 
 
-def _noise_matrix(
-    covariance: FloatArray | None, weights: FloatArray, noise: float | None
-) -> FloatArray:
+def _noise_matrix(curve: Curve, noise: float | None) -> FloatArray:
     """Return the covariance of the noise, with a thousandth of it as independent noise on top.
 
     The released covariance is a first-order figure: without that part, differences between bins
     that it says are almost free of noise would be kept at any price.
     """
+    covariance = curve.covariance
     if covariance is None:
-        weights = positive_weights(weights)
+        weights = positive_weights(curve.weights)
         covariance = np.diag((noise or 0.0) ** 2 * weights.mean() / weights)
     matrix: FloatArray = covariance + _APPROXIMATION * np.trace(covariance) / len(
         covariance
@@ -151,15 +113,8 @@ def _noise_matrix(
     return matrix
 
 
-def choose_smoothing(
-    scores: FloatArray,
-    weights: FloatArray,
-    positions: FloatArray,
-    covariance: FloatArray | None,
-    *,
-    length: float | None,
-) -> Smoothing:
-    """Return the settings of largest marginal likelihood.
+def choose_smoothing(curve: Curve, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the length, amplitude and noise of largest marginal likelihood.
 
     The scores are taken as a constant, plus a Gaussian process, plus the known noise. If the
     covariance of the noise is not known, it is taken as independent, with variances inversely
@@ -167,27 +122,36 @@ def choose_smoothing(
 
     Parameters
     ----------
-    scores, weights, positions : ndarray of float64, shape (n_bins,)
-        Positions lie between 0 and 1; those of cells of a heat map have shape (n_bins, 2).
-    covariance : ndarray of float64, shape (n_bins, n_bins), or None
-    length : float or None
-        Length scale to keep; None to choose it.
+    curve : Curve
+    parameters : mapping
+        ``length`` is the length scale to keep; None to choose it.
+
+    Returns
+    -------
+    dict
+        ``length``: length scale of the curve, as a share of the feature's range on its declared
+        scale. ``amplitude``: standard deviation of the curve around its mean, in units of score.
+        ``noise``: standard deviation of the noise of a bin of average weight; None if its
+        covariance is known.
     """
     from scipy.linalg import eigh
 
+    scores, length = curve.scores, parameters["length"]
     size = len(scores)
-    is_known = covariance is not None
-    noise = _noise_matrix(covariance, weights, 1.0)
+    is_known = curve.covariance is not None
+    noise = _noise_matrix(curve, 1.0)
     typical = float(np.trace(noise)) / size
     if typical <= 0.0 or (scores == scores[0]).all():
         # No noise was added, or there is nothing to smooth: the curve is kept as it is.
-        return Smoothing(length or 1.0, 1.0 + 1e3 * float(np.std(scores)), None)
-    best, settings = -np.inf, Smoothing(1.0, 1.0, None)
+        amplitude = 1.0 + 1e3 * float(np.std(scores))
+        return {"length": length or 1.0, "amplitude": amplitude, "noise": None}
+    best = -np.inf
+    settings: dict[str, Any] = {"length": 1.0, "amplitude": 1.0, "noise": None}
     ratios = _RATIOS[:, np.newaxis]
     for candidate in _LENGTHS if length is None else np.array([length]):
         # In these coordinates kernel and noise are both diagonal, so that every ratio of their
         # sizes costs O(n_bins).
-        values, vectors = eigh(_kernel(positions, float(candidate)), noise)
+        values, vectors = eigh(_kernel(curve.scaled, float(candidate)), noise)
         variances = 1.0 + ratios * typical * np.maximum(values, 0.0)
         ones, observed = vectors.sum(axis=0), vectors.T @ scores
         information = (ones**2 / variances).sum(axis=1)
@@ -204,32 +168,25 @@ def choose_smoothing(
         index = int(np.argmax(likelihoods))
         if likelihoods[index] > best:
             best, own = float(likelihoods[index]), float(scale[index])
-            settings = Smoothing(
-                length=float(candidate),
-                amplitude=float(np.sqrt(_RATIOS[index] * typical * own)),
-                noise=None if is_known else float(np.sqrt(own)),
-            )
+            settings = {
+                "length": float(candidate),
+                "amplitude": float(np.sqrt(_RATIOS[index] * typical * own)),
+                "noise": None if is_known else float(np.sqrt(own)),
+            }
     return settings
 
 
-def smooth(
-    scores: FloatArray,
-    weights: FloatArray,
-    positions: FloatArray,
-    covariance: FloatArray | None,
-    settings: Smoothing,
-) -> tuple[FloatArray, FloatArray]:
+def smooth(curve: Curve, parameters: Mapping[str, Any]) -> Result:
     """Return the posterior mean of the curve given the scores, and the matrix of that map.
 
     Generalised least squares for the constant, kriging for the rest (Rasmussen and Williams,
     Gaussian Processes for Machine Learning, 2006, section 2.7).
     """
-    size = len(scores)
+    scores, size = curve.scores, len(curve.scores)
     if (scores == scores[0]).all():
         return scores, np.eye(size)
-    noise = _noise_matrix(covariance, weights, settings.noise)
-    kernel = settings.amplitude**2 * _kernel(positions, settings.length)
-    total = kernel + noise
+    kernel = parameters["amplitude"] ** 2 * _kernel(curve.scaled, parameters["length"])
+    total = kernel + _noise_matrix(curve, parameters["noise"])
     total = total + (_JITTER * np.trace(total) / size + np.finfo(float).tiny) * np.eye(size)
     inverse = np.linalg.inv(total)
     mean_row = inverse.sum(axis=0) / inverse.sum()
@@ -238,22 +195,8 @@ def smooth(
     return matrix @ scores, matrix
 
 
-@dataclass(frozen=True)
-class Curve:
-    """One class' scores of the selected bins, and what is known about them."""
-
-    scores: FloatArray
-    weights: FloatArray
-    positions: FloatArray  # centres in the feature's units
-    scaled: FloatArray  # centres on the declared scale, 0 to 1; (n_cells, 2) of a heat map
-    covariance: FloatArray | None
-
-
-# New scores, and the linear part of the map from the old ones, which carries their noise along: a
-# matrix, or a factor such as 1.0 (all of the noise) or 0.0 (none); None if it is not linear.
-Result = tuple[FloatArray, "FloatArray | float | None"]
-Runner = Callable[[Curve, Mapping[str, Any]], Result]
-
+SELECTION = ("between", "levels", "bins", "classes", "recentre")
+"""Arguments that every operation takes."""
 
 _REQUIRED = object()
 
@@ -319,7 +262,7 @@ def given_parameters(
     known = {name: p for name, p in KINDS[kind].parameters.items() if p.is_argument}
     for name in arguments:
         if name not in known:
-            names = ", ".join((*known, "between", "levels", "bins", "classes", "recentre"))
+            names = ", ".join((*known, *SELECTION))
             raise TypeError(
                 f"{kind} has no argument {name!r}; it has {names}.{did_you_mean(name, known)}"
             )
@@ -398,7 +341,12 @@ def _check_direction(increasing: Any, n_bins: int) -> bool:
 def _resolve_direction(curve: Curve, parameters: Mapping[str, Any]) -> dict[str, Any]:
     chosen = parameters["increasing"]
     if chosen == "auto":
-        chosen = best_direction(curve.scores, curve.weights)
+        weights = positive_weights(curve.weights)
+        rising, falling = (
+            float(weights @ (curve.scores - isotonic(curve.scores, weights, increasing=way)) ** 2)
+            for way in (True, False)
+        )
+        chosen = rising <= falling
     return {"increasing": chosen}
 
 
@@ -434,18 +382,6 @@ def _check_noise(noise: Any, n_bins: int) -> float | None:
     return None if noise is None else check_real("noise", noise, low=0.0)
 
 
-def _resolve_smoothing(curve: Curve, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    settings = choose_smoothing(
-        curve.scores, curve.weights, curve.scaled, curve.covariance, length=parameters["length"]
-    )
-    return dataclasses.asdict(settings)
-
-
-def _smooth(curve: Curve, parameters: Mapping[str, Any]) -> Result:
-    settings = Smoothing(**parameters)
-    return smooth(curve.scores, curve.weights, curve.scaled, curve.covariance, settings)
-
-
 def _smoothing_text(parameters: Mapping[str, Any]) -> str:
     shares = sorted({f"{length:.2g}" for length in parameters["length"]})
     return f"smoothed (length {' or '.join(shares)} of the range)"
@@ -464,9 +400,17 @@ def _line(curve: Curve, parameters: Mapping[str, Any]) -> Result:
             f"steps is {steps} with method='fit'; steps lead from one end to the other. Use "
             "method='ends', or leave steps out."
         )
+    positions = curve.positions
+    points = (positions - positions[0]) / (positions[-1] - positions[0])
+    root = np.sqrt(positive_weights(curve.weights))
+    straight = _straight_lines(points, root)
+    if steps is not None:
+        points = np.minimum(np.floor(points * steps), steps - 1) / (steps - 1)
 
     def fit(scores: FloatArray) -> FloatArray:
-        return line(scores, curve.weights, curve.positions, method=method, steps=steps)
+        if method == "ends":
+            return np.asarray((1.0 - points) * scores[0] + points * scores[-1])
+        return np.asarray(straight @ (straight.T @ (root * scores)) / root)
 
     if curve.covariance is None:
         return fit(curve.scores), None
@@ -574,7 +518,7 @@ KINDS: Mapping[str, Recipe] = MappingProxyType(
             _concave, "made concave".format_map, needs="distance", smallest=3, largest=2048
         ),
         "smooth": Recipe(
-            _smooth,
+            smooth,
             _smoothing_text,
             {
                 "length": Parameter(_LENGTH, None, None, per_class=True),
@@ -588,7 +532,7 @@ KINDS: Mapping[str, Recipe] = MappingProxyType(
             needs="order",
             smallest=3,
             largest=2048,  # the cost grows with the third power
-            resolve=_resolve_smoothing,
+            resolve=choose_smoothing,
         ),
         "interpolate": Recipe(
             _line,

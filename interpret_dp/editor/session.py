@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._documents import read_json, write_sealed
-from interpret_dp.editor.autosave import Autosave, base_digest, steps_of, write_document
+from interpret_dp.editor.autosave import Autosave
 from interpret_dp.editor.bins import (
     TermView,
     bin_edges,
@@ -22,11 +22,11 @@ from interpret_dp.editor.bins import (
     code_labels,
     select_codes,
 )
-from interpret_dp.editor.history import MeasuredHistory
+from interpret_dp.editor.history import EditHistory
 from interpret_dp.editor.operations import Preview
-from interpret_dp.editor.state import State, find_term
+from interpret_dp.editor.state import base_digest, find_term, steps_of
 from interpret_dp.editor.verdict import ALPHA, Suggestion, Verdict, judge, suggest_repairs
-from interpret_dp.released import AdditiveModel, AdditiveTerm, Band, EditRecord, FeaturePair
+from interpret_dp.released import AdditiveModel, AdditiveTerm, EditRecord, FeaturePair
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,82 +34,7 @@ if TYPE_CHECKING:
     from interpret_dp.ui.notebook.editor import NotebookEditor
 
 
-# Tables about a session: its changes, and the features that a term is correlated with.
-
 _ROUNDING = 1e-12
-
-
-def changes_table(base: AdditiveModel, state: State) -> pd.DataFrame:
-    """Return one row a term (and class) whose scores or share of the intercept changed."""
-    import pandas as pd
-
-    n_scores = len(base.intercept)
-    labels = base.classes if base.classes is not None and n_scores > 1 else (None,)
-    rows = []
-    for index, name in enumerate(base.term_names):
-        feature = base.subject(base.terms[index])
-        change = state.terms[index].scores - base.terms[index].scores
-        columns = change.reshape(len(change), n_scores)
-        for label, column, moved in zip(labels, columns.T, state.moved[index], strict=True):
-            largest = int(np.argmax(np.abs(column)))
-            if column[largest] or moved:
-                rows.append(
-                    {
-                        "term": name,
-                        "class": label,
-                        "bins": int(np.count_nonzero(column)),
-                        "largest_change": float(column[largest]),
-                        "at": code_labels(feature)[largest],
-                        # What rounding leaves of nothing is shown as nothing.
-                        "moved": float(moved) if abs(moved) > _ROUNDING else 0.0,
-                    }
-                )
-    names = ["term", "class", "bins", "largest_change", "at", "moved"]
-    return pd.DataFrame(rows, columns=names)
-
-
-def correlated_table(base: AdditiveModel, index: int, codes: Sequence[int] | None) -> pd.DataFrame:
-    """Return the features that a term's feature is most correlated with, as the fit released.
-
-    Parameters
-    ----------
-    base : AdditiveModel
-    index : int
-        Number of the term.
-    codes : sequence of int or None
-        The selected bins.
-    """
-    import pandas as pd
-
-    subject = base.subject(base.terms[index])
-    kinds = {feature.name: feature.kind for feature in base.features}
-    of_selection = np.nan
-    if codes is not None and kinds.get(subject.name, "nominal") != "nominal":
-        of_selection = _mean_normal_score(base.terms[index].weights, codes)
-    rows = []
-    for first, second, value in base.correlations:
-        if subject.name in (first, second):
-            other = second if first == subject.name else first
-            shift = np.nan if kinds[other] == "nominal" else value * of_selection
-            rows.append({"feature": other, "correlation": value, "shift": shift})
-    table = pd.DataFrame(rows, columns=["feature", "correlation", "shift"])
-    return table.sort_values("correlation", key=abs, ascending=False, ignore_index=True)
-
-
-def _mean_normal_score(weights: NDArray[np.float64], codes: Sequence[int]) -> float:
-    """Return the mean normal score of the rows in some bins; those of missing values have none."""
-    from scipy.special import ndtri
-
-    inner = [code for code in codes if 0 < code < len(weights) - 1]
-    shares = weights[1:-1] / max(float(weights[1:-1].sum()), 1e-300)
-    chosen = shares[[code - 1 for code in inner]]
-    if not chosen.sum() > 0:
-        return float("nan")
-    scores = ndtri(np.clip(np.cumsum(shares) - shares / 2, 1e-6, 1.0 - 1e-6))
-    return float(chosen @ scores[[code - 1 for code in inner]] / chosen.sum())
-
-
-FloatArray = NDArray[np.float64]
 
 
 class Editable(Protocol):
@@ -119,7 +44,7 @@ class Editable(Protocol):
         """Return a new session."""
 
 
-class EditSession(MeasuredHistory):
+class EditSession(EditHistory):
     """Edits of a released model's shape functions, with undo, messages and a file.
 
     Each operation takes effect at once and is *pending*. :meth:`commit` writes one message on all
@@ -305,8 +230,30 @@ class EditSession(MeasuredHistory):
             changed), ``largest_change`` (signed, in units of score), ``at`` (where it is), and
             ``moved`` (what the intercept gave up for it).
         """
-        with self._lock:
-            return changes_table(self._base, self._state)
+        import pandas as pd
+
+        base, state = self._base, self._state
+        rows = []
+        for index, name in enumerate(base.term_names):
+            change = state.terms[index].scores - base.terms[index].scores
+            columns = change.reshape(len(change), -1).T
+            labels = self.class_labels or (None,)
+            for label, column, moved in zip(labels, columns, state.moved[index], strict=True):
+                largest = int(np.argmax(np.abs(column)))
+                if column[largest] or moved:
+                    rows.append(
+                        {
+                            "term": name,
+                            "class": label,
+                            "bins": int(np.count_nonzero(column)),
+                            "largest_change": float(column[largest]),
+                            "at": code_labels(base.subject(base.terms[index]))[largest],
+                            # What rounding leaves of nothing is shown as nothing.
+                            "moved": float(moved) if abs(moved) > _ROUNDING else 0.0,
+                        }
+                    )
+        names = ["term", "class", "bins", "largest_change", "at", "moved"]
+        return pd.DataFrame(rows, columns=names)
 
     def correlated(self, term: str | int, **selection: Any) -> pd.DataFrame:
         """Return the features that a term's feature is most correlated with.
@@ -333,9 +280,24 @@ class EditSession(MeasuredHistory):
         TypeError, ValueError
             If there is no such term, or the selection does not suit it.
         """
-        index = find_term(self._base, term)
+        import pandas as pd
+
+        base = self._base
+        index = find_term(base, term)
+        name = base.term_names[index]
+        kinds = {feature.name: feature.kind for feature in base.features}
         codes = self._codes(index, **selection) if selection else None
-        return correlated_table(self._base, index, codes)
+        of_selection = np.nan
+        if codes is not None and kinds.get(name, "nominal") != "nominal":
+            of_selection = _mean_normal_score(base.terms[index].weights, codes)
+        rows = []
+        for first, second, value in base.correlations:
+            if name in (first, second):
+                other = second if first == name else first
+                shift = np.nan if kinds[other] == "nominal" else value * of_selection
+                rows.append({"feature": other, "correlation": value, "shift": shift})
+        table = pd.DataFrame(rows, columns=["feature", "correlation", "shift"])
+        return table.sort_values("correlation", key=abs, ascending=False, ignore_index=True)
 
     # ------------------------------------------------------------------------------- notebooks
 
@@ -375,11 +337,6 @@ class EditSession(MeasuredHistory):
     def autosave(self) -> Autosave:
         """The file that keeps the edits as they are made, and the edits of earlier sessions."""
         return Autosave(self, self._has_autosave)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the session as plain JSON values, with no row; :meth:`from_dict` reads them."""
-        with self._lock:
-            return write_document(self._base, self._steps)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the session as JSON: who, when, what with all parameters, why; no row.
@@ -455,45 +412,6 @@ class EditSession(MeasuredHistory):
             If it is no such file, or for any reason of :meth:`from_dict`.
         """
         return cls.from_dict(read_json(path), model, author)
-
-    def continue_from(self, document: Mapping[str, Any]) -> int:
-        """Bring this session to where a document is that begins with the same edits.
-
-        Views of the session see the edits appear; what was undone before is forgotten.
-
-        Parameters
-        ----------
-        document : mapping
-            What :meth:`to_dict` returned.
-
-        Returns
-        -------
-        int
-            How many edits were added.
-
-        Raises
-        ------
-        ValueError
-            If the document does not hold every edit of this session, which would be lost; or for
-            any reason of :meth:`from_dict`.
-        """
-        with self._lock:
-            steps = steps_of(document, self._base, self._start)
-            edits = self.to_dict()["edits"]
-            read = write_document(self._base, steps)["edits"]
-            if not all(map(_is_same_edit, edits, read)) or len(edits) > len(read):
-                raise ValueError(
-                    f"The document does not begin with the {len(edits)} edits of this session, "
-                    "which would be lost. Save them and undo them first; or read the document into "
-                    "a session of its own with EditSession.from_dict."
-                )
-            if edits == read:
-                return 0
-            self._steps = steps
-            self._undone.clear()
-            self._version += 1
-        self._notify()
-        return len(read) - len(edits)
 
     # ------------------------------------------------------------------------- signal or noise
 
@@ -589,17 +507,21 @@ class EditSession(MeasuredHistory):
         return tuple(record for record in records if record is not None)
 
 
-def _is_same_edit(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
-    """Return whether two entries of a document are one edit, which may have got a message since."""
-    return earlier["why"] in ("", later["why"]) and {**earlier, "why": ""} == {**later, "why": ""}
+def _mean_normal_score(weights: NDArray[np.float64], codes: Sequence[int]) -> float:
+    """Return the mean normal score of the rows in some bins; those of missing values have none."""
+    from scipy.special import ndtri
+
+    shares = weights[1:-1] / max(float(weights[1:-1].sum()), 1e-300)
+    inner = [code - 1 for code in codes if 0 < code < len(weights) - 1]
+    chosen = shares[inner]
+    if not chosen.sum() > 0:
+        return float("nan")
+    scores = ndtri(np.clip(np.cumsum(shares) - shares / 2, 1e-6, 1.0 - 1e-6))
+    return float(chosen @ scores[inner] / chosen.sum())
 
 
-@lru_cache(maxsize=64)
-def _band(term: AdditiveTerm) -> Band | None:
-    """Return the band of a term; terms are immutable, so it is computed once."""
-    return term.band()
-
-
+# Terms are immutable, so that a band is computed once.
+_band = lru_cache(maxsize=64)(AdditiveTerm.band)
 _lock = threading.Lock()
 _sessions: weakref.WeakValueDictionary[str, EditSession] = weakref.WeakValueDictionary()
 

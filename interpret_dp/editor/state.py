@@ -1,20 +1,29 @@
-"""States of a model's terms between two edits, and the mean prediction that edits keep."""
+"""States of a model's terms between two edits, the mean that edits keep, and the file of edits."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import did_you_mean
-from interpret_dp.editor.operations import Operation, edited_term, operation_text, plan
+from interpret_dp._documents import SEAL, check_keys, open_document, reading_parts
+from interpret_dp._validate import check_int, did_you_mean
+from interpret_dp.editor.operations import (
+    Operation,
+    edited_term,
+    operation_text,
+    plan,
+    recorded,
+    recorded_rows,
+)
 from interpret_dp.released import AdditiveModel, AdditiveTerm, EditRecord
+from interpret_dp.released.arrays import frozen
 
 # The mean prediction of an edited model, and the shift of the intercept that keeps it.
 #
@@ -30,17 +39,6 @@ _SEQUENCE = b"interpret_dp editor: order of draws, version 1, feature "
 _MIN_SHARE = 5e-4  # of the mean prediction; what moves it by less is not mentioned
 _ROUNDING = 1e-9
 _MAX_STEPS = 1_000
-
-
-class Scores(Hashable, Protocol):
-    """Terms and intercept between two edits; immutable."""
-
-    @property
-    def terms(self) -> tuple[AdditiveTerm, ...]:
-        """Terms of the model."""
-
-    def intercept(self, base: AdditiveModel) -> FloatArray:
-        """Return the intercept, shape (n_scores,)."""
 
 
 @lru_cache(maxsize=2)
@@ -80,7 +78,7 @@ def _correlations(base: AdditiveModel) -> FloatArray:
     return matrix
 
 
-def _scores(base: AdditiveModel, state: Scores) -> FloatArray:
+def _scores(base: AdditiveModel, state: State) -> FloatArray:
     """Return the scores of the draws, shape (N_DRAWS, n_scores)."""
     total = np.tile(state.intercept(base), (N_DRAWS, 1))
     for term, codes in zip(state.terms, _drawn_codes(base), strict=True):
@@ -102,7 +100,7 @@ def _is_exact(base: AdditiveModel) -> bool:
     return base.classes is None and not base.has_log_link
 
 
-def _rounding(base: AdditiveModel, state: Scores) -> float:
+def _rounding(base: AdditiveModel, state: State) -> float:
     """Return what is a rounding error of an exact mean, which may be near zero."""
     if not _is_exact(base):
         return 0.0
@@ -110,7 +108,7 @@ def _rounding(base: AdditiveModel, state: Scores) -> float:
 
 
 @lru_cache(maxsize=8)
-def mean_outcomes(base: AdditiveModel, state: Scores) -> FloatArray:
+def mean_outcomes(base: AdditiveModel, state: State) -> FloatArray:
     """Return the mean prediction, shape (1,), or the mean probabilities, shape (n_classes,)."""
     if not _is_exact(base):
         with np.errstate(over="ignore"):
@@ -119,7 +117,7 @@ def mean_outcomes(base: AdditiveModel, state: Scores) -> FloatArray:
     return np.array([model.mean_prediction])
 
 
-def keeping_shift(base: AdditiveModel, start: Scores, state: Scores) -> FloatArray:
+def keeping_shift(base: AdditiveModel, start: State, state: State) -> FloatArray:
     """Return by how much the intercept must grow for the mean prediction of the start.
 
     Returns
@@ -148,7 +146,7 @@ def keeping_shift(base: AdditiveModel, start: Scores, state: Scores) -> FloatArr
     )
 
 
-def movement_text(base: AdditiveModel, before: Scores, after: Scores) -> str:
+def movement_text(base: AdditiveModel, before: State, after: State) -> str:
     """Return how far an edit moves the mean prediction, in words; empty below 0.05 % of it."""
     if before is after:
         return ""  # a page that is opened must not wait for the draws
@@ -383,3 +381,143 @@ def _effect_in_words(base: AdditiveModel, operation: Operation) -> str:
     feature = base.subject(base.terms[find_term(base, operation.term)])
     labels = base.classes if base.classes is not None and len(base.intercept) > 1 else ()
     return operation_text(feature, operation, labels)
+
+
+# The file of an editing session: every edit with its parameters and its result, and no row.
+#
+# Results are kept beside the parameters so that a replay gives the same model bit for bit on every
+# machine, whatever its linear algebra rounds to; parameters are replayed all the same, so that a
+# file cannot say one thing and do another.
+
+_FORMAT = "interpret_dp.edit_session"
+_VERSION = 1
+_MEND = "Restore the file, or make the edits again."
+# Replayed and recorded scores may differ by this share of the largest of them: rounding, and the
+# seven digits with which a model's file keeps the covariance of the noise.
+_TOLERANCE = 1e-4
+
+
+def write_document(base: AdditiveModel, steps: Sequence[Step]) -> dict[str, Any]:
+    """Return the document of a session."""
+    edits = []
+    for step in steps:
+        index = find_term(base, step.operation.term)
+        edits.append(
+            {
+                **step.operation.to_dict(),
+                "who": step.record.who,
+                "when": step.record.when,
+                "why": step.record.why,
+                "scores": step.state.terms[index].scores.tolist(),
+                "moved": step.state.moved[index].tolist(),
+            }
+        )
+    return {"format": _FORMAT, "version": _VERSION, "base": base_digest(base), "edits": edits}
+
+
+@lru_cache(maxsize=8)
+def base_digest(base: AdditiveModel) -> str:
+    """Return the digest; a model is immutable, and a large one takes a while to hash."""
+    return base.digest
+
+
+def edits_of(document: Any, base: AdditiveModel) -> list[Any]:
+    """Return the entries of a document of a model, not replayed.
+
+    Raises
+    ------
+    ValueError
+        If it is of another format or version, was changed since it was sealed, belongs to another
+        model, or holds no list of edits.
+    """
+    keys, optional = {"base": "text", "edits": "list"}, {SEAL: "text"}
+    writer = "session.save(path)"
+    content = open_document(
+        "session file", document, _FORMAT, (_VERSION,), keys, optional, writer=writer
+    )
+    if content["base"] != base_digest(base):
+        raise ValueError(
+            f"The session was made on the model {_short(content['base'])}; this model is "
+            f"{_short(base_digest(base))}. Load it with the estimator that edit() was called on, "
+            "or with the same model read from its own file."
+        )
+    edits: list[Any] = content["edits"]
+    for number, entry in enumerate(edits, start=1):
+        what = f"Edit {number} of the session file"
+        check_keys(what, entry, _KEYS, {"n_public_rows": "integer"}, mend=_MEND)
+    return edits
+
+
+def steps_of(document: Any, base: AdditiveModel, start: State) -> list[Step]:
+    """Replay a document.
+
+    Raises
+    ------
+    ValueError
+        For any reason of :func:`edits_of`, or if an edit is damaged.
+    """
+    steps: list[Step] = []
+    for number, entry in enumerate(edits_of(document, base), start=1):
+        with reading_parts(f"Edit {number} of the session file", _MEND):
+            step = _replay(base, [start, *(step.state for step in steps)], entry)
+        steps.append(step)
+    return steps
+
+
+def _short(digest: Any) -> str:
+    return f"{digest[:12]}..." if isinstance(digest, str) else repr(digest)
+
+
+def _replay(base: AdditiveModel, states: Sequence[State], entry: Any) -> Step:
+    state = states[-1]
+    operation = _operation(base, states, entry)
+    index = find_term(base, operation.term)
+    if operation.kind == RESTORE:
+        after = state.with_term_of(states[operation.parameters["entry"]], index)
+    else:
+        after = state.after(base, operation)
+    # An effect that was removed leaves zeros, whose rounding errors are those of the scores before.
+    results = state.terms[index].scores, after.terms[index].scores, after.moved[index]
+    largest = max(float(np.abs(numbers).max()) for numbers in results)
+    scores = _agreeing("scores", entry["scores"], after.terms[index].scores, largest)
+    moved = _agreeing("moved", entry["moved"], after.moved[index], largest)
+    after = after.with_result(base, operation.term, scores, moved)
+    record = EditRecord(
+        term=operation.term,
+        what=operation_in_words(base, operation, state, after),
+        who=entry["who"],
+        when=entry["when"],
+        why=entry["why"],
+    )
+    return Step(operation, record, after)
+
+
+_KEYS = {
+    **dict.fromkeys(("kind", "term", "who", "when", "why"), "text"),
+    **{"bins": "list of integers", "classes": "list of integers", "parameters": "object"},
+    **{"recentre": "boolean", "scores": "list", "moved": "list"},
+}
+
+
+def _operation(base: AdditiveModel, states: Sequence[State], entry: Mapping[str, Any]) -> Operation:
+    kind, index, parameters = entry["kind"], find_term(base, entry["term"]), {}
+    if kind not in (RESET, RESTORE, KEEP_TOTAL):
+        return recorded(base, index, entry)
+    if kind == RESTORE:
+        check_keys("parameters of restore", entry["parameters"], ("entry",))
+        number = entry["parameters"]["entry"]
+        parameters["entry"] = check_int("entry", number, low=0, high=len(states) - 1)
+    operation = dataclasses.replace(
+        whole_term(base, kind, index, **parameters), n_public_rows=recorded_rows(entry)
+    )
+    if any(entry[name] != value for name, value in operation.to_dict().items()):
+        raise ValueError(f"a {kind} is of a whole term, with no other parameters")
+    return operation
+
+
+def _agreeing(name: str, given: Any, replayed: FloatArray, largest: float) -> FloatArray:
+    """Return recorded numbers if the replay gives the same, up to rounding of the largest."""
+    array = frozen(given, replayed.shape, name)
+    if not (np.abs(array - replayed) <= _TOLERANCE * largest).all():
+        raise ValueError(f"its {name} are not what its operation gives")
+    return array

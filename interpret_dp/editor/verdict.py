@@ -192,8 +192,8 @@ def judge(
     feature = model.subject(term)
     if isinstance(feature, FeaturePair) and shape != "flat":
         raise ValueError(
-            f"shape is {shape!r}; the cells of {feature.name!r} are a heat map, so that only "
-            "'flat' can be tested: whether there is any interaction."
+            f"shape is {shape!r}; the cells of {feature.name!r} are a heat map. Test for 'flat': "
+            "whether there is any interaction."
         )
     if feature.kind == "nominal" and shape != "flat":
         raise ValueError(
@@ -623,36 +623,21 @@ def suggest_repairs(
                     "(decreasing), or a mapping of class labels to these."
                 )
             increasing = _DIRECTIONS[sign]
-            suggestion = _suggestion(base, state, index, class_label, increasing, alpha, codes)
-            suggestions += [] if suggestion is None else [suggestion]
+            shape = "increasing" if increasing else "decreasing"
+            verdict = judge(base, index, shape, class_label, alpha, codes)
+            noisy = [bump for bump in verdict.bumps if bump.within_noise]
+            if not noisy:
+                continue
+            term = state.terms[index]
+            bins = tuple(sorted(code for bump in noisy for code in bump.bins))
+            if verdict.within_noise and codes is None:
+                # The same result, and a plainer history.
+                bins = tuple(range(1, len(term.scores) - 1))
+            now = term.scores.reshape(len(term.scores), -1)[list(bins), _column(base, class_label)]
+            repaired = isotonic(now, term.weights[list(bins)], increasing=increasing)
+            if not np.array_equal(repaired, now):
+                p_value, text = min(bump.p_value for bump in noisy), verdict.text
+                suggestions.append(
+                    Suggestion(verdict.term, class_label, increasing, bins, p_value, text)
+                )
     return tuple(suggestions)
-
-
-def _suggestion(
-    base: AdditiveModel,
-    state: State,
-    index: int,
-    class_label: Any,
-    increasing: bool,
-    alpha: float,
-    codes: Sequence[int] | None,
-) -> Suggestion | None:
-    shape = "increasing" if increasing else "decreasing"
-    verdict = judge(base, index, shape, class_label, alpha, codes)
-    noisy = [bump for bump in verdict.bumps if bump.within_noise]
-    if not noisy:
-        return None
-    term = state.terms[index]
-    bins = tuple(sorted(code for bump in noisy for code in bump.bins))
-    if verdict.within_noise and codes is None:
-        # The same result, and a plainer history.
-        bins = tuple(range(1, len(term.scores) - 1))
-    column = 0
-    if class_label is not None and base.classes is not None:
-        column = base.classes.index(class_label)
-    now = term.scores.reshape(len(term.scores), -1)[list(bins), column]
-    weights = term.weights[list(bins)]
-    if np.array_equal(isotonic(now, weights, increasing=increasing), now):
-        return None
-    p_value = min(bump.p_value for bump in noisy)
-    return Suggestion(verdict.term, class_label, increasing, bins, p_value, verdict.text)

@@ -7,7 +7,7 @@ actions.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -346,11 +346,8 @@ def typed_bins(
             raise ValueError(
                 f"'{name}' is {text!r}; it must be a number such as 40, or empty."
             ) from None
-    return list(select_codes(term.session.base.features[_feature(term)], between=tuple(ends)))
-
-
-def _feature(term: EditedTerm) -> int:
-    return term.session.base.terms[term.index].feature
+    base = term.session.base
+    return list(select_codes(base.subject(base.terms[term.index]), between=tuple(ends)))
 
 
 def selection_text(term: EditedTerm, bins: tuple[int, ...]) -> str:
@@ -430,7 +427,7 @@ def perform(term: EditedTerm, action: str, request: Request) -> Outcome:
     ----------
     term : EditedTerm
     action : str
-        A key of ``TOOLS``, ``ACTIONS`` or ``MODEL_ACTIONS``.
+        A key of ``TOOLS`` or ``SESSION_BUTTONS``, "verdict", "repair", or the gesture "drag".
     request : Request
 
     Raises
@@ -439,10 +436,43 @@ def perform(term: EditedTerm, action: str, request: Request) -> Outcome:
         With what is wrong and how to mend it.
     """
     if action in TOOLS:
-        return _edit(term, TOOLS[action], request)
-    if action in MODEL_ACTIONS:
-        return MODEL_ACTIONS[action](term.session, request)
-    return ACTIONS[action](term, request)
+        arguments = _arguments(term, TOOLS[action], request)
+        return _edited(getattr(term.session, TOOLS[action].kind)(term.index, **arguments))
+    match action:
+        case "reset":
+            return _edited(term.session.reset(term.index))
+        case "verdict":
+            return Outcome(verdict_text(term, request), "note")
+        case "repair":
+            return _repair(term, request)
+        case "drag":
+            selection = {"bins": request.bins, **_classes(term, request)}
+            return _edited(term.session.shift(term.index, request.moved_by, **selection))
+    return perform_on_model(term.session, action, request.why)
+
+
+def perform_on_model(session: EditSession, action: str, why: str) -> Outcome:
+    """Do what a button for the history of the model says; ``why`` is the message of a commit.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`perform`.
+    """
+    match action:
+        case "undo":
+            record = session.undo()
+            return Outcome(f"Undone: {record.term} {record.what}.")
+        case "redo":
+            record = session.redo()
+            return Outcome(f"Redone: {record.term} {record.what}.")
+        case "total":
+            return _edited(session.keep_total())
+        case "commit":
+            return Outcome(f"Committed {counted(session.commit(why))}.")
+        case "cancel":
+            return Outcome(f"Cancelled {counted(session.cancel())}; redo brings them back.")
+    raise ValueError(f"The editor has no action {action!r}. Reload the page.")
 
 
 def previewed(term: EditedTerm, action: str, request: Request) -> Preview | None:
@@ -465,6 +495,18 @@ def previewed(term: EditedTerm, action: str, request: Request) -> Preview | None
     else:
         return None
     return term.session.preview(kind, term.index, **arguments)
+
+
+def with_planned(term: EditedTerm, planned: tuple[str, Request] | None) -> EditedTerm:
+    """Return a term with the edit that is previewed, an action and its request.
+
+    Without it if it no longer suits, as after an edit in another view: accepting says why.
+    """
+    try:
+        preview = None if planned is None else previewed(term, *planned)
+    except (TypeError, ValueError):
+        return term
+    return term if preview is None else term.with_preview(preview)
 
 
 def go_back(session: EditSession, entry: int, term: int | None = None) -> Outcome:
@@ -491,11 +533,6 @@ def load(session: EditSession, document: Mapping[str, Any]) -> Outcome:
     return Outcome(f"Loaded {counted(added)}.")
 
 
-def _edit(term: EditedTerm, tool: Tool, request: Request) -> Outcome:
-    arguments = _arguments(term, tool, request)
-    return _edited(getattr(term.session, tool.kind)(term.index, **arguments))
-
-
 def _arguments(term: EditedTerm, tool: Tool, request: Request) -> dict[str, Any]:
     """Return the arguments of a tool's method."""
     bins = request.bins
@@ -514,12 +551,6 @@ def _arguments(term: EditedTerm, tool: Tool, request: Request) -> dict[str, Any]
     if bins is not None and not is_default:
         arguments["bins"] = bins
     return arguments
-
-
-def _drag(term: EditedTerm, request: Request) -> Outcome:
-    """Shift the bins that were dragged."""
-    bins, classes = request.bins, _classes(term, request)
-    return _edited(term.session.shift(term.index, request.moved_by, bins=bins, **classes))
 
 
 def _number(tool: Tool, typed: float | str) -> float | int:
@@ -555,36 +586,6 @@ def _edited(record: EditRecord | None) -> Outcome:
     return Outcome(f"{record.term}: {record.what}.")
 
 
-def _undo(session: EditSession, request: Request) -> Outcome:
-    record = session.undo()
-    return Outcome(f"Undone: {record.term} {record.what}.")
-
-
-def _redo(session: EditSession, request: Request) -> Outcome:
-    record = session.redo()
-    return Outcome(f"Redone: {record.term} {record.what}.")
-
-
-def _reset(term: EditedTerm, request: Request) -> Outcome:
-    return _edited(term.session.reset(term.index))
-
-
-def _keep_total(session: EditSession, request: Request) -> Outcome:
-    return _edited(session.keep_total())
-
-
-def _commit(session: EditSession, request: Request) -> Outcome:
-    return Outcome(f"Committed {counted(session.commit(request.why))}.")
-
-
-def _cancel(session: EditSession, request: Request) -> Outcome:
-    return Outcome(f"Cancelled {counted(session.cancel())}; redo brings them back.")
-
-
-def _test(term: EditedTerm, request: Request) -> Outcome:
-    return Outcome(verdict_text(term, request), "note")
-
-
 def verdict_text(term: EditedTerm, request: Request) -> str:
     """Return the verdict on the selected part of the released curve; all of it without any."""
     label = _label(term, request)
@@ -609,7 +610,7 @@ def _suggestions(term: EditedTerm, request: Request) -> tuple[Suggestion, ...]:
 def _repair(term: EditedTerm, request: Request) -> Outcome:
     suggestions = _suggestions(term, request)
     if not suggestions:
-        return Outcome(f"There is nothing to repair. {_test(term, request).text}", "note")
+        return Outcome(f"There is nothing to repair. {verdict_text(term, request)}", "note")
     repaired = "".join(f": {record.what}" for record in term.session.apply(suggestions))
     return Outcome(f"Repaired what noise explains{repaired}. {suggestions[0].text}")
 
@@ -621,25 +622,3 @@ def _label(term: EditedTerm, request: Request) -> Any:
     if request.column is None:
         raise ValueError("Each class has a curve of its own: choose one class first.")
     return labels[request.column]
-
-
-MODEL_ACTIONS: Mapping[str, Callable[[EditSession, Request], Outcome]] = MappingProxyType(
-    {
-        "undo": _undo,
-        "redo": _redo,
-        "total": _keep_total,
-        "commit": _commit,
-        "cancel": _cancel,
-    }
-)
-"""Actions on the history of the model, by name."""
-
-ACTIONS: Mapping[str, Callable[[EditedTerm, Request], Outcome]] = MappingProxyType(
-    {
-        "reset": _reset,
-        "verdict": _test,
-        "repair": _repair,
-        "drag": _drag,
-    }
-)
-"""The other actions on a term, by name; ``drag`` is the gesture."""

@@ -25,7 +25,7 @@ from interpret_dp.explanation.plots.shape import (
     edit_note,
     term_curves,
 )
-from interpret_dp.released import AdditiveModel, AdditiveTerm, Band
+from interpret_dp.released import AdditiveTerm, Band
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -78,23 +78,24 @@ class EditedTerm:
         index: int,
         selected: Collection[int] = (),
         entry: int | None = None,
-        preview: Preview | None = None,
     ) -> Self:
         """Read a term off its session.
 
         The missing and the undeclared bin are drawn if they hold rows, were edited, or are
         selected. ``entry`` is the entry of the history that is drawn beside the present scores;
-        by default the last but one. A ``preview`` takes its place.
+        by default the last but one.
         """
         view, model = session.view(index, entry=entry), session.base
         term = model.terms[index].as_released
-        if preview is not None:
-            view = replace(view, last=preview.after)
         if term.partner is not None:
-            return cls(session, index, view, CellPlaces.of(model, term), entry, preview)
+            return cls(session, index, view, CellPlaces.of(model, term), entry)
         changed = (view.current != view.original).reshape(len(view.labels), -1).any(axis=1)
         also = {*np.flatnonzero(changed).tolist(), *selected}
-        return cls(session, index, view, term_places(model, term, also), entry, preview)
+        return cls(session, index, view, term_places(model, term, also), entry)
+
+    def with_preview(self, preview: Preview) -> Self:
+        """Return the term with an edit that was not made in the place of an earlier entry."""
+        return replace(self, preview=preview, view=replace(self.view, last=preview.after))
 
     @property
     def note(self) -> str:
@@ -251,10 +252,8 @@ def _marked(term: AdditiveTerm, is_edited: bool) -> AdditiveTerm:
     return term if term.is_edited == is_edited else replace(term, is_edited=is_edited)
 
 
-@lru_cache(maxsize=8)
-def _common_range(model: AdditiveModel) -> tuple[float, float]:
-    """Return the range of all terms; a model is immutable, so it is computed once."""
-    return common_range(model)
+# A model is immutable, so that the range of all its terms is computed once.
+_common_range = lru_cache(maxsize=8)(common_range)
 
 
 def _score_range(

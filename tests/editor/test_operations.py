@@ -9,7 +9,7 @@ from interpret_dp.editor.bins import (
     bin_positions,
     range_text,
     scale_positions,
-    select_bins as select,
+    select_codes as select,
 )
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.schema import Categorical, Continuous, Integer

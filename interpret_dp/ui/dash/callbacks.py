@@ -24,6 +24,7 @@ from interpret_dp.ui.actions import (
     previewed,
     status_text,
     typed_bins,
+    with_planned,
 )
 from interpret_dp.ui.dash import parts
 from interpret_dp.ui.dash.components import (
@@ -171,14 +172,11 @@ def _add_acting(app: dash.Dash) -> None:
         shape: str,
         looked: int | None,
         edits: str,
-        planned: Any,
+        held: Any,
     ) -> Any:
         trigger = ctx.triggered_id
         request = Request(
-            bins=tuple(bins or ()),
-            column=_column(column),
-            number=number or "",
-            shape=shape,
+            bins=tuple(bins or ()), column=_column(column), number=number or "", shape=shape
         )
         action = made["action"]
         kind, _, entry = action.partition("-")
@@ -196,7 +194,9 @@ def _add_acting(app: dash.Dash) -> None:
             elif action == "discard":
                 outcome = Outcome("")
             elif action == "accept":
-                outcome = _accepted(_term(trigger), planned)
+                if (planned := _planned(held)) is None:
+                    raise ValueError("There is no preview to accept. Press a tool first.")
+                outcome = perform(_term(trigger), *planned)
             else:
                 term = _term(trigger)
                 preview = previewed(term, action, request) if edits == "preview" else None
@@ -211,27 +211,12 @@ def _add_acting(app: dash.Dash) -> None:
         return message(outcome) if outcome.text else None, shown, plan, time.time()
 
 
-def _accepted(term: EditedTerm, planned: Any) -> Outcome:
-    """Make the edit that was previewed."""
-    if planned is None:
-        raise ValueError("There is no preview to accept. Press a tool first.")
-    return perform(term, planned["action"], _request(planned))
-
-
-def _request(planned: Any) -> Request:
-    return Request(**{**planned["request"], "bins": tuple(planned["request"]["bins"])})
-
-
-def _previewed(term: EditedTerm, planned: Any) -> EditedTerm:
-    """Return a term with the edit that a page holds and that was not made yet."""
-    if planned is None:
-        return term
-    try:
-        preview = previewed(term, planned["action"], _request(planned))
-    except (TypeError, ValueError):
-        # It no longer suits: another view has edited the model. Accepting says why.
-        return term
-    return EditedTerm.of(term.session, term.index, preview=preview)
+def _planned(held: Any) -> tuple[str, Request] | None:
+    """Return the action and the request of the preview that a page holds."""
+    if held is None:
+        return None
+    request = held["request"]
+    return held["action"], Request(**{**request, "bins": tuple(request["bins"])})
 
 
 # ------------------------------------------------------------------------- noticing and drawing
@@ -307,11 +292,11 @@ def _add_drawing(app: dash.Dash) -> None:
         slice_term: str | None,
         view: Any,
         entry: Any,
-        planned: Any,
+        held: Any,
         before: Any,
     ) -> Any:
         trigger = ctx.triggered_id
-        term = _previewed(_term(trigger, entry), planned)
+        term = with_planned(_term(trigger, entry), _planned(held))
         session, ids = term.session, Ids(trigger["uid"], trigger["key"])
         figure = term.figure(
             column=_column(column),

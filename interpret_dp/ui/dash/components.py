@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import dash
-import flask
 from dash import dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import MissingCallbackContextException
 
 from interpret_dp.explanation.markup import Element
+from interpret_dp.explanation.objects import PrivateEBMExplanation
 from interpret_dp.explanation.panel import privacy_panel
 from interpret_dp.explanation.plots.parts import text_alternative
 
@@ -28,33 +28,6 @@ from interpret_dp.explanation.plots.parts import text_alternative
 
 # Where interpret's callbacks put what `visualize` returns.
 _CONTAINERS = re.compile(r"viz-container|\w+-(overall-plot|plots)-container-\d+")
-
-
-def is_interprets(app: Any) -> bool:
-    """Whether an app is one of interpret's; without importing interpret into foreign apps."""
-    return any(
-        kind.__name__ == "UDash" and kind.__module__ == "interpret.visual._udash"
-        for kind in type(app).__mro__
-    )
-
-
-# By their servers: Dash tells a layout hook what the layout is, and not whose.
-_apps: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-
-
-def remember(app: Any) -> None:
-    """Note one of interpret's apps, for :func:`served_app`."""
-    _apps[id(app.server)] = app
-
-
-def served_app() -> Any:
-    """Return the app of interpret whose page is being served; None for others and otherwise."""
-    if not flask.has_app_context():
-        return None
-    server = flask.current_app._get_current_object()  # type: ignore[attr-defined]
-    app = _apps.get(id(server))
-    # An identity may be given again after an app is gone.
-    return app if app is not None and app.server is server else None
 
 
 def filled_container() -> str | None:
@@ -135,10 +108,14 @@ def panel_children(explanation: Any, key: int | None = None) -> Component:
 
 def edit_count(explanation: Any) -> int:
     """Return how many edits a model has beyond those that its explanation shows."""
-    has_terms = getattr(explanation, "model", None) is not None
-    if explanation.explanation_type != "global" or not has_terms:
-        return 0
-    return len(explanation.edit_session.history)
+    return len(explanation.edit_session.history) if is_editable(explanation) else 0
+
+
+def is_editable(explanation: Any) -> bool:
+    """Whether an explanation shows curves that can be edited."""
+    return (
+        isinstance(explanation, PrivateEBMExplanation) and explanation.explanation_type == "global"
+    )
 
 
 def to_component(node: Element) -> Component:

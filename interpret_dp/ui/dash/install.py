@@ -7,7 +7,7 @@ import copy
 import ipaddress
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,7 +22,7 @@ from interpret.visual.dashboard import DispatcherApp
 
 from interpret_dp.editor import EarlierEdits, EditSession
 from interpret_dp.editor.autosave import may_have_edits
-from interpret_dp.explanation.objects import PrivateEBMExplanation, register_live_view
+from interpret_dp.explanation.objects import register_live_view
 from interpret_dp.ui.actions import Outcome, counted
 from interpret_dp.ui.dash import callbacks, layout, privacy_tab
 from interpret_dp.ui.dash.components import (
@@ -32,6 +32,7 @@ from interpret_dp.ui.dash.components import (
     explanations_of,
     figure_component,
     filled_container,
+    is_editable,
     message_on_error,
     new_uid,
     panel_children,
@@ -47,19 +48,6 @@ from interpret_dp.ui.dash.parts import Ids, icon_styles, message
 
 # More host names that our dashboards answer to, separated by commas.
 _HOSTS_VARIABLE = "INTERPRET_DP_ALLOWED_HOSTS"
-
-
-def refuse_foreign_requests(app: Any) -> None:
-    """Make one of interpret's apps check the headers Host and Origin of every request.
-
-    Apps that show no explanation of ours answer as before.
-
-    Parameters
-    ----------
-    app : dash.Dash
-    """
-    # Its answer is returned and not raised: interpret turns every exception into an error 500.
-    app.server.before_request(lambda: _refusal(flask.request) if shows_ours(app) else None)
 
 
 def _refusal(request: flask.Request) -> flask.Response | None:
@@ -132,23 +120,6 @@ _OFFERS, _PLACES = "idp-page-offers", "idp-page-places"
 _TAKE, _DISCARD = "idp-page-take", "idp-page-discard"
 
 
-def with_page_parts(layout: Any, app: Any) -> Any:
-    """Return the layout of one of interpret's apps with our parts above and below it.
-
-    The layout of an app that shows no model of ours is returned as it is.
-    """
-    if not _has_editor(app):
-        return layout
-    # The layout is the app's own object and is served again and again.
-    layout = copy.copy(layout)
-    layout.children = [
-        html.Div(id=_OFFERS, className="idp-page"),
-        *layout.children,
-        html.Div(id=_PLACES, className="idp-page idp-page-places"),
-    ]
-    return layout
-
-
 def register_page(app: dash.Dash) -> None:
     """Add the callback that fills the parts to one of interpret's apps."""
 
@@ -170,17 +141,9 @@ def register_page(app: dash.Dash) -> None:
                 outcome = _answer(sessions, trigger["type"], trigger["digest"])
             except (ValueError, OSError) as error:
                 outcome = Outcome(str(error), "error")
-        return _offers(sessions, outcome), _places(sessions)
-
-
-def _has_editor(app: Any) -> bool:
-    return any(_is_editable(explanation) for explanation in explanations_of(app))
-
-
-def _is_editable(explanation: Any) -> bool:
-    return (
-        isinstance(explanation, PrivateEBMExplanation) and explanation.explanation_type == "global"
-    )
+        offers = [] if outcome is None else [message(outcome)]
+        offers += [_offer(session, e) for session in sessions for e in session.autosave.earlier]
+        return offers, _places(sessions)
 
 
 def _sessions(app: Any) -> list[EditSession]:
@@ -189,7 +152,7 @@ def _sessions(app: Any) -> list[EditSession]:
     A session is opened for the page alone only where an earlier one may have left edits: a large
     model takes a while to hash.
     """
-    shown = [e for e in explanations_of(app) if _is_editable(e)]
+    shown = filter(is_editable, explanations_of(app))
     sessions = [e.edit_session for e in shown if e.has_edit_session or may_have_edits(e.model)]
     return list({id(session): session for session in sessions}.values())
 
@@ -206,11 +169,6 @@ def _answer(sessions: list[EditSession], action: str, digest: str) -> Outcome:
     raise ValueError(
         "The file was changed or is gone: another session took it, or goes on with its edits."
     )
-
-
-def _offers(sessions: list[EditSession], outcome: Outcome | None) -> list[Component]:
-    offers = [_offer(session, e) for session in sessions for e in session.autosave.earlier]
-    return offers if outcome is None else [message(outcome), *offers]
 
 
 def _offer(session: EditSession, earlier: EarlierEdits) -> Component:
@@ -259,22 +217,13 @@ def _places(sessions: list[EditSession]) -> list[Component]:
 _TABS = ("data", "global", "local")
 _N_PANES = 5  # of each tab, as interpret lays them out
 
-_Content = Callable[[Any, int | None], Component]
 
-
-def register_panes(app: dash.Dash, content: _Content) -> None:
-    """Add the callbacks to one of interpret's apps.
-
-    Parameters
-    ----------
-    app : dash.Dash
-    content : callable
-        Returns what the card of an explanation's part shows; None is the overview.
-    """
+def register_panes(app: dash.Dash) -> None:
+    """Add the callbacks to one of interpret's apps."""
     for tab in _TABS:
         for pane in range(_N_PANES):
-            _add_cards(app, tab, pane, content)
-            _add_overview(app, tab, pane, content)
+            _add_cards(app, tab, pane)
+            _add_overview(app, tab, pane)
 
 
 def _inputs(tab: str, pane: int) -> tuple[Input, Input]:
@@ -296,7 +245,7 @@ def _explanation(app: Any, chosen: Sequence[int] | None, pane: int) -> tuple[int
     raise PreventUpdate
 
 
-def _add_cards(app: dash.Dash, tab: str, pane: int, content: _Content) -> None:
+def _add_cards(app: dash.Dash, tab: str, pane: int) -> None:
     container = f"{tab}-plots-container-{pane}"
 
     @app.callback(
@@ -323,7 +272,7 @@ def _add_cards(app: dash.Dash, tab: str, pane: int, content: _Content) -> None:
         for number, key in reversed(list(enumerate(fresh, first))):
             title = f"{explanation.name} [{key}]"
             identity = _part("card", container, model, number, key)
-            card = titled_card(title, [content(explanation, key)], id=identity)
+            card = titled_card(title, [_pane_content(explanation, key)], id=identity)
             holder = html.Div(card, id=_part("holder", container, model, number, ""))
             chain = html.Div([chain, holder], id=_part("slot", container, model, number, ""))
 
@@ -337,7 +286,7 @@ def _add_cards(app: dash.Dash, tab: str, pane: int, content: _Content) -> None:
         )
 
 
-def _add_overview(app: dash.Dash, tab: str, pane: int, content: _Content) -> None:
+def _add_overview(app: dash.Dash, tab: str, pane: int) -> None:
     container = f"{tab}-overall-plot-container-{pane}"
 
     @app.callback(
@@ -351,9 +300,8 @@ def _add_overview(app: dash.Dash, tab: str, pane: int, content: _Content) -> Non
         if any(card and card["model"] == model for card in cards):
             raise PreventUpdate
         identity = _part("card", container, model, 0, "")
-        return titled_card(
-            f"{explanation.name} (Overall)", [content(explanation, None)], id=identity
-        )
+        parts = [_pane_content(explanation, None)]
+        return titled_card(f"{explanation.name} (Overall)", parts, id=identity)
 
 
 _PATIENCE = 3.0  # seconds: a script may end before its server has begun to listen
@@ -368,8 +316,9 @@ def set_up(app: dash.Dash) -> None:
     app : dash.Dash
         Of interpret's own class: others are none of our business.
     """
-    # First: without it nothing of ours is served.
-    refuse_foreign_requests(app)
+    # First: without it nothing of ours is served. The answer is returned and not raised: interpret
+    # turns every exception into an error 500. Apps that show nothing of ours answer as before.
+    app.server.before_request(lambda: _refusal(flask.request) if shows_ours(app) else None)
     # Registered again, so that it runs once, and before what was registered earlier.
     atexit.unregister(stop_interprets_server)
     atexit.register(stop_interprets_server)
@@ -381,7 +330,7 @@ def set_up(app: dash.Dash) -> None:
     head += [f"<script>{(folder / name).read_text('utf-8')}</script>" for name in scripts]
     app.index_string = app.index_string.replace("</head>", "".join(head) + "</head>")
     privacy_tab.register(app)
-    register_panes(app, _pane_content)
+    register_panes(app)
     register_page(app)
     callbacks.register(app)
     layout.register_bar(app)
@@ -389,7 +338,7 @@ def set_up(app: dash.Dash) -> None:
 
 
 def lay_out(layout: Any, app: Any) -> Any:
-    """Return interpret's layout with our tab and our clock; that of others' explanations as it is.
+    """Return interpret's layout with our tab, parts and clock; that of others' work as it is.
 
     Parameters
     ----------
@@ -404,7 +353,11 @@ def lay_out(layout: Any, app: Any) -> Any:
     # Below the banner of the full dashboard; the small one has none.
     head, body = layout.children[: app.ctx is not None], layout.children[app.ctx is not None :]
     layout.children = [*head, place_of_bars(), *body, clock()]
-    return with_page_parts(layout, app)
+    if any(map(is_editable, explanations_of(app))):
+        offers = html.Div(id=_OFFERS, className="idp-page")
+        places = html.Div(id=_PLACES, className="idp-page idp-page-places")
+        layout.children = [offers, *layout.children, places]
+    return layout
 
 
 def stop_interprets_server() -> None:
@@ -435,44 +388,34 @@ def _live_card(explanation: Any, key: int | None) -> Component | None:
     return _content(explanation, key)
 
 
-def _content(explanation: Any, key: int | None) -> Component:
+def _content(explanation: Any, key: int | None, *, has_panel: bool = True) -> Component:
     """Return the figure of one part of an explanation, above its privacy panel."""
     uid = new_uid(explanation)
-    parts = [_figure(explanation, key, uid), _note(explanation), _panel(explanation, key, uid)]
-    return html.Div([part for part in parts if part is not None], className="idp")
+    parts = [_figure(explanation, key, uid)]
+    if explanation.explanation_type == "local":
+        text = (
+            "The rows that are explained here are your own: the page shows them as they are, and "
+            "no noise protects them."
+        )
+        parts.append(html.Div(text, className="idp-note"))
+    if has_panel:
+        identity = panel_id(uid, "overview" if key is None else str(key))
+        edits: Any = {"data-edits": edit_count(explanation)}
+        parts.append(html.Div(panel_children(explanation, key), id=identity, **edits))
+    return html.Div(parts, className="idp")
 
 
 def _pane_content(explanation: Any, key: int | None) -> Component:
     """Return the content of a card in a pane, where the overview's panel counts for all parts."""
-    if key is None or explanation.spend_of(key) is not explanation.privacy:
-        return _content(explanation, key)
-    uid = new_uid(explanation)
-    parts = [_figure(explanation, key, uid), _note(explanation)]
-    return html.Div([part for part in parts if part is not None], className="idp")
+    has_panel = key is None or explanation.spend_of(key) is not explanation.privacy
+    return _content(explanation, key, has_panel=has_panel)
 
 
 def _figure(explanation: Any, key: int | None, uid: str) -> Component:
     try:
-        has_terms = getattr(explanation, "model", None) is not None
-        if key is not None and explanation.explanation_type == "global" and has_terms:
+        if key is not None and is_editable(explanation):
             explanation.edit_session.autosave.start()
             return html.Div(term_editor(explanation.edit_session, key, uid))
         return html.Div(figure_component(explanation.figure(key, line="")))
     except Exception as error:
         return error_message(error)
-
-
-def _note(explanation: Any) -> Component | None:
-    if explanation.explanation_type != "local":
-        return None
-    return html.Div(
-        "The rows that are explained here are your own: the page shows them as they are, and no "
-        "noise protects them.",
-        className="idp-note",
-    )
-
-
-def _panel(explanation: Any, key: int | None, uid: str) -> Component:
-    edits: Any = {"data-edits": edit_count(explanation)}
-    identity = panel_id(uid, "overview" if key is None else str(key))
-    return html.Div(panel_children(explanation, key), id=identity, **edits)

@@ -22,16 +22,15 @@ from interpret_dp.editor import EditSession
 from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.ui.actions import (
     LEVEL_TOOLS,
-    MODEL_ACTIONS,
     NUMBER_TOOLS,
     SESSION_BUTTONS,
     SHAPE_TOOLS,
     Outcome,
-    Request,
     Tool,
     disabled_buttons,
     go_back,
     load,
+    perform_on_model,
     shapes_for,
     status_text,
     suiting,
@@ -47,7 +46,9 @@ from interpret_dp.ui.dash.components import (
 from interpret_dp.ui.dash.parts import (
     Ids,
     action_button,
+    chooser,
     data_attributes,
+    folded,
     history_list,
     link_button,
     message,
@@ -55,6 +56,7 @@ from interpret_dp.ui.dash.parts import (
     model_name,
     named_field,
     notes,
+    options_of,
     selection_line,
     session_of,
 )
@@ -108,9 +110,7 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
             ),
             _div("line", message(Outcome(tip, "note")), id=ids("message")),
             metrics_section(ids, term),
-            html.Details(
-                [html.Summary("History of this term"), history], className="idp-editor-folded"
-            ),
+            folded("History of this term", history),
             dcc.Store(id=ids("selection"), data=[]),
             *(dcc.Store(id=ids(n)) for n in ("looked", "preview", "select", "act")),
             *(dcc.Store(id=ids(n)) for n in ("refresh", "memory", "view")),
@@ -144,17 +144,14 @@ def _named(name: str) -> Any:
     return {"aria-label": name}
 
 
-def _muted(text: str) -> Component:
-    return html.Span(text, className="idp-muted")
-
-
 def _header(ids: Ids, term: EditedTerm) -> Component:
     text = status_text(term.session, term.view.name)
     status = html.Span(text, id=ids("status"), className="idp-editor-status")
     name = html.Span(term.view.name, className="idp-editor-name")
+    kind = html.Span(term.view.kind, className="idp-muted")
     label, hint = SESSION_BUTTONS["reset"]
     reset = action_button(ids, "reset", label, hint, disabled=not term.view.is_edited)
-    return _div("header", _div("title", name, _muted(term.view.kind), status), reset)
+    return _div("header", _div("title", name, kind, status), reset)
 
 
 def _selection_bar(ids: Ids, term: EditedTerm) -> Component:
@@ -207,9 +204,10 @@ def _typed(ids: Ids, term: EditedTerm) -> Component:
         )
         for name in ("from", "to")
     ]
-    chooser = dcc.Dropdown(
-        id=ids("levels"),
-        options=_options({str(code): str(term.view.labels[code]) for code in levels}),
+    level_chooser = chooser(
+        ids("levels"),
+        "Levels",
+        {code: term.view.labels[code] for code in levels},
         multi=True,
         placeholder="levels",
         className="idp-editor-levels",
@@ -221,42 +219,32 @@ def _typed(ids: Ids, term: EditedTerm) -> Component:
         "Select what the fields say; an empty end is open",
         style={} if is_number or levels else _HIDDEN,
     )
-    parts = [*ends, _group_of(chooser, "Levels"), button]
+    parts = [*ends, level_chooser, button]
     return html.Span(parts, className="idp-editor-typed", **data_attributes(enter="select-typed"))
 
 
 def _class_chooser(ids: Ids, session: EditSession) -> Component:
-    labels = {str(column): str(label) for column, label in enumerate(session.class_labels)}
-    chooser = dcc.Dropdown(
-        id=ids("class"),
-        options=_options({ALL_CLASSES: "All classes", **labels}),
+    field = chooser(
+        ids("class"),
+        "Class",
+        {ALL_CLASSES: "All classes", **dict(enumerate(session.class_labels))},
         value=ALL_CLASSES,
         clearable=False,
         searchable=False,
         className="idp-editor-class",
     )
-    style = {} if labels else _HIDDEN
-    return _div("row", html.Span("Class"), _group_of(chooser, "Class"), style=style)
+    return _div("row", html.Span("Class"), field, style={} if session.class_labels else _HIDDEN)
 
 
 def _segments(identity: Any, name: str, options: Mapping[str, str], value: str) -> Component:
     items = dcc.RadioItems(
         id=identity,
-        options=_options(options),
+        options=options_of(options),
         value=value,
         inline=True,
         className="idp-editor-segments",
     )
     return html.Div(items, role="radiogroup", **_named(name))
-
-
-def _group_of(field: Component, name: str) -> Component:
-    """Return a list with a name, which Dash cannot give it."""
-    return html.Div(field, role="group", **_named(name))
-
-
-def _options(labels: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"label": label, "value": value} for value, label in labels.items()]
 
 
 # -------------------------------------------------------------------------------------- tools
@@ -295,15 +283,13 @@ def _test(ids: Ids, kind_of_term: str) -> Component:
         "Straighten bumps that could be noise; keep the others",
         disabled="increasing" not in shapes,
     )
-    chooser = dcc.Dropdown(
-        id=ids("shape"),
-        options=_options(shapes),
+    question = html.Div(f"Apart from the noise, is the {what}", className="idp-muted")
+    field = chooser(
+        *(ids("shape"), "Shape to test for", shapes),
         value=next(iter(shapes)),
         clearable=False,
         searchable=False,
     )
-    question = html.Div(f"Apart from the noise, is the {what}", className="idp-muted")
-    field = _group_of(chooser, "Shape to test for")
     return _div("test", question, field, _div("grid", test, repair))
 
 
@@ -352,8 +338,8 @@ def _bar(session: EditSession, explanation: Any) -> Component:
                 **data_attributes(enter="commit"),
             ),
             html.Div(id=ids("message")),
-            _folded("History", html.Div(history_list(session), id=ids("history"))),
-            _folded("Download, load, and use in Python", _files(ids)),
+            folded("History", html.Div(history_list(session), id=ids("history"))),
+            folded("Download, load, and use in Python", _files(ids)),
             *(dcc.Store(id=ids(part)) for part in ("act", "acted", "seen")),
             dcc.Download(id=ids("download")),
         ],
@@ -375,10 +361,6 @@ def _history_buttons(ids: Ids, session: EditSession, *names: str) -> list[Compon
         )
         for name in names
     ]
-
-
-def _folded(title: str, content: Component) -> Component:
-    return html.Details([html.Summary(title), content], className="idp-editor-folded")
 
 
 def _files(ids: Ids) -> Component:
@@ -481,7 +463,7 @@ def _add_acting(app: dash.Dash) -> None:
             elif action.startswith("back-"):
                 outcome = go_back(session, int(action.removeprefix("back-")))
             else:
-                outcome = MODEL_ACTIONS[action](session, Request(why=why or ""))
+                outcome = perform_on_model(session, action, why or "")
         except (TypeError, ValueError, OSError) as error:
             return message(Outcome(str(error), "error")), *[no_update] * 3, None
         emptied_why = "" if action == "commit" else no_update

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -272,28 +272,25 @@ def metrics_section(ids: Ids, term: EditedTerm) -> Component:
         for index, name in enumerate(session.terms)
         if session.base.terms[index].partner is None
     }
-    choosers = [
-        _chooser(ids("slice"), "Feature of the slice", _options(names)),
-        _chooser(ids("slice-bins"), "Values of the slice", [], multi=True),
-    ]
-    return html.Details(
+    style: Any = {"className": "idp-editor-levels"}
+    slices = html.Div(
         [
-            html.Summary("Metrics on public rows"),
-            html.Div(
-                [
-                    html.Div(metrics_children(term, ()), id=ids("metrics")),
-                    html.Div(
-                        [html.Span("Slice", className="idp-muted"), *choosers],
-                        id=ids("slices"),
-                        className="idp-editor-row",
-                        style=slices_style(session),
-                    ),
-                ]
+            html.Span("Slice", className="idp-muted"),
+            chooser(ids("slice"), "Feature of the slice", names, placeholder="feature", **style),
+            chooser(
+                *(ids("slice-bins"), "Values of the slice", {}),
+                multi=True,
+                placeholder="values",
+                **style,
             ),
         ],
-        open=session.public_rows is not None,
-        className="idp-editor-folded",
+        id=ids("slices"),
+        className="idp-editor-row",
+        style=slices_style(session),
     )
+    metrics = html.Div(metrics_children(term, ()), id=ids("metrics"))
+    is_open = session.public_rows is not None
+    return folded("Metrics on public rows", html.Div([metrics, slices]), open=is_open)
 
 
 def metrics_children(
@@ -344,20 +341,22 @@ def _hint() -> Component:
     )
 
 
-def _chooser(identity: Any, name: str, options: Any, *, multi: bool = False) -> Component:
-    chooser = dcc.Dropdown(
-        id=identity,
-        options=options,
-        multi=multi,
-        placeholder="values" if multi else "feature",
-        className="idp-editor-levels",
-    )
+def chooser(identity: Any, name: str, options: Mapping[Any, Any], **properties: Any) -> Component:
+    """Return a list with a name, which Dash cannot give it."""
     label: Any = {"aria-label": name}
-    return html.Div(chooser, role="group", **label)
+    field = dcc.Dropdown(id=identity, options=options_of(options), **properties)
+    return html.Div(field, role="group", **label)
 
 
-def _options(names: dict[int, str]) -> list[dict[str, str]]:
-    return [{"label": name, "value": str(value)} for value, name in names.items()]
+def options_of(labels: Mapping[Any, Any]) -> list[dict[str, str]]:
+    """Return the options of a list or of radio buttons, from their labels by value."""
+    return [{"label": str(label), "value": str(value)} for value, label in labels.items()]
+
+
+def folded(title: str, content: Component, **properties: Any) -> Component:
+    """Return a part of a card that is opened by its title."""
+    css_class = "idp-editor-folded"
+    return html.Details([html.Summary(title), content], className=css_class, **properties)
 
 
 def register(app: dash.Dash) -> None:
@@ -379,4 +378,4 @@ def register(app: dash.Dash) -> None:
             return no_update, no_update
         if isinstance(term.places, CellPlaces):
             return [], []
-        return _options({code: term.view.labels[code] for code in term.places.codes}), []
+        return options_of({code: term.view.labels[code] for code in term.places.codes}), []

@@ -6,15 +6,15 @@ Accounts show what the ledger says and nothing else: no figure of the rows is in
 from __future__ import annotations
 
 import copy
-import functools
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import dash
 import numpy as np
+import pandas as pd
 from dash import MATCH, dcc, html, no_update
 from dash.dependencies import Input, Output, State
 from dash.development.base_component import Component
@@ -42,7 +42,6 @@ from interpret_dp.ui.dash.components import (
 from interpret_dp.ui.dash.parts import message
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
 
 
@@ -56,40 +55,8 @@ _PAUSE = 500  # milliseconds between two looks at whether the plan is made
 _plans: weakref.WeakKeyDictionary[Any, dict[Any, Future[FitPlan]]] = weakref.WeakKeyDictionary()
 
 
-@functools.cache
-def _worker() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, "interpret_dp-plan")
-
-
-def register_planning(app: dash.Dash) -> None:
-    """Add the callback of the cards to one of interpret's apps."""
-
-    @app.callback(
-        Output(_part("shown", MATCH), "children"),
-        Output(_part("clock", MATCH), "disabled"),
-        Output(_part("asked", MATCH), "data"),
-        Input(_part("start", MATCH), "n_clicks"),
-        Input(_part("clock", MATCH), "n_intervals"),
-        State(_part("rows", MATCH), "value"),
-        State(_part("guess", MATCH), "value"),
-        State(_part("asked", MATCH), "data"),
-        prevent_initial_call=True,
-    )
-    def fill(_clicks: Any, _looks: Any, n_rows: Any, guess: Any, request: Any) -> Any:
-        trigger: Any = dash.ctx.triggered_id
-        has_begun = trigger["type"] == _part("clock", 0)["type"]
-        # A field may change while a plan is made.
-        request = request if has_begun else [n_rows, guess]
-        try:
-            plan = _plan(explanations_of(app)[trigger["number"]], *request)
-            if plan.done():
-                return _plan_parts(plan.result()), True, request
-        except (TypeError, ValueError) as error:
-            return message(Outcome(str(error), "error")), True, request
-        except Exception as error:
-            return error_message(error), True, request
-        line = html.Div("Planning: fits of simulated rows run.", role="status")
-        return no_update if has_begun else line, False, request
+# It starts no thread before the first plan.
+_worker = ThreadPoolExecutor(1, "interpret_dp-plan")
 
 
 def _part(name: str, number: Any) -> dict[str, Any]:
@@ -106,7 +73,7 @@ def _plan(explanation: Any, n_rows: Any, guess: Any) -> Future[FitPlan]:
     if key not in plans:
         name = "spread" if explanation.model.classes is None else "rate"
         given: Any = {name: numbers[0] if len(numbers) == 1 else numbers}
-        plans[key] = _worker().submit(explanation.plan_next, n_rows, **given)
+        plans[key] = _worker.submit(explanation.plan_next, n_rows, **given)
     return plans[key]
 
 
@@ -178,9 +145,7 @@ def _guess(model: Any) -> tuple[str, str]:
 
 def _plan_parts(plan: FitPlan) -> list[Component]:
     """Return the figure, and the table that says the same in numbers."""
-    rows = [html.Tr([html.Td(text) for text in row]) for row in plan.text_rows()]
-    head = html.Tr([html.Th(text) for text in plan.text_columns])
-    table = html.Table([html.Thead(head), html.Tbody(rows)])
+    table = _table(plan.text_columns, plan.text_rows())
     words = html.Ul([html.Li(note) for note in plan.notes])
     return [
         figure_component(plan.draw("slider")),
@@ -195,13 +160,39 @@ _MAX_REQUESTS = 200  # in the table, the latest
 
 def register(app: dash.Dash) -> None:
     """Add the callbacks that fill the tab to one of interpret's apps."""
-    register_planning(app)
 
     @app.callback(Output(_CONTENT, "children"), [Input("tabs", "value")])
     @message_on_error()
     def fill(tab: str | None) -> Any:
         # As interpret's own tabs do: empty while another one is shown, so that it is read anew.
         return _content(explanations_of(app)) if tab == _VALUE else None
+
+    @app.callback(
+        Output(_part("shown", MATCH), "children"),
+        Output(_part("clock", MATCH), "disabled"),
+        Output(_part("asked", MATCH), "data"),
+        Input(_part("start", MATCH), "n_clicks"),
+        Input(_part("clock", MATCH), "n_intervals"),
+        State(_part("rows", MATCH), "value"),
+        State(_part("guess", MATCH), "value"),
+        State(_part("asked", MATCH), "data"),
+        prevent_initial_call=True,
+    )
+    def plan(_clicks: Any, _looks: Any, n_rows: Any, guess: Any, request: Any) -> Any:
+        trigger: Any = dash.ctx.triggered_id
+        has_begun = trigger["type"] == _part("clock", 0)["type"]
+        # A field may change while a plan is made.
+        request = request if has_begun else [n_rows, guess]
+        try:
+            future = _plan(explanations_of(app)[trigger["number"]], *request)
+            if future.done():
+                return _plan_parts(future.result()), True, request
+        except (TypeError, ValueError) as error:
+            return message(Outcome(str(error), "error")), True, request
+        except Exception as error:
+            return error_message(error), True, request
+        line = html.Div("Planning: fits of simulated rows run.", role="status")
+        return no_update if has_begun else line, False, request
 
 
 def with_tab(layout: Any, app: Any) -> Any:
@@ -218,8 +209,7 @@ def with_tab(layout: Any, app: Any) -> Any:
 
 def _content(explanations: list[Any]) -> Component:
     accounts = collect_accounts(explanations)
-    cards = [_guarded_card(account) for account in accounts]
-    cards += plan_cards(explanations)
+    cards = [*map(_account_card, accounts), *plan_cards(explanations)]
     return html.Div([_introduction(accounts), *cards], className="idp-tab")
 
 
@@ -238,33 +228,27 @@ def _introduction(accounts: list[ShownAccount]) -> Component:
     return titled_card("Privacy", [*doubts, html.Div(text)])
 
 
-def _guarded_card(account: ShownAccount) -> Component:
-    title = f"Data set: {account.dataset}"
+def _account_card(account: ShownAccount) -> Component:
     try:
-        return titled_card(title, _account_parts(account))
+        parts = _account_parts(account)
     except Exception as error:
-        return titled_card(title, [error_message(error)])
+        parts = [error_message(error)]
+    return titled_card(f"Data set: {account.dataset}", parts)
 
 
 def _account_parts(account: ShownAccount) -> list[Component | None]:
-    has_requests = account.requests is not None and not account.requests.empty
-    problem = html.Div(account.problem, className="idp-error") if account.problem else None
+    has_requests = not account.requests.empty
+    # On what the promises on the data set depend; empty if all hold, or none is known.
+    doubts = "" if account.budget is None else account.budget.doubts
     return [
-        problem,
-        _doubts(account),
-        None if account.problem else _summary(account),
+        html.Div(f"Of all releases: {doubts}", className="idp-error") if doubts else None,
+        html.Div(account.problem, className="idp-error") if account.problem else _summary(account),
         _room(account),
         figure_component(spending_figure(account)) if has_requests else None,
         _requests(account) if has_requests else None,
         _assumptions(account),
         html.Div(f"Ledger: {account.ledger}; head {account.head or 'none'}", className="idp-muted"),
     ]
-
-
-def _doubts(account: ShownAccount) -> Component | None:
-    """Return on what the promises on the data set depend; None if all hold, or none is known."""
-    doubts = "" if account.budget is None else account.budget.doubts
-    return html.Div(f"Of all releases: {doubts}", className="idp-error") if doubts else None
 
 
 def _summary(account: ShownAccount) -> Component:
@@ -325,8 +309,6 @@ def spending_figure(account: ShownAccount) -> Figure:
     are shown, and those of this dashboard; totals count all of them.
     """
     requests, budget = account.requests, account.budget
-    if requests is None or requests.empty:
-        raise ValueError(f"Data set {account.dataset!r} has no request; there is nothing to draw.")
     shown_here = {model.request for model in account.models}
     own = {place for place, number in enumerate(requests.index) if number in shown_here}
     requests = requests.iloc[sorted(own.union(thinned(len(requests))))]
@@ -362,13 +344,7 @@ def _words(request: Any) -> str:
 
 def _requests(account: ShownAccount) -> Component:
     requests = account.requests
-    if requests is None:
-        raise ValueError(f"The requests of data set {account.dataset!r} were not read.")
-    names: dict[Any, str] = {
-        model.request: ", ".join(model.names)
-        for model in account.models
-        if model.request is not None
-    }
+    names: dict[Any, str] = {model.request: ", ".join(model.names) for model in account.models}
     unit = "mu" if account.budget is None else "epsilon"
     numeric = {"Epsilon", "Delta", "Cost (mu)", f"Total {unit}"}
     body = [
@@ -387,15 +363,8 @@ def _requests(account: ShownAccount) -> Component:
         }
         for number, request in requests.iloc[::-1][:_MAX_REQUESTS].iterrows()
     ]
-    head = list(body[0])
-    classes = ["idp-number" if name in numeric else "" for name in head]
+    table = _table(list(body[0]), [list(cells.values()) for cells in body], numeric)
     cut = f", the latest {_MAX_REQUESTS}" if len(requests) > _MAX_REQUESTS else ""
-    table = html.Table(
-        [
-            html.Thead(_row(html.Th, head, classes)),
-            html.Tbody([_row(html.Td, list(cells.values()), classes) for cells in body]),
-        ]
-    )
     return html.Details(
         [
             html.Summary(f"Requests ({len(requests):,}{cut})", style={"cursor": "pointer"}),
@@ -405,8 +374,15 @@ def _requests(account: ShownAccount) -> Component:
     )
 
 
-def _row(kind: Any, cells: list[str], classes: list[str]) -> Component:
-    return html.Tr([kind(cell, className=c) for cell, c in zip(cells, classes, strict=True)])
+def _table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], numeric: Collection[str] = ()
+) -> Component:
+    classes = ["idp-number" if name in numeric else "" for name in head]
+
+    def row(kind: Any, cells: Sequence[str]) -> Component:
+        return html.Tr([kind(cell, className=c) for cell, c in zip(cells, classes, strict=True)])
+
+    return html.Table([html.Thead(row(html.Th, head)), html.Tbody([row(html.Td, r) for r in rows])])
 
 
 def _assumptions(account: ShownAccount) -> Component | None:
@@ -457,8 +433,8 @@ class ShownAccount:
         None if no limit was declared.
     head : str or None
         Hash of the ledger's last entry.
-    requests : DataFrame or None
-        The ledger's report, with the number of each request as index.
+    requests : DataFrame
+        The ledger's report, with the number of each request as index; empty if it has none.
     problem : str
         Why nothing can be read; empty if all is well.
     """
@@ -469,7 +445,7 @@ class ShownAccount:
     assumptions: tuple[str, ...]
     budget: BudgetState | None = None
     head: str | None = None
-    requests: pd.DataFrame | None = field(default=None, compare=False)
+    requests: pd.DataFrame = field(default_factory=pd.DataFrame, compare=False)
     problem: str = ""
 
 

@@ -85,10 +85,7 @@ class Controls:
             layout={"width": "330px"},
         )
         self.where = widgets.Dropdown(layout={"width": "150px"})
-        self.low, self.high = (
-            widgets.Text(placeholder=name, continuous_update=False, layout={"width": "80px"})
-            for name in ("from", "to")
-        )
+        self.low, self.high = _text("from", "80px"), _text("to", "80px")
         self.levels = widgets.SelectMultiple(rows=4, layout={"width": "220px"})
         self.whole_curve = _button("Whole curve", "Select everything", "110px")
         self.clear = _button("Clear", "Select nothing", "80px")
@@ -96,12 +93,8 @@ class Controls:
         self.says = widgets.HTML()
         self.tools = {name: _button(tool.label, tool.hint) for name, tool in TOOLS.items()}
         self.number = widgets.FloatText(value=0.1, step=0.1, layout={"width": "90px"})
-        self.length = widgets.Text(
-            placeholder="length: by the noise",
-            tooltip="Share of the feature's range, such as 0.1; empty: chosen from the noise",
-            continuous_update=False,
-            layout={"width": "160px"},
-        )
+        hint = "Share of the feature's range, such as 0.1; empty: chosen from the noise"
+        self.length = _text("length: by the noise", "160px", tooltip=hint)
         self.recentre = _checkbox("keep the mean score (recentre)", True, {})
         self.preview_first = _checkbox("preview first", False, {})
         self.accept = _button("Accept", "Make the edit that is previewed", "80px")
@@ -118,14 +111,8 @@ class Controls:
             layout={"width": "220px"},
         )
         self.verdict = widgets.HTML()
-        self.message = widgets.Text(
-            placeholder="why these edits were made (public: name no patient)",
-            continuous_update=False,
-            layout={"width": "380px"},
-        )
-        self.path = widgets.Text(
-            value="edits.json", continuous_update=False, layout={"width": "220px"}
-        )
+        self.message = _text("why these edits were made (public: name no patient)", "380px")
+        self.path = _text("", "220px", value="edits.json")
         self.save = _button("Save edits", "Write the edits to this file, without a row", "110px")
         self.load = _button("Load edits", "Load the edits of this file", "110px")
         self.error = widgets.HTML()
@@ -180,6 +167,12 @@ def ipywidgets() -> Any:
 
 def _button(label: str, hint: str, width: str = "auto") -> Any:
     return ipywidgets().Button(description=label, tooltip=hint, layout={"width": width})
+
+
+def _text(placeholder: str, width: str, **properties: str) -> Any:
+    return ipywidgets().Text(
+        placeholder=placeholder, continuous_update=False, layout={"width": width}, **properties
+    )
 
 
 def _checkbox(label: str, value: bool, layout: dict[str, str]) -> Any:
@@ -295,9 +288,7 @@ class EarlierRows:
         """Read which files there are now."""
         before = self.offers.children
         self.offers.children = [self._row(entry) for entry in self._session.autosave.earlier]
-        for row in before:
-            for part in (*row.children, row):
-                part.close()
+        _close_rows(before)
         self.refresh()
 
     def refresh(self) -> None:
@@ -310,9 +301,7 @@ class EarlierRows:
 
     def close(self) -> None:
         """Close every widget."""
-        for row in self.offers.children:
-            for part in (*row.children, row):
-                part.close()
+        _close_rows(self.offers.children)
         self.offers.close()
         self.place.close()
 
@@ -321,9 +310,11 @@ class EarlierRows:
         text = f"Edits of an earlier session: {earlier}"
         parts = [widgets.HTML(value=note_html(text), layout={"flex": "1 1 420px"})]
         if not earlier.problem:
-            hints = {"Take them": "Go on where it ended", "Discard": "Delete the file"}
-            for (label, hint), act in zip(hints.items(), (self._take, self._discard), strict=True):
-                button = widgets.Button(description=label, tooltip=hint, layout={"width": "auto"})
+            for label, hint, act in (
+                ("Take them", "Go on where it ended", self._take),
+                ("Discard", "Delete the file", self._discard),
+            ):
+                button = _button(label, hint)
                 button.on_click(partial(self._press, act, earlier))
                 parts.append(button)
         return widgets.HBox(parts, layout={"flex_flow": "row wrap", "align_items": "center"})
@@ -338,3 +329,9 @@ class EarlierRows:
     def _discard(self, earlier: EarlierEdits) -> str:
         self._session.autosave.discard(earlier)
         return f"Discarded {counted(earlier.count)}."
+
+
+def _close_rows(rows: Sequence[Any]) -> None:
+    for row in rows:
+        for part in (*row.children, row):
+            part.close()

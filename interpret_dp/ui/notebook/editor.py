@@ -32,6 +32,7 @@ from interpret_dp.ui.actions import (
     shapes_for,
     typed_bins,
     verdict_text,
+    with_planned,
 )
 from interpret_dp.ui.figure import BINS, EditedTerm
 from interpret_dp.ui.notebook.controls import (
@@ -48,7 +49,7 @@ from interpret_dp.ui.notebook.controls import (
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from interpret_dp.editor import EditSession, Preview
+    from interpret_dp.editor import EditSession
 
 _RANGE, _MISSING, _UNSEEN, _ALL = "the range", "missing only", "unseen only", "all bins"
 
@@ -87,7 +88,6 @@ class NotebookEditor:
 
     def __init__(self, session: EditSession, term: str | int = 0) -> None:
         import_optional("anywidget", extra="notebook", purpose="The notebook editor")
-        import_optional("ipywidgets", extra="notebook", purpose="The notebook editor")
         self.session = session
         self._lock = threading.RLock()
         self._is_quiet = False
@@ -152,10 +152,8 @@ class NotebookEditor:
 
     def _draw(self) -> None:
         """Show the term as it is now: its curve, or its heat map."""
-        entry = self.controls.entry.value
-        self._edited = EditedTerm.of(
-            self.session, self.term, self._selected, entry, self._previewed()
-        )
+        term = EditedTerm.of(self.session, self.term, self._selected, self.controls.entry.value)
+        self._edited = with_planned(term, self._planned)
         column = int(self.controls.class_label.value)
         figure = self._edited.figure(column=column, selected=self._selected)
         if self._pair is not None:
@@ -168,15 +166,6 @@ class NotebookEditor:
         else:
             self._put(figure)
             self._drawn = drawn
-
-    def _previewed(self) -> Preview | None:
-        """Return the edit that is previewed; None if there is none, or it no longer suits."""
-        if self._planned is None:
-            return None
-        try:
-            return previewed(EditedTerm.of(self.session, self.term), *self._planned)
-        except (TypeError, ValueError):
-            return None
 
     def _put(self, figure: Figure) -> None:
         """Show a figure in the place of the one before."""
@@ -248,11 +237,8 @@ class NotebookEditor:
         self._pair = subject if isinstance(subject, FeaturePair) else None
         # On a heat map the slider moves over the bins of the first feature.
         n_bins = (self._pair.first.n_codes if self._pair else len(view.labels)) - 2
-        special: tuple[str, ...] = (_MISSING, _UNSEEN)
-        if view.kind == "continuous":
-            special = (_MISSING,)
-        elif self._pair is not None:
-            special = ()
+        rows = {"continuous": (_MISSING,), "interaction": ()}
+        special = rows.get(view.kind, (_MISSING, _UNSEEN))
         self._planned = None
         with self._quietly():
             self._selected = ()
@@ -266,20 +252,18 @@ class NotebookEditor:
             for end in (controls.low, controls.high):
                 end.value = ""
                 end.layout.display = None if is_number else "none"
-            controls.levels.options = () if is_number else self._level_options()
+            codes = (
+                ()
+                if is_number or self._pair
+                else EditedTerm.of(self.session, self.term).places.codes
+            )
+            controls.levels.options = tuple((str(view.labels[code]), code) for code in codes)
             controls.levels.layout.display = "none" if is_number or self._pair else None
             slides = view.kind in ("continuous", "ordinal") or self._pair is not None
             controls.bins.layout.display = None if slides else "none"
         self._say("")
         self.refresh()
         self._show_verdict()
-
-    def _level_options(self) -> tuple[tuple[str, int], ...]:
-        """Return the names and bins of the levels, in the order of the plot."""
-        if self._pair is not None:
-            return ()
-        edited = EditedTerm.of(self.session, self.term)
-        return tuple((str(edited.view.labels[code]), code) for code in edited.places.codes)
 
     def _show_verdict(self) -> None:
         """Say whether noise explains the selected part of the released curve."""
@@ -405,7 +389,7 @@ class NotebookEditor:
             (controls.load, self._load),
             (controls.whole_curve, lambda: self.select(self._edited.places.whole())),
             (controls.clear, lambda: self.select(())),
-            (controls.back, self._go_back),
+            (controls.back, lambda: go_back(self.session, int(controls.entry.value)).text),
             (controls.accept, self._accept),
             (controls.discard, self._drop),
         ):
@@ -414,22 +398,15 @@ class NotebookEditor:
             getattr(controls, name).observe(self._slide, names="value")
         for name in ("low", "high", "levels"):
             getattr(controls, name).observe(self._type, names="value")
-        controls.entry.observe(self._show_entry, names="value")
         controls.term.observe(lambda change: self._show_term(), names="value")
-        for name in ("class_label", "shape"):
-            getattr(controls, name).observe(self._show_class_or_shape, names="value")
+        for name in ("class_label", "shape", "entry"):
+            getattr(controls, name).observe(self._show_choice, names="value")
 
-    def _show_class_or_shape(self, change: Any) -> None:
+    def _show_choice(self, change: Any) -> None:
+        """Take over another class, shape or entry of the history."""
         if not self._is_quiet:
             self._show_verdict()
             self.refresh()
-
-    def _show_entry(self, change: Any) -> None:
-        if not self._is_quiet:
-            self.refresh()
-
-    def _go_back(self) -> str:
-        return go_back(self.session, int(self.controls.entry.value)).text
 
     def _run(self, act: Callable[[], str | None], button: Any = None) -> None:
         """Do what a button says; an error is shown, not thrown away by the notebook."""
