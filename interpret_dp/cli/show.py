@@ -215,6 +215,11 @@ def show(
     from interpret_dp.cli.tables import CsvFormat
 
     csv_format = CsvFormat(*map(page.pop, ("sep", "decimal", "encoding")))
+    if public_rows is None and csv_format != CsvFormat():
+        raise console.CommandError(
+            "--sep, --decimal and --encoding say how the file of --public-rows is written, and "
+            "there is none. Give --public-rows, or omit them."
+        )
     if (public_rows is None) != (target is None):
         raise console.CommandError(
             f"--public-rows is {public_rows} and --target is {target}; the metrics need both. Give "

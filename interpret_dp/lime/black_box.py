@@ -514,6 +514,12 @@ def black_box(model: Any, output_bounds: Any = None) -> BlackBox:
     """
     _refuse_torch_module(model)
     bounds = _checked_bounds(output_bounds)
+    # Halves: the difference of two tiny bounds has none.
+    if bounds is not None and bounds.lower / 2 == bounds.upper / 2:
+        raise SchemaError(
+            f"The bounds of the model's outputs are {bounds.lower:g} and {bounds.upper:g}; they "
+            "must differ by more than the smallest float. Declare the range of the outputs."
+        )
     method = "predict_proba" if bounds is None else "predict"
     predict = getattr(model, method, model if callable(model) else None)
     if predict is None:
@@ -524,12 +530,6 @@ def black_box(model: Any, output_bounds: Any = None) -> BlackBox:
         )
     if bounds is None:
         return BlackBox(Continuous(0, 1), True, predict)
-    # Halves: the difference of two tiny bounds has none.
-    if bounds.lower / 2 == bounds.upper / 2:
-        raise SchemaError(
-            f"The bounds of the model's outputs are {bounds.lower:g} and {bounds.upper:g}; they "
-            "must differ by more than the smallest float. Declare the range of the outputs."
-        )
     return BlackBox(bounds, False, predict)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from interpret_dp import release
-from interpret_dp.accounting import composition, plans
+from interpret_dp.accounting import composition, events
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.exceptions import ReleaseError
 from interpret_dp.fitting import declaring
@@ -194,7 +194,7 @@ class Door:
                 exponential_mechanism=self.choose,
             ),
             # What steps cost is a function of public numbers that takes seconds.
-            mock.patch.multiple(plans, calibrated_noise=_noise_of, covering_mu=_cost_of),
+            mock.patch.multiple(events, calibrated_noise=_noise_of, covering_mu=_cost_of),
             mock.patch.object(request, "calibrated_noise", _noise_of),
             mock.patch.object(composition, "covering_mu", _cost_of),
         ):

@@ -3,27 +3,20 @@
 import numpy as np
 import pandas as pd
 
+import interpret_dp as dp
 from benchmarks.audit.subjects import answering
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyLedger,
-    Schema,
-)
 from interpret_dp.audit import replay
 from interpret_dp.lime.paper import PaperLimeTabular
 
 FEATURES = {
-    "age": Continuous(0, 100),
-    "income": Continuous(0, 1e6, scale="log"),
-    "site": Categorical(["a", "b", "rare"]),
-    "grade": Categorical([1, 2, 3], ordered=True),
-    "same": Continuous(5, 5),
+    "age": dp.Continuous(0, 100),
+    "income": dp.Continuous(0, 1e6, scale="log"),
+    "site": dp.Categorical(["a", "b", "rare"]),
+    "grade": dp.Categorical([1, 2, 3], ordered=True),
+    "same": dp.Continuous(5, 5),
 }
-LABELS = Schema(FEATURES, target=Categorical(["no", "yes"]))
-COSTS = Schema(FEATURES, target=Continuous(-10, 30))
+LABELS = dp.Schema(FEATURES, target=dp.Categorical(["no", "yes"]))
+COSTS = dp.Schema(FEATURES, target=dp.Continuous(-10, 30))
 
 
 # An epsilon at which leaves of forty rows move: at less, their total is released alone.
@@ -31,15 +24,15 @@ _SETTINGS = {"epsilon": 100.0, "max_rounds": 2, "max_bins": 12, "n_jobs": 1}
 
 
 def classifier(table, **parameters):
-    return DPExplainableBoostingClassifier(schema=LABELS, **_settings(parameters)).fit(*table)
+    return dp.DPExplainableBoostingClassifier(schema=LABELS, **_settings(parameters)).fit(*table)
 
 
 def regressor(table, **parameters):
-    return DPExplainableBoostingRegressor(schema=COSTS, **_settings(parameters)).fit(*table)
+    return dp.DPExplainableBoostingRegressor(schema=COSTS, **_settings(parameters)).fit(*table)
 
 
 def _settings(parameters):
-    account = {"ledger": PrivacyLedger.in_memory(), "dataset": "audit"}
+    account = {"ledger": dp.PrivacyLedger.in_memory(), "dataset": "audit"}
     return _SETTINGS | account | parameters | {"feature_names": list(FEATURES)}
 
 

@@ -10,14 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    ReleaseError,
-    Schema,
-)
+import interpret_dp as dp
 from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import ReleaseCheck, refit, replay
@@ -69,8 +62,8 @@ def test_a_repeated_column_is_charged_for_each_copy():
     ages = np.random.default_rng(6).uniform(0, 100, (30, 1))
     target = np.where(ages[:, 0] > 50, "yes", "no")
 
-    schema = Schema(default=Continuous(0, 100), target=Categorical(["no", "yes"]))
-    fit = refit(DPExplainableBoostingClassifier(schema=schema, max_rounds=2))
+    schema = dp.Schema(default=dp.Continuous(0, 100), target=dp.Categorical(["no", "yes"]))
+    fit = refit(dp.DPExplainableBoostingClassifier(schema=schema, max_rounds=2))
     copies = np.repeat(ages, 5, axis=1)
     report, _ = check_both_ways(fit, (copies, target), (copies[1:], target[1:]))
     for name in ("bins", "weights"):
@@ -130,8 +123,8 @@ def test_control_shapes_and_totals_beyond_their_norm(method, fault, release, mon
     """
     ages = np.linspace(1, 99, 40)
     X, y = pd.DataFrame({"age": np.append(ages, 50.0)}), np.append(np.full(40, 10.0), 30.0)
-    schema = Schema({"age": Continuous(0, 100)}, target=Continuous(-10, 30))
-    fit = refit(DPExplainableBoostingRegressor(schema=schema, max_rounds=4, epsilon=1e3))
+    schema = dp.Schema({"age": dp.Continuous(0, 100)}, target=dp.Continuous(-10, 30))
+    fit = refit(dp.DPExplainableBoostingRegressor(schema=schema, max_rounds=4, epsilon=1e3))
     tables = (X[:-1], y[:-1]), (X, y)
     assert replay(fit, *tables).ok
     real = getattr(local.LocalRegressionRows, method)
@@ -143,8 +136,8 @@ def test_control_shapes_and_totals_beyond_their_norm(method, fault, release, mon
 
 def test_control_a_target_beyond_its_bounds_that_is_in_two_cells(monkeypatch):
     ages = np.linspace(1, 99, 41)
-    schema = Schema({"age": Continuous(0, 100)}, target=Continuous(-10, 30))
-    fit = refit(DPExplainableBoostingRegressor(schema=schema, max_rounds=4, epsilon=1e3))
+    schema = dp.Schema({"age": dp.Continuous(0, 100)}, target=dp.Continuous(-10, 30))
+    fit = refit(dp.DPExplainableBoostingRegressor(schema=schema, max_rounds=4, epsilon=1e3))
     X, y = pd.DataFrame({"age": ages}), np.full(41, 10.0)
     for far in (np.inf, -1e9, np.nextafter(30.0, 31.0), np.nan):
         y[-1] = far
@@ -397,5 +390,5 @@ def test_a_failure_behind_the_session_is_not_mistaken_for_a_pass(monkeypatch):
         raise ValueError("rows")
 
     monkeypatch.setattr(training, "boost", failing)
-    with pytest.raises(ReleaseError):
+    with pytest.raises(dp.ReleaseError):
         replay(classifier, objects(base_records("classification")), objects([]))

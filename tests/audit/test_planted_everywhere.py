@@ -16,17 +16,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import interpret_dp as dp
 from benchmarks.audit.subjects import published_answers
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyLedger,
-    PrivacyUnit,
-    PrivateBackground,
-    Schema,
-)
 from interpret_dp.audit.neighbours import explanation_parts
 from interpret_dp.evaluation import private_metrics
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
@@ -44,27 +35,27 @@ from tests.audit.planted import (
 )
 from tests.lime.tables import Risk
 
-FEATURES = {"age": Continuous(0, 100), "site": Categorical(["a", "b"])}
-SCHEMA = Schema(FEATURES, target=Categorical(["no", "yes"]))
+FEATURES = {"age": dp.Continuous(0, 100), "site": dp.Categorical(["a", "b"])}
+SCHEMA = dp.Schema(FEATURES, target=dp.Categorical(["no", "yes"]))
 
 
 def ledger():
-    return {"ledger": PrivacyLedger.in_memory(), "dataset": "audit"}
+    return {"ledger": dp.PrivacyLedger.in_memory(), "dataset": "audit"}
 
 
 def additive(X, y, *, schema=SCHEMA, **given):
     settings = {"schema": schema, "max_rounds": 4} | ledger()
-    return DPExplainableBoostingClassifier(**settings).fit(X, y, **given)
+    return dp.DPExplainableBoostingClassifier(**settings).fit(X, y, **given)
 
 
 def of_an_array(X, y):
-    schema = Schema({"age": FEATURES["age"]}, target=SCHEMA.target)
-    model = DPExplainableBoostingClassifier(schema=schema, feature_names=["age"], **ledger())
+    schema = dp.Schema({"age": FEATURES["age"]}, target=SCHEMA.target)
+    model = dp.DPExplainableBoostingClassifier(schema=schema, feature_names=["age"], **ledger())
     return model.fit(X[["age"]].to_numpy(), y.to_numpy())
 
 
 def three_classes(X, y):
-    return additive(X, y, schema=Schema(FEATURES, target=Categorical(["maybe", "no", "yes"])))
+    return additive(X, y, schema=dp.Schema(FEATURES, target=dp.Categorical(["maybe", "no", "yes"])))
 
 
 def undeclared(X, y):
@@ -73,19 +64,19 @@ def undeclared(X, y):
 
 
 def of_people(X, y):
-    schema = Schema(FEATURES, target=SCHEMA.target, unit=PrivacyUnit("person", max_rows=1))
+    schema = dp.Schema(FEATURES, target=SCHEMA.target, unit=dp.PrivacyUnit("person", max_rows=1))
     return additive(X, y, schema=schema, unit=np.arange(N_ROWS) // 2)
 
 
 def undeclared_regression(X, y):
     _, cost = private_table("regression")
-    return DPExplainableBoostingRegressor(max_rounds=4, **ledger()).fit(X, cost)
+    return dp.DPExplainableBoostingRegressor(max_rounds=4, **ledger()).fit(X, cost)
 
 
 def with_weights_and_scores(X, y):
-    schema, age = Schema(FEATURES, target=Continuous(0, 20)), X["age"].to_numpy()
+    schema, age = dp.Schema(FEATURES, target=dp.Continuous(0, 20)), X["age"].to_numpy()
     _, cost = private_table("regression")
-    model = DPExplainableBoostingRegressor(schema=schema, max_rounds=4, **ledger())
+    model = dp.DPExplainableBoostingRegressor(schema=schema, max_rounds=4, **ledger())
     return model.fit(X, cost, sample_weight=age / 100.0, init_score=age)
 
 
@@ -107,7 +98,7 @@ def metrics(X, y):
 
 
 def background(X, y):
-    return PrivateBackground(SCHEMA, epsilon=0.5, **ledger()).fit(X)
+    return dp.PrivateBackground(SCHEMA, epsilon=0.5, **ledger()).fit(X)
 
 
 EXPLAINERS = [
@@ -138,7 +129,7 @@ METHODS = ["interactive", "adaptive", "enhanced"]
 
 def answers_of(method, data):
     with use_randomness(SeededRandomness(4)):
-        return paper_answers(Risk(), QUERIES, method, schema=Schema(FEATURES))(data)
+        return paper_answers(Risk(), QUERIES, method, schema=dp.Schema(FEATURES))(data)
 
 
 def found_in(value):

@@ -6,14 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    PrivacyLedger,
-    PrivacyUnit,
-    Schema,
-)
+import interpret_dp as dp
 from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.audit import replay
 from interpret_dp.ebm import training
@@ -21,15 +14,15 @@ from interpret_dp.fitting import rows as rows_module
 from tests.audit.fits import check_both_ways, kinds
 
 FEATURES = {
-    "age": Continuous(0, 100),
-    "site": Categorical(["a", "b", "c"]),
-    "dose": Continuous(0, 1),
+    "age": dp.Continuous(0, 100),
+    "site": dp.Categorical(["a", "b", "c"]),
+    "dose": dp.Continuous(0, 1),
 }
-TARGET = Categorical(["no", "yes"])
-UNIT = PrivacyUnit("person", max_rows=2)
-OF_TOTAL = Schema(FEATURES, target=TARGET, unit=PrivacyUnit("person", 1, total_rows=4))
-HOUSES = {"schema": OF_TOTAL.replace(unit=PrivacyUnit(["person", "house"], 2))}
-DROP = {"schema": OF_TOTAL.replace(unit=PrivacyUnit("person", 2, missing="drop"))}
+TARGET = dp.Categorical(["no", "yes"])
+UNIT = dp.PrivacyUnit("person", max_rows=2)
+OF_TOTAL = dp.Schema(FEATURES, target=TARGET, unit=dp.PrivacyUnit("person", 1, total_rows=4))
+HOUSES = {"schema": OF_TOTAL.replace(unit=dp.PrivacyUnit(["person", "house"], 2))}
+DROP = {"schema": OF_TOTAL.replace(unit=dp.PrivacyUnit("person", 2, missing="drop"))}
 
 
 def person(name, n_rows, seed):
@@ -68,7 +61,7 @@ def fit_of(relation, **options):
     """Return a fit of rows; options say what it uses of them."""
     has_start, is_weighted = options.pop("start", False), options.pop("weighted", False)
     is_declared = options.pop("declared", True)
-    schema = Schema(FEATURES, target=TARGET, unit=UNIT) if is_declared else Schema(unit=UNIT)
+    schema = dp.Schema(FEATURES, target=TARGET, unit=UNIT) if is_declared else dp.Schema(unit=UNIT)
     settings = {"schema": schema, "max_rounds": 2, "max_bins": 8, "n_jobs": 1} | options
 
     def fit(rows):
@@ -77,8 +70,8 @@ def fit_of(relation, **options):
         )
         frame = frame.astype({"age": float, "weight": float}).assign(dose=frame["age"] / 100)
         frame["house"] = 1
-        account = {"ledger": PrivacyLedger.in_memory(), "dataset": "audit"}
-        model = DPExplainableBoostingClassifier(neighboring=relation, **account, **settings)
+        account = {"ledger": dp.PrivacyLedger.in_memory(), "dataset": "audit"}
+        model = dp.DPExplainableBoostingClassifier(neighboring=relation, **account, **settings)
         unit = [] if settings["schema"].unit is None else settings["schema"].unit.columns
         return model.fit(
             frame[[*unit, *FEATURES]],
@@ -135,7 +128,7 @@ def test_rows_without_an_identifier_are_people_of_their_own():
 def test_every_row_of_one_is_replaced_under_the_row_relation():
     """Without a unit, one row is replaced by another, in every kind of sum."""
     rows = mixed(PEOPLE)
-    fit = fit_of("replace_one", schema=Schema(FEATURES, target=TARGET))
+    fit = fit_of("replace_one", schema=dp.Schema(FEATURES, target=TARGET))
     for report in check_both_ways(fit, [*rows, HIGHEST[0]], [*rows, LOWEST[0]]):
         assert report.worst_ratio > 0.99
 

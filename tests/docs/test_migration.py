@@ -184,7 +184,7 @@ TAKEN_BY_INTERPRET = [
     (fits(privacy_bounds={0: (-1, 1), 1: (-1, 1), "z": (0, 1)}), "has the key 'z'"),
     (fits(FRAME, exclude="a"), "it must be a list"),
     (fits(exclude=[0, 1]), "leaves no feature"),
-    (fits(ROWS, LABELS, None, None, np.zeros(300)), "labels are not declared"),
+    (fits(ROWS, LABELS, None, None, np.zeros(300)), "without declared class labels"),
     (fits(ROWS, LABELS, np.ones((300, 1))), "must be 1D array"),
 ]
 

@@ -10,15 +10,7 @@ from scipy.special import ndtri
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss, roc_auc_score
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyLedger,
-    Schema,
-    load_model,
-)
+import interpret_dp as dp
 from interpret_dp.editor import EditSession
 from tests.editor.models import build_model
 
@@ -28,7 +20,7 @@ IN_LYON = np.array([row[3] == "Lyon" for row in ROWS], dtype=float)
 
 @pytest.fixture
 def model():
-    return DPExplainableBoostingClassifier.from_released(build_model())
+    return dp.DPExplainableBoostingClassifier.from_released(build_model())
 
 
 def test_an_edit_changes_predictions_as_told_and_nothing_else_also_from_a_file(model, tmp_path):
@@ -43,7 +35,7 @@ def test_an_edit_changes_predictions_as_told_and_nothing_else_also_from_a_file(m
     editing.undo()
     np.testing.assert_array_equal(editing.model.predict_proba(ROWS), before)
     edited.save(tmp_path / "edited.json")
-    again = load_model(tmp_path / "edited.json")
+    again = dp.load_model(tmp_path / "edited.json")
     np.testing.assert_array_equal(again.predict_proba(ROWS), edited.predict_proba(ROWS))
     assert again.guarantee_ == model.guarantee_
     onward = again.edit(author="Grace")
@@ -56,10 +48,10 @@ def test_editing_charges_nothing_and_its_file_holds_no_value_of_a_row(tmp_path):
     """Planted: a table whose cells would be recognised wherever they turned up."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": np.where(rng.random(600) < 0.5, 31.415926, 58.97932)})
-    schema = Schema({"x": Continuous(0, 100)}, target=Categorical(["no", "yes"]))
-    ledger = PrivacyLedger.in_memory()
+    schema = dp.Schema({"x": dp.Continuous(0, 100)}, target=dp.Categorical(["no", "yes"]))
+    ledger = dp.PrivacyLedger.in_memory()
     ledger.create_budget("planted", epsilon=3, delta=1e-5)
-    fitted = DPExplainableBoostingClassifier(
+    fitted = dp.DPExplainableBoostingClassifier(
         schema=schema, epsilon=2.0, delta=1e-6, ledger=ledger, dataset="planted"
     ).fit(X, np.where(rng.random(600) < 0.5, "no", "yes"))
     head, spent = ledger.head, ledger.spent("planted")
@@ -84,7 +76,7 @@ def test_editing_charges_nothing_and_its_file_holds_no_value_of_a_row(tmp_path):
 
 
 def test_metrics_of_a_regression_are_in_units_of_its_target():
-    model = DPExplainableBoostingRegressor.from_released(build_model(0))
+    model = dp.DPExplainableBoostingRegressor.from_released(build_model(0))
     editing = model.edit(author="Ada")
     y = np.arange(12.0)
     errors = model.predict(ROWS) - y
@@ -133,7 +125,7 @@ def test_metrics_of_classes_are_exact_for_each_version_and_every_part_of_the_row
     assert none["log_loss"].isna().all()
     one = editing.metrics(ROWS[:3], ["a"] * 3, public=True)
     assert np.isnan(one.loc["current", "auroc"])
-    three = DPExplainableBoostingClassifier.from_released(build_model(3)).edit()
+    three = dp.DPExplainableBoostingClassifier.from_released(build_model(3)).edit()
     table = three.metrics(ROWS, list("abc") * 4, public=True)
     assert list(table.columns) == ["log_loss", "accuracy", "n_rows"]
 
@@ -159,7 +151,9 @@ def test_edits_after_a_look_at_metrics_say_so_and_no_file_holds_a_row(model, tmp
     editing.save(tmp_path / "edits.json")
     editing.model.save(tmp_path / "model.json")
     again = EditSession.load(tmp_path / "edits.json", model)
-    assert again.history == load_model(tmp_path / "model.json").released_.edits == editing.history
+    assert (
+        again.history == dp.load_model(tmp_path / "model.json").released_.edits == editing.history
+    )
     for path in tmp_path.iterdir():
         text = path.read_text(encoding="utf-8")
         assert "31.4" not in text
@@ -191,8 +185,8 @@ def test_metrics_of_rows_that_are_not_declared_public_are_refused(model, public)
 def test_correlated_features_are_those_of_the_release_and_shift_with_the_selection(tmp_path):
     known = (("age", "dose", 0.5), ("age", "city", 0.75), ("grade", "age", -0.25))
     released = dataclasses.replace(build_model(), correlations=known)
-    DPExplainableBoostingClassifier.from_released(released).save(tmp_path / "model.json")
-    model = load_model(tmp_path / "model.json")
+    dp.DPExplainableBoostingClassifier.from_released(released).save(tmp_path / "model.json")
+    model = dp.load_model(tmp_path / "model.json")
     editing = model.edit()
     assert editing.released.correlations == known
     table = editing.correlated("age", between=(60, 90))
@@ -210,4 +204,4 @@ def test_correlated_features_are_those_of_the_release_and_shift_with_the_selecti
 
 def test_an_estimator_that_is_not_fitted_cannot_be_edited():
     with pytest.raises(NotFittedError):
-        DPExplainableBoostingClassifier().edit()
+        dp.DPExplainableBoostingClassifier().edit()

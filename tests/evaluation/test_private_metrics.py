@@ -17,18 +17,9 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
+import interpret_dp as dp
 from benchmarks import totals
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyLedger,
-    PrivacyUnit,
-    Schema,
-    evaluation,
-    private_metrics,
-)
+from interpret_dp import evaluation
 from interpret_dp.audit import replay
 from interpret_dp.evaluation import Calibration
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
@@ -39,7 +30,7 @@ PRICE = {"epsilon": 1, "delta": 1e-6}
 
 def fitted(task, unit=None):
     X, y = table(task)
-    schema = Schema(FEATURES, target=TARGETS[task], unit=unit)
+    schema = dp.Schema(FEATURES, target=TARGETS[task], unit=unit)
     people = None if unit is None else np.arange(len(y))
     with use_randomness(SeededRandomness(1)):
         return model_of(task, schema=schema).fit(X, y, unit=people)
@@ -70,7 +61,7 @@ def exact(task, model, X, y):
 @pytest.mark.parametrize("task", TARGETS)
 def test_with_little_noise_the_figures_are_those_of_scikit_learn(task, models):
     X, y = table(task, seed=8)
-    found = private_metrics({"it": models[task]}, X, y, epsilon=1000, delta=1e-5)
+    found = dp.private_metrics({"it": models[task]}, X, y, epsilon=1000, delta=1e-5)
     expected = exact(task, models[task], X, y)
     assert set(found.table.columns) == set(expected)
     for name, value in expected.items():
@@ -89,7 +80,7 @@ def test_the_claimed_standard_errors_are_those_of_repeated_releases(task, models
     found = []
     for seed in range(200):
         with use_randomness(SeededRandomness(seed)):
-            found.append(private_metrics({"it": models[task]}, X, y, epsilon=1, delta=1e-5))
+            found.append(dp.private_metrics({"it": models[task]}, X, y, epsilon=1, delta=1e-5))
     figures = pd.concat([one.table for one in found])
     claimed = pd.concat([one.standard_errors for one in found]).mean()
     tenths = np.array([one.calibration.iloc[:, 2:] for one in found], dtype=float)
@@ -112,7 +103,7 @@ def responses(model, X, y):
 @pytest.mark.parametrize("task", ["binary", "regression"])
 def test_each_tenth_has_its_means(task, models):
     X, y = table(task, seed=8)
-    found = private_metrics({"it": models[task]}, X, y, epsilon=1000, delta=1e-5).calibration
+    found = dp.private_metrics({"it": models[task]}, X, y, epsilon=1000, delta=1e-5).calibration
     predicted, observed = responses(models[task], X, y)
     cuts = Calibration(models[task])._cuts
     # Many rows may have a prediction on a cut, and a table's step of a score is 1/256.
@@ -133,15 +124,15 @@ def test_each_tenth_has_its_means(task, models):
 
 def test_a_model_of_few_predictions_has_few_groups(models):
     X, y = table("regression")
-    schema = Schema({"g": FEATURES["g"]}, target=TARGETS["regression"])
+    schema = dp.Schema({"g": FEATURES["g"]}, target=TARGETS["regression"])
     model = model_of("regression", schema=schema).fit(X[["g"]], y)
-    found = private_metrics({"it": model}, X[["g"]], y, epsilon=1000, delta=1e-5)
+    found = dp.private_metrics({"it": model}, X[["g"]], y, epsilon=1000, delta=1e-5)
     assert list(found.calibration["tenth"])[-1] == 10
     assert len(found.calibration) == 2
     means = pd.Series(y).groupby(X["g"]).mean().to_numpy()
     assert found.calibration["observed"].to_numpy(float) == pytest.approx(means, rel=0.01)
     # Of 30 rows nothing is known of a tenth.
-    few = private_metrics({"it": models["regression"]}, *table("regression", 30), **PRICE)
+    few = dp.private_metrics({"it": models["regression"]}, *table("regression", 30), **PRICE)
     assert few.calibration.iloc[:, 2:].isna().all(axis=None)
 
 
@@ -151,7 +142,7 @@ def test_a_model_of_few_predictions_has_few_groups(models):
 )
 def test_deviances_are_those_of_scikit_learn(name, deviance):
     model, X, y = skewed(name, 4000)
-    found = private_metrics({"it": model}, X, y, epsilon=1000, delta=1e-5)
+    found = dp.private_metrics({"it": model}, X, y, epsilon=1000, delta=1e-5)
     expected = deviance(y, model.predict(X))
     assert found.table.loc["it", "deviance"] == pytest.approx(expected, rel=0.01)
 
@@ -160,12 +151,12 @@ def skewed(name, n_rows, share=1.0, unit=None):
     """Return a model of a simulated target whose total is a share of the right one, and rows."""
     target, (X, _, y) = totals.TARGETS[name], totals.drawn(totals.TARGETS[name], n_rows, 1)
     if name == "rare flag":
-        y, kind = np.where(y > 0, "yes", "no"), DPExplainableBoostingClassifier
-        schema = totals.SCHEMA.replace(target=Categorical(["no", "yes"]))
+        y, kind = np.where(y > 0, "yes", "no"), dp.DPExplainableBoostingClassifier
+        schema = totals.SCHEMA.replace(target=dp.Categorical(["no", "yes"]))
         given = {}
     else:
-        schema = totals.SCHEMA.replace(target=Continuous(target.lower, target.upper))
-        kind, given = DPExplainableBoostingRegressor, {"objective": target.objective}
+        schema = totals.SCHEMA.replace(target=dp.Continuous(target.lower, target.upper))
+        kind, given = dp.DPExplainableBoostingRegressor, {"objective": target.objective}
     given |= {"schema": schema.replace(unit=unit), "epsilon": 20.0, "delta": 1e-6}
     model = kind(n_jobs=1, **given).fit(X, y, unit=unit and np.arange(n_rows))
     predicted, observed = responses(model, X, y)
@@ -184,7 +175,7 @@ def test_a_total_that_is_a_fifth_low_is_seen(name):
     Power: the stated error is below 0.045, so that 0.8 is 4 s.e. from 1.
     """
     model, X, y = skewed(name, 40_000, share=0.8)
-    found = private_metrics({"low": model}, X, y, **PRICE)
+    found = dp.private_metrics({"low": model}, X, y, **PRICE)
     total, error = (
         frame.loc["low", "predicted_over_observed"]
         for frame in (found.table, found.standard_errors)
@@ -201,9 +192,9 @@ def test_an_edit_is_compared_with_its_origin(models):
     session = models["binary"].edit()
     session.remove_effect("x")
     compared = {"before": models["binary"], "after": session.model}
-    ledger = PrivacyLedger.in_memory()
+    ledger = dp.PrivacyLedger.in_memory()
     account = {"ledger": ledger, "dataset": "held out"}
-    found = private_metrics(compared, X, y, epsilon=2, delta=1e-6, **account)
+    found = dp.private_metrics(compared, X, y, epsilon=2, delta=1e-6, **account)
     assert list(found.table.index) == ["before", "after"]
     assert found.table.loc["before", "roc_auc"] > found.table.loc["after", "roc_auc"] + 0.05
     assert ledger.spent("held out").epsilon_at(1e-6) == pytest.approx(2, rel=1e-6)
@@ -214,9 +205,9 @@ def test_an_edit_is_compared_with_its_origin(models):
 def evaluate(model, relation):
     def run(rows):
         X, y = rows
-        account = {"ledger": PrivacyLedger.in_memory(), "dataset": "d"}
+        account = {"ledger": dp.PrivacyLedger.in_memory(), "dataset": "d"}
         privacy = {"epsilon": 1, "delta": 1e-5, "neighboring": relation, "unit": X["person"]}
-        return private_metrics({"it": model}, X.drop(columns="person"), y, **privacy, **account)
+        return dp.private_metrics({"it": model}, X.drop(columns="person"), y, **privacy, **account)
 
     return run
 
@@ -225,7 +216,7 @@ def evaluate(model, relation):
 @pytest.mark.parametrize("name", ["claims", "severities", "rare flag", "costs"])
 def test_totals_of_neighbours_differ_by_what_was_charged(name, relation):
     """The last row is at its extremes, and has no target in turn."""
-    model, X, y = skewed(name, 300, unit=PrivacyUnit("person", 1))
+    model, X, y = skewed(name, 300, unit=dp.PrivacyUnit("person", 1))
     X, y = X.assign(person=np.arange(300)), np.asarray(y, dtype=object)
     upper = "yes" if name == "rare flag" else totals.TARGETS[name].upper
     for last in (upper, None):
@@ -247,7 +238,7 @@ def test_control_sums_that_a_row_moves_too_far(fault, monkeypatch):
         return groups, found // (1 + len(found) % 2)
 
     monkeypatch.setattr(Calibration, "parts", parts)
-    model, X, y = skewed("claims", 300, unit=PrivacyUnit("person", 1))
+    model, X, y = skewed("claims", 300, unit=dp.PrivacyUnit("person", 1))
     y[-1] = 5.0
     rows = X.assign(person=np.arange(300)), y
     report = replay(evaluate(model, "add_or_remove_one"), rows, tuple(part[:-1] for part in rows))
@@ -255,7 +246,7 @@ def test_control_sums_that_a_row_moves_too_far(fault, monkeypatch):
 
 
 def test_control_a_cell_that_depends_on_other_rows(monkeypatch):
-    model = fitted("regression", PrivacyUnit("person", 2))
+    model = fitted("regression", dp.PrivacyUnit("person", 2))
     original = evaluation._ErrorCells.codes
 
     def centred(self, rows, y):
@@ -271,9 +262,9 @@ def test_control_a_cell_that_depends_on_other_rows(monkeypatch):
 
 SECOND_MODELS = [
     (FEATURES, "multiclass", "they must be the same"),
-    ({"z": Continuous(0, 1)}, "binary", r"has column 'z', but models\['one'\] has not"),
+    ({"z": dp.Continuous(0, 1)}, "binary", r"has column 'z', but models\['one'\] has not"),
     # The model itself would warn of it, of private rows, once they are paid for.
-    ({"x": Categorical(["0"])}, "binary", "'x' has a dtype of floats"),
+    ({"x": dp.Categorical(["0"])}, "binary", "'x' has a dtype of floats"),
 ]
 
 
@@ -282,11 +273,11 @@ def test_a_second_model_that_cannot_read_the_rows_is_refused_before_the_charge(
     features, target, message, models
 ):
     X, y = table("binary", 20)
-    other = model_of("binary", schema=Schema(features, target=TARGETS[target]), max_rounds=1)
+    other = model_of("binary", schema=dp.Schema(features, target=TARGETS[target]), max_rounds=1)
     with warnings.catch_warnings(action="ignore"):
         other.fit(X.assign(z=0.5)[list(features)].astype(object), y)
-    compared, ledger = {"one": models["binary"], "other": other}, PrivacyLedger.in_memory()
+    compared, ledger = {"one": models["binary"], "other": other}, dp.PrivacyLedger.in_memory()
     account = {"ledger": ledger, "dataset": "held out"}
     with pytest.raises(ValueError, match=message):
-        private_metrics(compared, X, y, epsilon=1, delta=1e-6, **account)
+        dp.private_metrics(compared, X, y, epsilon=1, delta=1e-6, **account)
     assert ledger.entries() == []

@@ -8,15 +8,7 @@ import polars as pl
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    PrivacyLedger,
-    ReleaseError,
-    Schema,
-    UndeclaredWarning,
-)
+import interpret_dp as dp
 from interpret_dp.fitting import declaring
 from interpret_dp.released import AdditiveModel, summarise
 from interpret_dp.released.sql import scoring_sql
@@ -31,10 +23,10 @@ from tests.ebm.tasks import TARGETS, model_of, table
     ],
 )
 def test_a_population_is_refused_before_anything_is_charged(given, problem):
-    schema = Schema({"a": Continuous(0, 1)}, target=Categorical([0, 1]))
-    settings = {"schema": schema, "population": "people", "ledger": PrivacyLedger.in_memory()}
+    schema = dp.Schema({"a": dp.Continuous(0, 1)}, target=dp.Categorical([0, 1]))
+    settings = {"schema": schema, "population": "people", "ledger": dp.PrivacyLedger.in_memory()}
     settings["ledger"].create_budget("d", 1.0, 1e-5)
-    model = DPExplainableBoostingClassifier(**settings | given, dataset="d")
+    model = dp.DPExplainableBoostingClassifier(**settings | given, dataset="d")
     with pytest.raises(ValueError, match=problem):
         model.fit(pd.DataFrame({"a": [0.5, 1.0]}), [0, 1])
     assert settings["ledger"].remaining("d") == pytest.approx(1.0)
@@ -70,7 +62,7 @@ def test_an_undeclared_maximum_is_estimated_and_paid_for(monkeypatch):
     monkeypatch.setattr(declaring, "_said", set())
     X, y = table("binary")
     weights = np.random.default_rng(0).uniform(20, 37, len(X))
-    with pytest.warns(UndeclaredWarning, match="sample_weight.*privacy_weight_max="):
+    with pytest.warns(dp.UndeclaredWarning, match="sample_weight.*privacy_weight_max="):
         model = model_of("binary").fit(X, y, sample_weight=weights)
     names = [share.name for share in model.guarantee_.releases]
     assert "largest weight" in names
@@ -114,7 +106,9 @@ def loss(task, model, X, y, **keywords):
 def test_numbers_and_the_model_that_made_them_are_the_same():
     X, y = table("binary")
     columns = pd.DataFrame({"x": X["x"], "g": (X["g"] == "b").astype(float)})
-    schema = Schema({"x": Continuous(0, 1), "g": Continuous(0, 1)}, target=TARGETS["binary"])
+    schema = dp.Schema(
+        {"x": dp.Continuous(0, 1), "g": dp.Continuous(0, 1)}, target=TARGETS["binary"]
+    )
     first = LogisticRegression().fit(columns, y)
     scores = first.decision_function(columns)
     found = [
@@ -125,7 +119,7 @@ def test_numbers_and_the_model_that_made_them_are_the_same():
     # The first model is right on average, so that hardly anything is left to add.
     assert np.abs(found).max() < 0.5
     numbers = np.where(y == "yes", 7.0, 2.0)
-    schema = Schema(schema.features, target=Continuous(0, 10))
+    schema = dp.Schema(schema.features, target=dp.Continuous(0, 10))
     line = LinearRegression().fit(columns, numbers)
     left = model_of("regression", schema=schema).fit(columns, numbers, init_score=line)
     assert np.abs(left.intercept_) < 0.2
@@ -155,7 +149,7 @@ def test_odd_scores_of_numbers_count_as_none():
 
 def test_what_a_model_says_of_a_row_is_withheld():
     X, y = table("binary", 50)
-    with pytest.raises(ReleaseError, match="Its own message is withheld") as caught:
+    with pytest.raises(dp.ReleaseError, match="Its own message is withheld") as caught:
         model_of("binary").fit(X, y, init_score=Sensitive("fails"))
     assert caught.value.__context__ is None
     with warnings.catch_warnings(record=True) as seen:

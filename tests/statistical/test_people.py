@@ -10,18 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    PrivacyUnit,
-    Schema,
-)
+import interpret_dp as dp
 
 pytestmark = pytest.mark.statistical
 
-FEATURES = {"age": Continuous(18, 95), "severity": Continuous(-3, 3)}
+FEATURES = {"age": dp.Continuous(18, 95), "severity": dp.Continuous(-3, 3)}
 
 
 def stays(n_rows, seed):
@@ -37,13 +30,13 @@ def stays(n_rows, seed):
 
 def ratios(n_fits, total_rows):
     """Return the rate that each fit predicts over that of all stays."""
-    unit = PrivacyUnit("patient", max_rows=1, total_rows=total_rows)
-    schema = Schema(FEATURES, target=Categorical([False, True]), unit=unit)
+    unit = dp.PrivacyUnit("patient", max_rows=1, total_rows=total_rows)
+    schema = dp.Schema(FEATURES, target=dp.Categorical([False, True]), unit=unit)
     found = []
     for seed in range(n_fits):
         X, patient, risk = stays(50_000, seed)
         y = np.random.default_rng(seed).random(len(X)) < risk
-        model = DPExplainableBoostingClassifier(schema=schema).fit(X, y, unit=patient)
+        model = dp.DPExplainableBoostingClassifier(schema=schema).fit(X, y, unit=patient)
         found.append(model.predict_proba(X)[:, 1].mean() / y.mean())
     return np.array(found)
 
@@ -62,9 +55,9 @@ def test_the_total_of_numbers_is_that_of_all_stays(objective):
     y = np.random.default_rng(0).poisson(3 * risk)
     totals = []
     for total_rows in (6, None):
-        unit = PrivacyUnit("patient", max_rows=1, total_rows=total_rows)
-        schema = Schema(FEATURES, target=Continuous(0, 10), unit=unit)
-        model = DPExplainableBoostingRegressor(schema=schema, objective=objective)
+        unit = dp.PrivacyUnit("patient", max_rows=1, total_rows=total_rows)
+        schema = dp.Schema(FEATURES, target=dp.Continuous(0, 10), unit=unit)
+        model = dp.DPExplainableBoostingRegressor(schema=schema, objective=objective)
         model.fit(X, y, unit=patient)
         totals.append(model.predict(X).mean())
         if total_rows:
@@ -77,8 +70,10 @@ def test_people_weigh_the_same_whatever_rows_they_have():
     X, patient, risk = stays(50_000, 0)
     y = np.random.default_rng(0).random(len(X)) < risk
     of_people = pd.Series(y).groupby(patient).mean().mean()
-    schema = Schema(FEATURES, target=Categorical([False, True]), unit=PrivacyUnit("patient", 6))
-    model = DPExplainableBoostingClassifier(schema=schema, population="people")
+    schema = dp.Schema(
+        FEATURES, target=dp.Categorical([False, True]), unit=dp.PrivacyUnit("patient", 6)
+    )
+    model = dp.DPExplainableBoostingClassifier(schema=schema, population="people")
     model.fit(X, y, unit=patient)
     n_people = len(np.unique(patient))
     assert model.released_.n_rows == pytest.approx(n_people, rel=0.01)

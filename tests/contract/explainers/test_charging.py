@@ -254,7 +254,7 @@ BAD = [
     (("regression",), {"init_score": 1j * START}, dp.SchemaError, "init_score has dtype complex"),
     (("binary",), {"init_score": LinearRegression()}, TypeError, "has no predict_proba"),
     (("binary",), {"init_score": UNLIKE}, dp.SchemaError, "model of the classes .*'a', 'b'.*0"),
-    (("binary",), {"schema": UNLABELLED, "init_score": START}, dp.SchemaError, "not declared"),
+    (("binary",), {"schema": UNLABELLED, "init_score": START}, dp.SchemaError, "without decl"),
     (("counts",), {"init_score": START}, ValueError, "init_score was given with objective='poiss"),
     (("counts",), {"schema": NO_COUNTS}, dp.SchemaError, r"is -1.*Continuous\(0, upper\)"),
     (("counts",), {"schema": ONLY_ZERO}, dp.SchemaError, "upper bound is 0"),

@@ -148,6 +148,6 @@ def test_the_commands_server_refuses_other_sites_and_goes_on(shown, monkeypatch)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("interpret.visual._interactive.visualize_provider", None)
-    monkeypatch.setattr("interpret_dp.cli.show.say_item", visit)
+    monkeypatch.setattr("interpret_dp.cli.console.say_item", visit)
     serve(shown.total, port=None, no_browser=True)
     assert interpret.shutdown_show_server()
