@@ -47,9 +47,8 @@ from interpret_dp.fitting.pipelines import (
     with_substitutes,
 )
 from interpret_dp.released import AdditiveModel
-from interpret_dp.released.additive_model import file_of, note_file
+from interpret_dp.released.additive_model import file_of, lookup_tables, note_file
 from interpret_dp.released.background import public_generator
-from interpret_dp.released.sql import lookup_tables
 from interpret_dp.released.summary import average_sentence, warn_after_fit
 from interpret_dp.schema import Schema, canonical_frame
 from interpret_dp.schema.containers import is_dask
@@ -522,7 +521,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
     def to_tables(self) -> dict[str, pd.DataFrame]:
         """Return one lookup table a term, and one with the intercept and the link.
 
-        See :func:`interpret_dp.released.sql.lookup_tables` for the columns.
+        See :func:`interpret_dp.released.additive_model.lookup_tables` for the columns.
         """
         return lookup_tables(self.to_released())
 

@@ -1,4 +1,4 @@
-"""A released additive model as lookup tables, and as one SELECT statement.
+"""A released additive model as one SELECT statement, so that it can score inside a database.
 
 sqlglot writes the identifiers, literals and casts of each dialect. This module adds the reading of
 cells: in a database as in Python, missing, NaN, undeclared and out-of-range values go to the bins
@@ -13,168 +13,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlglot import ErrorLevel, exp
 from sqlglot.generator import Generator
 
 from interpret_dp._validate import check_choice, check_sequence
-from interpret_dp.released.additive_model import AdditiveModel
+from interpret_dp.released.additive_model import AdditiveModel, score_suffixes
 from interpret_dp.released.arrays import FloatArray
-from interpret_dp.released.terms import AdditiveFeature, AdditiveTerm, Band, FeaturePair
-from interpret_dp.schema.declarations import Categorical, Level, integers_text, level_label
+from interpret_dp.released.terms import AdditiveFeature, FeaturePair
+from interpret_dp.schema.declarations import Categorical, Level, level_label
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     Branch = tuple[exp.Expr, exp.Expr]
     # What a SELECT returns in order: an expression, or None for a column of the SELECT inside it.
     Step = dict[str, exp.Expr | None]
-
-
-# Lookup tables of a released additive model: its shape functions as DataFrames.
-#
-# A prediction is the link's inverse of the intercept plus one looked-up score a term. The tables
-# are another form of the released model: making them reads no row and costs nothing.
-
-
-def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
-    """Return one lookup table a term, and one with the intercept and the link.
-
-    Parameters
-    ----------
-    model : AdditiveModel
-
-    Returns
-    -------
-    dict of str to DataFrame
-        For each term, under the name of its feature, one row a bin, in order:
-
-        ``bin``
-            Label: ``missing``, the interval, the integers from the first to the last, the level, or
-            ``unseen``.
-        ``lower``, ``upper``
-            A continuous feature's value v is in the bin with ``lower <= v < upper``. The first
-            bin starts at minus infinity and the last ends at infinity, because values outside
-            the declared bounds are clipped into them. NaN for other bins.
-        ``level``
-            The declared level, in its own type; None for other bins.
-        ``kind``
-            ``missing``, ``bin`` or ``unseen``. Only a categorical feature has an unseen bin: a
-            continuous one reads what is no number as missing.
-        ``score``, ``standard_deviation``, ``band_lower``, ``band_upper``
-            In units of the link's scale: logits, units of a regression's target, or their
-            logarithms where the link is "log". The standard deviation is that of what the
-            added noise leaves unknown; the ends are those of the 95 % noise band
-            (:meth:`AdditiveTerm.band`). NaN where the noise is not known (as after some edits);
-            bins with too few rows have a wide deviation and no band.
-            For more than two classes ``score_0``, ``standard_deviation_0`` and so on, in the
-            order of the classes.
-        ``weight``
-            Released (noisy) number of rows.
-
-        Of a pair of features, under ``"first & second"``, one row a cell, with the columns
-        ``bin_first``, ``lower_first``, ``upper_first``, ``level_first``, ``kind_first`` and the
-        same of the second feature in place of the first five.
-
-        And under :func:`intercept_key` (``"intercept"``), one row a score: ``class`` (what the
-        score speaks for: the second of two classes, each of several, None in a regression),
-        ``link`` and ``score``.
-
-    Notes
-    -----
-    Released: everything, as post-processing of the model.
-    """
-    import pandas as pd
-
-    suffixes = score_suffixes(model)
-    tables = {}
-    for term in model.terms:
-        subject = model.subject(term)
-        if isinstance(subject, FeaturePair):
-            columns, rows = _cells(subject)
-        else:
-            columns = _bins(subject)
-            rows = np.arange(len(columns["bin"]))
-        for name, values in _numbers_of(term, suffixes).items():
-            columns[name] = values[rows]
-        for name in columns:
-            if name.startswith("level"):
-                columns[name] = pd.Series(columns[name], dtype=object)
-        tables[subject.name] = pd.DataFrame(columns)
-    classes: tuple[Any, ...] = (None,)
-    if model.classes is not None:
-        classes = model.classes if len(suffixes) > 1 else model.classes[-1:]
-    own = {"class": pd.Series(classes, dtype=object), "link": model.link, "score": model.intercept}
-    tables[intercept_key(model)] = pd.DataFrame(own)
-    return tables
-
-
-def intercept_key(model: AdditiveModel) -> str:
-    """Return the key of the intercept's table: ``intercept``, in brackets if a term has it."""
-    taken = set(model.term_names)
-    key = "intercept"
-    while key in taken:
-        key = f"({key})"
-    return key
-
-
-def score_suffixes(model: AdditiveModel) -> list[str]:
-    """Return the suffixes of the columns of each score: empty if there is one."""
-    n_scores = len(model.intercept)
-    return [""] if n_scores == 1 else [f"_{index}" for index in range(n_scores)]
-
-
-def _bins(feature: AdditiveFeature) -> dict[str, Any]:
-    """Return the columns that say which bin a row of the table is."""
-    if feature.cuts is None:
-        labels, levels = [*feature.labels, "unseen"], [*getattr(feature.spec, "levels", ()), None]
-        lower = upper = [np.nan] * len(labels)
-        kinds = [*["bin"] * len(feature.labels), "unseen"]
-    else:
-        edges = [-np.inf, *feature.cuts.tolist(), np.inf]
-        lower, upper = edges[:-1], edges[1:]
-        labels = [f"[{low:.6g}, {high:.6g})" for low, high in zip(lower, upper, strict=True)]
-        if feature.integers is not None:
-            labels = [integers_text(*bounds) for bounds in feature.integers]
-        levels, kinds = [None] * len(labels), ["bin"] * len(labels)
-    return {
-        "bin": ["missing", *labels],
-        "lower": [np.nan, *lower],
-        "upper": [np.nan, *upper],
-        "level": [None, *levels],
-        "kind": ["missing", *kinds],
-    }
-
-
-def _cells(pair: FeaturePair) -> tuple[dict[str, Any], NDArray[np.intp]]:
-    """Return the columns that say which cell a row of the table is, and the cells' numbers."""
-    sides = [_bins(feature) for feature in (pair.first, pair.second)]
-    sizes = [len(side["bin"]) for side in sides]
-    # A continuous feature has no unseen bin in the table, as in its own.
-    numbers = np.arange(pair.n_codes).reshape(pair.shape)[: sizes[0], : sizes[1]].ravel()
-    places = np.indices(sizes).reshape(2, -1)
-    columns = {
-        f"{name}_{which}": [values[place] for place in places[axis]]
-        for axis, which in enumerate(("first", "second"))
-        for name, values in sides[axis].items()
-    }
-    return columns, numbers
-
-
-def _numbers_of(term: AdditiveTerm, suffixes: list[str]) -> dict[str, NDArray[np.float64]]:
-    deviations, unknown = term.standard_deviations, np.full_like(term.scores, np.nan)
-    band = term.band() or Band(unknown, unknown)
-    arrays = {
-        "score": term.scores,
-        "standard_deviation": unknown if deviations is None else deviations,
-        "band_lower": band.lower,
-        "band_upper": band.upper,
-    }
-    columns: dict[str, NDArray[np.float64]] = {}
-    for name, array in arrays.items():
-        by_score = array.reshape(len(array), len(suffixes))
-        columns |= {f"{name}{suffix}": by_score[:, k] for k, suffix in enumerate(suffixes)}
-    return columns | {"weight": term.weights}
 
 
 # EXP overflows just beyond this; in PostgreSQL underflow is an error as well.

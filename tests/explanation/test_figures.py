@@ -21,7 +21,7 @@ from interpret_dp.explanation.plots.parts import (
 from interpret_dp.explanation.plots.prediction import local_figure, outcome_text
 from interpret_dp.explanation.plots.shape import monotone_previews, shape_figure, term_figure
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
-from interpret_dp.released.sql import lookup_tables
+from interpret_dp.released.additive_model import lookup_tables
 from interpret_dp.released.summary import summarise, term_sentence
 from interpret_dp.schema import Categorical, Continuous, Integer, PrivacyUnit, Schema
 from tests.editor import test_pairs as pairs

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, EditRecord
-from interpret_dp.released.sql import DIALECTS, lookup_tables, scoring_sql
+from interpret_dp.released.additive_model import lookup_tables
+from interpret_dp.released.sql import DIALECTS, scoring_sql
 from interpret_dp.schema import Categorical, Continuous
 from tests.released.models import assemble, build_model, damaged
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp.released.sql import intercept_key, lookup_tables
+from interpret_dp.released.additive_model import intercept_key, lookup_tables
 from tests.released.models import build_model, odd_rows, score_rows
 
 
