@@ -118,11 +118,10 @@ def open_document(
     """
     is_object = isinstance(document, Mapping)
     if not is_object or document.get("format") != document_format:
-        fault = (
-            f"its format is {document.get('format')!r}"
-            if is_object
-            else f"a {type(document).__name__} was given"
-        )
+        fault = f"a {type(document).__name__} was given"
+        if is_object:
+            given = document.get("format")
+            fault = "it has no 'format'" if given is None else f"its format is {given!r}"
         raise ValueError(
             f"This is not {'an' if what[0] in 'aeiou' else 'a'} {what} of interpret_dp: {fault}; "
             f"it must be an object of the format {document_format!r}, which {writer} writes."

@@ -434,7 +434,7 @@ class RegressionLoss(Loss):
         Returns
         -------
         float
-            In units of the clipping bound, as curvatures are. No model is believed to explain more
+            In units of the clipping bound, as curvatures are. No model is assumed to explain more
             than 95 % of a variance.
         """
         gaps, probabilities = _normal_gaps()
@@ -464,9 +464,9 @@ _MAX_NOISE_LEVEL = 0.125
 # The loss of correlated terms bends more than the mean of each of them says.
 _MAX_STEP = 0.2
 _MAX_EXPLAINED = 100.0
-# No mean is believed to be a smaller share of the upper bound: about -14 on the log scale.
+# No mean is assumed to be a smaller share of the upper bound: about -14 on the log scale.
 _MIN_SHARE = 2.0**-20
-# No total is believed to be wrong by more than this factor.
+# No total is assumed to be wrong by more than this factor.
 _LARGEST_FACTOR = 3.0
 
 
@@ -532,7 +532,7 @@ class LogLinkLoss(RegressionLoss):
 
     def level(self, ratio: float, deviation: float, norm: float) -> tuple[float, LossScale]:
         """Return the logarithm of the released mean, and the meaning of a unit of score."""
-        # A mean may be smaller than its noise: none is believed to be below one noise unit.
+        # A mean may be smaller than its noise: none is assumed to be below one noise unit.
         largest = self.upper if self.upper > 0 else 1.0
         mean = max(
             self.middle + ratio * self.half,
@@ -639,7 +639,7 @@ class LogLoss(Loss):
         self, sums: FloatArray, noise: float, norm: float, config: TrainerConfig, has_scores: bool
     ) -> Start:
         """Return the start of boosting; ``sums`` are the rows of each class."""
-        # A class may be smaller than its noise: no count is believed to be below one noise unit.
+        # A class may be smaller than its noise: no count is assumed to be below one noise unit.
         counts = np.maximum(sums, noise)
         shares = counts / counts.sum()
         curvature = float(np.mean(shares * (1.0 - shares)))

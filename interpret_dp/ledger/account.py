@@ -174,7 +174,7 @@ def refusal(
     account: Account, pair: GdpPair, epsilon: float, epsilon_delta: float
 ) -> BudgetExceededError:
     """Return the error for a request that the filter does not admit."""
-    # A request without a delta of its own is told what still fits at the budget's delta.
+    # The refusal of a request without a delta of its own says what fits at the budget's delta.
     budget = account.budget
     delta = epsilon_delta or (budget.delta if budget else 0.0)
     left = remaining_mu(account)

@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 WordSource = Callable[[int], Words]
 
-# A difference of height and curve is believed beyond this. The proof needs a curve that is right to
+# A difference of height and curve is trusted beyond this. The proof needs a curve that is right to
 # half of it, which leaves exp 2,048 units in the last place; libraries err by at most four.
 _MARGIN = 2.0**-40
 

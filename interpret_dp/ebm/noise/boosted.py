@@ -228,7 +228,7 @@ def sampling_variances(
     n_scores = curvatures.shape[1]
     # Taking away what the classes have in common takes away that part of it.
     shared = 1.0 if n_scores == 1 else 1.0 - 1.0 / n_scores
-    # A count may be smaller than its noise: a bin that moves is believed to have a row.
+    # A count may be smaller than its noise: a bin that moves is assumed to have a row.
     rows = np.maximum(weights, 1.0)[:, np.newaxis]
     return np.asarray(shared * dispersion / np.maximum(rows * curvatures, 1e-12))
 

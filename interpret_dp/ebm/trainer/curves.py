@@ -127,8 +127,8 @@ def monotone_change(
     -------
     ndarray of float64, shape (n_codes, 1)
         Integers, no larger in size than the largest of ``change``: the projection of the curve
-        itself is the curve, and no score of a projection moves farther than the farthest of those
-        that are projected. The weighted mean stays, but for rounding.
+        itself is the curve, and projecting makes no score's move larger than the largest of
+        ``change``. The weighted mean stays, but for rounding.
     """
     moved = scores + change
     moved[1:-1, 0] = isotonic(moved[1:-1, 0], weights[1:-1], increasing=direction > 0)
