@@ -66,7 +66,7 @@ SELECTION = {"kind": "private_selection", "noise_multiplier": 4.0, "shape": 1.0,
 
 BROKEN_DOCUMENTS = [
     ([], ValueError, "list was given"),
-    ({}, ValueError, "format is None"),
+    ({}, ValueError, "has no .format."),
     (document(GAUSSIAN, format="other"), ValueError, "format is 'other'"),
     (document(GAUSSIAN, version=2), ValueError, "newer interpret_dp"),
     (document(GAUSSIAN, version=True), ValueError, "version is True"),

@@ -290,7 +290,7 @@ BAD_REQUESTS = [
     ({"epsilon_delta": 1.0}, ValueError, "epsilon_delta is 1.0"),
     ({"explainer": ""}, ValueError, "explainer is ''"),
     ({"purpose": 3}, TypeError, "purpose is 3"),
-    ({"event": {}}, ValueError, "format is None"),
+    ({"event": {}}, ValueError, "has no .format."),
     ({"event": gaussian_events_json([(0.11, 1)])}, ValueError, "event costs mu 0.11"),
 ]
 
