@@ -29,7 +29,7 @@ from benchmarks.llm_mnist import DELTA, SCHEMA, STANDARDS, load_mnist
 from interpret_dp import Continuous, DPLocallyLinearClassifier, Schema
 from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.llm.config import TrainingSettings
-from interpret_dp.llm.request import input_coding, settings_of
+from interpret_dp.llm.request import MapsSettings, input_coding, training_settings
 from interpret_dp.llm.training import TrainedMaps, Training
 
 __all__ = ["Noiseless", "accuracy", "class_scores", "main"]
@@ -164,7 +164,7 @@ def accuracy(
     )
     if np.isfinite(epsilon):
         return 100 * float(model.fit(X, y).score(X_test, y_test))
-    settings = settings_of(model, _CODING, _IMAGE)
+    settings = training_settings(MapsSettings.of(model), _CODING, _IMAGE)
     rate = parameters.get("sampling_rate", settings.sampling_rate)
     steps = SampledSteps(1.0, rate, settings.n_steps(rate))
     session: Any = Noiseless(rate, seed)
@@ -222,7 +222,7 @@ class Study:
 
     def _accuracies(self, epsilon: float, parameters: dict[str, Any]) -> list[float]:
         """Return the accuracy of each run; what was fitted before is not fitted again."""
-        settings = settings_of(DPLocallyLinearClassifier(**parameters), _CODING, _IMAGE)
+        settings = training_settings(MapsSettings(**parameters), _CODING, _IMAGE)
         key = (epsilon, settings, parameters.get("sampling_rate"))
         if key not in self._known:
             self._known[key] = [

@@ -20,7 +20,7 @@ from benchmarks.llm_figures import Noiseless, class_scores
 from benchmarks.llm_tables import DELTA, TABLES, Table, load_table
 from interpret_dp import DPLocallyLinearClassifier
 from interpret_dp.accounting.plans import SampledSteps
-from interpret_dp.llm.request import settings_of
+from interpret_dp.llm.request import MapsSettings, training_settings
 from interpret_dp.llm.training import Training
 
 __all__ = ["Fits", "main"]
@@ -68,8 +68,8 @@ class Fits:
     def _open(self, epsilon: float, n_maps: int | None, seed: int) -> float:
         """Fit by the same trainer without noise; the table is public."""
         table = self._table
-        model = DPLocallyLinearClassifier(n_maps=n_maps, schema=table.schema)
-        settings = settings_of(model, table.coding, None)
+        parameters = MapsSettings(n_maps=n_maps, schema=table.schema)
+        settings = training_settings(parameters, table.coding, None)
         rate = settings.sampling_rate
         classes = np.searchsorted(table.labels, table.y)
         inputs = table.inputs(table.X).astype(np.float32)

@@ -10,7 +10,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from interpret.privacy import (
@@ -19,33 +19,23 @@ from interpret.privacy import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from interpret_dp._documents import check_keys, write_file, write_sealed
+from interpret_dp._documents import check_keys, write_file
 from interpret_dp._optional import import_optional
 from interpret_dp._validate import check_int
-from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm import interpret_api
 from interpret_dp.ebm.request import (
     Bounds,
     Constraints,
-    FeatureTypes,
     FitSettings,
     Interactions,
-    limited_rows,
     open_request,
     with_rate,
 )
 from interpret_dp.ebm.training import has_one_class, train, train_constant
 from interpret_dp.exceptions import warn_caller
-from interpret_dp.explanation.card import ShowsGuarantee
 from interpret_dp.explanation.spend import PrivacySpend
-from interpret_dp.fitting.account import ledger_of
-from interpret_dp.fitting.declaring import declare
-from interpret_dp.fitting.pipelines import (
-    ScoredByHand,
-    estimator_tags,
-    warn_of_learning_steps,
-    with_substitutes,
-)
+from interpret_dp.fitting.estimator import FeatureTypes, PrivatePredictor
+from interpret_dp.fitting.pipelines import warn_of_learning_steps, with_substitutes
 from interpret_dp.released import AdditiveModel
 from interpret_dp.released.additive_model import file_of, lookup_tables, note_file
 from interpret_dp.released.background import public_generator
@@ -64,17 +54,11 @@ if TYPE_CHECKING:
 # The common base of both DP-EBM estimators: fitting, interpret's attributes, explanations.
 
 
-class PrivateEBM(ShowsGuarantee, ScoredByHand):
+class PrivateEBM(PrivatePredictor[AdditiveModel]):
     """Mixin in front of interpret's DP-EBM classes; replaces ``fit`` and reads rows by schema."""
 
-    _task: ClassVar[str]
-    # What interpret asks of an extension; interpret's own EBMs after 0.7.8 no longer define it.
-    available_explanations: ClassVar[tuple[str, ...]] = ("global", "local")
-    explainer_type: ClassVar[str] = "model"
-    # Fitted attributes that sit beside interpret's own.
-    guarantee_: Guarantee
+    _holds = "released_"
     released_: AdditiveModel
-    schema_: Schema
 
     @with_substitutes
     def fit(
@@ -135,10 +119,9 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         request = open_request(settings, X, y, **given, reads_dask=True).doubting(doubts)
         promise = request.promise()
         with request.opened(type(self).__name__) as session:
-            everyone = request.rows.with_init_scores()
-            rows = limited_rows(request, everyone, session)
-            if request.declaring.is_needed:
-                request = request.completed(declare(request.declaring, rows, session))
+            request = dataclasses.replace(request, rows=request.rows.with_init_scores())
+            rows = request.limited_rows(session)
+            request = request.declared(rows, session)
             if has_one_class(request.task):
                 trained = train_constant(rows, request.task, request.config, session)
             else:
@@ -151,7 +134,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
                     verbose=bool(settings.verbose),
                 )
             model = interpret_api.fitted_model(request, trained, promise)
-            model = with_rate(self, model, everyone, trained, request, session)
+            model = with_rate(request, model, trained, session, self._with_model)
         promise = dataclasses.replace(promise, ledger_head=session.head)
         self._publish(dataclasses.replace(model, guarantee=promise))
         self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
@@ -161,9 +144,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
 
     def _publish(self, model: AdditiveModel) -> None:
         """Fill interpret's fitted attributes from the released model."""
-        self.released_ = model
-        self.guarantee_ = model.guarantee
-        self.schema_ = model.schema
+        super()._publish(model)
         features, terms = model.features, model.terms
         self.n_features_in_ = len(features)
         self.feature_names_in_ = [f.name for f in features]
@@ -199,6 +180,13 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
             mixed = len({isinstance(label, str) for label in model.classes}) > 1
             self.classes_ = np.array(model.classes, dtype=object if mixed else None)
 
+    def _with_model(self, model: AdditiveModel) -> Self:
+        """Return a copy that predicts with a model; it has no ledger, and fits on workers."""
+        other = copy.copy(self)
+        other.ledger = None
+        other._publish(model)
+        return other
+
     @property
     def has_fitted_(self) -> bool:
         """Whether a released model is held, as interpret's methods ask; absent before that."""
@@ -211,10 +199,6 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
             f"This {type(self).__name__} has no guarantee: merge_ebms and interpret's JSON keep "
             "none. Fit once on all rows, or average predictions. load_model reads what save wrote."
         )
-
-    def __sklearn_tags__(self) -> Any:
-        """Return the estimator's tags for scikit-learn."""
-        return estimator_tags(self._task)
 
     # ------------------------------------------------------------ reading rows by the schema
 
@@ -268,7 +252,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         if is_dask(X):
             return interpret_api.predict_lazily(self, "predict_with_uncertainty", X, init_score)
         rows = self._readable(X)
-        scores = super()._predict_score(rows, init_score)  # type: ignore[misc]
+        scores = super()._predict_score(rows, init_score)
         deviations = [d for d in self.standard_deviations_ if d is not None]
         if len(deviations) < len(self.standard_deviations_):
             return np.stack([scores, np.full_like(scores, np.nan)], axis=1)
@@ -282,7 +266,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         """
         probe = copy.copy(self)
         probe.term_scores_ = tables
-        return super(PrivateEBM, probe).eval_terms(rows)  # type: ignore[misc]
+        return super(PrivateEBM, probe).eval_terms(rows)
 
     def shap_values(self, X: Any) -> Any:
         """Return the exact SHAP values of the given rows; costs nothing.
@@ -349,11 +333,8 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
     @property
     def privacy_spend_(self) -> PrivacySpend:
         """The cost of any explanation of this model, with the ledger's figures as of now."""
-        check_is_fitted(self, "has_fitted_")
-        ledger = ledger_of(self.ledger, must_exist=True)  # type: ignore[attr-defined]
-        spend = PrivacySpend.of_model(self.guarantee_, ledger)
-        average = average_sentence(self.released_)
-        return dataclasses.replace(spend, edits=len(self.released_.edits), average=average)
+        spend, model = super().privacy_spend_, self.released_
+        return dataclasses.replace(spend, edits=len(model.edits), average=average_sentence(model))
 
     def explain_global(self, name: str | None = None) -> Any:
         """Return the shape functions and importances; costs nothing, with ``.privacy``.
@@ -364,7 +345,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
             Title in the dashboard.
         """
         check_is_fitted(self, "has_fitted_")
-        return interpret_api.with_privacy(self, super().explain_global(name))  # type: ignore[misc]
+        return interpret_api.with_privacy(self, super().explain_global(name))
 
     def explain_local(
         self, X: Any, y: Any = None, name: str | None = None, init_score: Any = None
@@ -392,7 +373,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         shown: Any = copy.copy(self)
         if classes is not None:
             shown.classes_ = interpret_api.labels_in_explanations(classes)
-        explanation = super(PrivateEBM, shown).explain_local(rows, actual, name, init_score)  # type: ignore[misc]
+        explanation = super(PrivateEBM, shown).explain_local(rows, actual, name, init_score)
         private = interpret_api.with_privacy(self, explanation)
         if classes is None or len(classes) < 2:
             return private
@@ -463,10 +444,9 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         """
         from interpret_dp.editor import EditSession
 
-        ledger = self.ledger  # type: ignore[attr-defined]
         session = EditSession(
             self.to_released(),
-            lambda released: type(self).from_released(released, ledger),
+            functools.partial(type(self).from_released, ledger=self.ledger),
             author=author,
             autosave=autosave,
         )
@@ -515,7 +495,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         OSError
             If the file cannot be written; one that is there then stays as it is.
         """
-        write_sealed(path, self.to_released().to_dict(), indent=1)
+        super().save(path)
         note_file(self.released_, path)
 
     def to_tables(self) -> dict[str, pd.DataFrame]:
@@ -565,7 +545,7 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
         detail : {"minimal", "interpretable", "mergeable", "all"}, default="all"
             interpret reads back only ``"all"``. Use :meth:`save` to keep the guarantee as well.
         """
-        document = super().to_jsonable(detail)  # type: ignore[misc]
+        document = super().to_jsonable(detail)
         return interpret_api.completed(document, self, detail)
 
     def to_json(self, file: Any, detail: str = "all", indent: int | str | None = 2) -> None:
@@ -586,26 +566,15 @@ class PrivateEBM(ShowsGuarantee, ScoredByHand):
             file.write(text)
 
     @classmethod
-    def from_released(cls, model: AdditiveModel, ledger: Any = None) -> Self:
-        """Return a fitted estimator that holds a released model.
-
-        Parameters
-        ----------
-        model : AdditiveModel
-        ledger : PrivacyLedger or str, default=None
-            Where the data set's account can be read.
-        """
+    def _parameters_of(cls, model: AdditiveModel) -> Mapping[str, Any]:
+        """Return the constructor's parameters that a released model holds."""
         if model.task != cls._task:
             raise ValueError(
                 f"The model is a {model.task}; {cls.__name__} holds a {cls._task}. Use "
                 "interpret_dp.load_model(path), which finds the class."
             )
         check_keys("parameters of the model", model.parameters, (), interpret_api.SAVED_PARAMETERS)
-        estimator = cls(  # type: ignore[call-arg]
-            **model.parameters, schema=model.schema, ledger=ledger, dataset=model.guarantee.dataset
-        )
-        estimator._publish(model)
-        return estimator
+        return model.parameters
 
 
 _Class = TypeVar("_Class", bound=type)
@@ -626,13 +595,6 @@ def _with_parameters_of(other: type) -> Callable[[_Class], _Class]:
         return cls
 
     return decorate
-
-
-def _keep(estimator: Any, parameters: Mapping[str, Any]) -> None:
-    """Keep all arguments of a constructor under their names, in place of interpret's defaults."""
-    for name, value in parameters.items():
-        if name not in ("self", "__class__"):
-            setattr(estimator, name, value)
 
 
 class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
@@ -815,7 +777,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     ) -> None:
         parameters = locals()
         super().__init__()
-        _keep(self, parameters)
+        self._keep(parameters)
 
     def predict_proba(self, X: Any, init_score: Any = None) -> Any:
         """Return class probabilities, shape (n_rows, n_classes); cells are read by the schema.
@@ -926,7 +888,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
     ) -> None:
         parameters = locals()
         super().__init__()
-        _keep(self, parameters)
+        self._keep(parameters)
 
 
 def from_document(

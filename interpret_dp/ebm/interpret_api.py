@@ -26,7 +26,7 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.interactions import column_of
 from interpret_dp.ebm.losses import link_of
 from interpret_dp.ebm.planning import plan
-from interpret_dp.ebm.request import FitRequest, FitSettings
+from interpret_dp.ebm.request import EBMRequest, FitSettings
 from interpret_dp.ebm.training import TrainedTerms
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.explanation.objects import PrivateEBMExplanation, attach_privacy
@@ -168,7 +168,7 @@ _NOISE = (
 )
 
 
-def fitted_model(request: FitRequest, trained: TrainedTerms, guarantee: Guarantee) -> AdditiveModel:
+def fitted_model(request: EBMRequest, trained: TrainedTerms, guarantee: Guarantee) -> AdditiveModel:
     """Return the released model of a fit."""
     target, columns = request.task.target, request.task.columns
     cuts = {column: b.cuts for column, b in zip(columns, trained.bins, strict=True)}

@@ -24,10 +24,9 @@ from interpret_dp.datasets import Cohort, checked_guess, simulate_table
 from interpret_dp.ebm.losses import LogLoss
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.request import (
-    FitRequest,
+    EBMRequest,
     FitSettings,
     clip_and_error,
-    limited_rows,
     open_request,
 )
 from interpret_dp.ebm.trainer.binning import Bins
@@ -65,14 +64,14 @@ class _UnpaidSession(ReleaseSession):
 
     Parameters
     ----------
-    request : FitRequest
+    request : EBMRequest
     seed : int
         Of the noise, which protects nobody.
     rows_each : float
         Rows for which each row stands.
     """
 
-    def __init__(self, request: FitRequest, seed: int, rows_each: float) -> None:
+    def __init__(self, request: EBMRequest, seed: int, rows_each: float) -> None:
         super().__init__(request, "plan")
         self._randomness, self._rows_each = SeededRandomness(seed), rows_each
 
@@ -345,7 +344,7 @@ def _planned(
     )
 
 
-def _trained(settings: FitSettings, rows: _Rows, seed: int) -> tuple[FitRequest, TrainedTerms]:
+def _trained(settings: FitSettings, rows: _Rows, seed: int) -> tuple[EBMRequest, TrainedTerms]:
     """Train on public rows; no session is entered, and no ledger is read or written."""
     request = open_request(settings, rows.X, rows.y)
     if request.declaring.is_needed:
@@ -356,13 +355,13 @@ def _trained(settings: FitSettings, rows: _Rows, seed: int) -> tuple[FitRequest,
     if has_one_class(request.task):
         raise SchemaError("The target has one label; a fit needs two. Declare the others.")
     session = _UnpaidSession(request, seed, rows.rows_each)
-    private = limited_rows(request, request.rows, session)
+    private = request.limited_rows(session)
     task, threads = request.task, request.n_threads
     trained = train(private, task, request.config, session, n_threads=threads, verbose=False)
     return request, trained
 
 
-def _term_names(request: FitRequest) -> list[str]:
+def _term_names(request: EBMRequest) -> list[str]:
     names = list(request.schema.features)
     return [names[column] for column in request.task.columns]
 
@@ -420,7 +419,7 @@ def _deviations(variances: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
-def _label_rows(request: FitRequest, size: int, shares: FloatArray | None) -> float | None:
+def _label_rows(request: EBMRequest, size: int, shares: FloatArray | None) -> float | None:
     """Return the fewest rows of the rarer of two labels whose curves can be denoised."""
     if shares is None or np.size(shares) != 2:
         return None
@@ -436,7 +435,7 @@ def _label_rows(request: FitRequest, size: int, shares: FloatArray | None) -> fl
     return float(candidates[place]) if place < len(candidates) else math.inf
 
 
-def _curve(terms: TrainedTerms, request: FitRequest, rows: _Rows) -> PlannedCurve | None:
+def _curve(terms: TrainedTerms, request: EBMRequest, rows: _Rows) -> PlannedCurve | None:
     """Return the first feature that is a number, in a fit of one score a row."""
     for k, (name, spec) in enumerate(zip(_term_names(request), request.task.specs, strict=True)):
         cuts = terms.bins[k].cuts
@@ -452,7 +451,7 @@ def _curve(terms: TrainedTerms, request: FitRequest, rows: _Rows) -> PlannedCurv
     return None
 
 
-def _sign(request: FitRequest) -> float:
+def _sign(request: EBMRequest) -> float:
     """Return -1 where scores are those of the label that the schema names first."""
     declared, target = request.schema.target, request.task.target
     if not isinstance(declared, Categorical) or not isinstance(target, Categorical):
@@ -460,7 +459,7 @@ def _sign(request: FitRequest) -> float:
     return 1.0 if declared.levels[-1] == target.levels[-1] else -1.0
 
 
-def _score(request: FitRequest, terms: TrainedTerms, rows: _Rows) -> tuple[str, float]:
+def _score(request: EBMRequest, terms: TrainedTerms, rows: _Rows) -> tuple[str, float]:
     """Return the accuracy of a fit on the rows that were held out, by name."""
     from sklearn.metrics import accuracy_score, roc_auc_score, root_mean_squared_error
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import numbers
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_int, check_real, check_sequence
 from interpret_dp.accounting.gaussian import classic_mu, mu_of_budget
-from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, UNDECLARED_ASSUMPTIONS, Guarantee
+from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE, Neighbourhood
 from interpret_dp.accounting.plans import ReleasePlan
 from interpret_dp.backends.base import Integers
@@ -32,18 +31,11 @@ from interpret_dp.ebm.shape import errors_of_mean
 from interpret_dp.ebm.trainer.curves import constrained_directions
 from interpret_dp.ebm.training import TrainedTerms, TrainingTask, has_one_class, row_weights
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.fitting import account
-from interpret_dp.fitting.declaring import Declared, DeclaringTask, warn_of_gaps
-from interpret_dp.fitting.partitioned import (
-    DASK_ASSUMPTION,
-    Opening,
-    PartitionedRows,
-    open_collections,
-    partitioned,
-)
-from interpret_dp.fitting.rows import INIT_SCORE_CONDITION, PrivateRows, open_init_score, open_rows
-from interpret_dp.ledger import PrivacyLedger
-from interpret_dp.release import ReleaseRequest, ReleaseSession
+from interpret_dp.fitting.account import checked_budget, neighbourhood_of, thread_count
+from interpret_dp.fitting.declaring import Declared, DeclaringTask
+from interpret_dp.fitting.estimator import EstimatorSettings, FitRequest, open_data
+from interpret_dp.fitting.rows import INIT_SCORE_CONDITION, PrivateRows, open_init_score
+from interpret_dp.release import ReleaseSession
 from interpret_dp.released import AdditiveModel
 from interpret_dp.schema import (
     Categorical,
@@ -53,7 +45,6 @@ from interpret_dp.schema import (
     encode_classes,
     encode_target,
 )
-from interpret_dp.schema.cells import whole_rows
 from interpret_dp.schema.containers import kind_of, kinds_of, name_of_column
 from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredContinuous
 from interpret_dp.schema.partial import partial_schema_from_arguments
@@ -77,24 +68,12 @@ _LARGEST_SHORTFALL = 0.25
 _LARGEST_FACTOR = 8.0
 
 
-def limited_rows(
-    request: FitRequest, everyone: PrivateRows, session: ReleaseSession
-) -> PrivateRows:
-    """Return the rows that a fit trains on: at most ``max_rows`` of each unit."""
-    neighbourhood = request.neighbourhood
-    return everyone.limited(
-        neighbourhood.max_rows,
-        session.public_choices,
-        share_weight=neighbourhood.shares_weight,
-    )
-
-
-def clip_and_error(request: FitRequest, start: Start) -> tuple[float, float]:
+def clip_and_error(request: EBMRequest, start: Start) -> tuple[float, float]:
     """Return the clip of the residuals, and the error of the mean over ``total_rows`` rows.
 
     Parameters
     ----------
-    request : FitRequest
+    request : EBMRequest
         With this release in its plan.
     start : Start
         Of the fit, with the released shape of a regression's target.
@@ -118,26 +97,26 @@ def clip_and_error(request: FitRequest, start: Start) -> tuple[float, float]:
 
 
 def with_rate(
-    estimator: Any,
+    request: EBMRequest,
     model: AdditiveModel,
-    everyone: PrivateRows,
     trained: TrainedTerms,
-    request: FitRequest,
     session: ReleaseSession,
+    fitted: Callable[[AdditiveModel], Any],
 ) -> AdditiveModel:
     """Return the model with the intercept that is right over ``total_rows`` rows of each unit.
 
     Parameters
     ----------
-    estimator : PrivateEBM
+    request : EBMRequest
+        Its rows are all rows.
     model : AdditiveModel
         As trained; returned as it is where the plan has no such release.
-    everyone : PrivateRows
-        All rows.
     trained : TrainedTerms
-    request : FitRequest
     session : ReleaseSession
         Open.
+    fitted : callable
+        From a model to an estimator that predicts with it, and has no ledger: workers need none,
+        and it may be of this process alone.
 
     Notes
     -----
@@ -154,10 +133,8 @@ def with_rate(
             return model  # a range of one value leaves nothing to learn
         mean = model.mean_prediction if loss.link == "log" else None
     clip, error = clip_and_error(request, start)
-    probe = copy.copy(estimator)
-    probe.ledger = None  # workers need none, and it may be of this process alone
-    probe._publish(model)
-    exact = everyone.limited(most, session.public_choices).total(_sums, probe, task, clip, mean)
+    rows = request.rows.limited(most, session.public_choices)
+    exact = rows.total(_sums, fitted(model), task, clip, mean)
     row_norm = _row_norm(len(model.classes or ()))
     noisy, sigma = session.gaussian("rate", exact[np.newaxis], row_norm=row_norm, aligned=False)
     residuals, slopes = np.split(noisy[0] / LATTICE, 2)
@@ -260,33 +237,32 @@ def _of_labels(scores: FloatArray, labels: Integers) -> Integers:
 
 _MECHANISM = "discrete Gaussian noise on integer sums, exactly sampled; one mu split by squares"
 _CHOICE = "; pairs chosen by the exponential mechanism, exactly sampled"
+_EDITS = "edits of the curves are not chosen by looking at rows that are not public"
+_WEIGHTS = "the largest sample weight is public and was not read off the rows"
 _WIDEST_TARGET = 1e100
 _RULE = "None leaves it to the trainer's own rule."
 _RATE = f"Curves of a larger one would swing ever wider. {_RULE}"
 
 
-FeatureTypes = Sequence[str | Sequence[str] | Sequence[float] | None]
 Constraints = Sequence[int] | Mapping[str, int]
 Interactions = int | float | str | Sequence[Sequence[int | str]] | None
 Bounds = np.ndarray[Any, Any] | Mapping[int | str, tuple[float, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitSettings:
+class FitSettings(EstimatorSettings):
     """Parameters of an estimator, as it was given them; :func:`open_request` checks them.
 
     Attributes
     ----------
     task : {"classification", "regression"}
-    feature_names, ...
+    max_bins, ...
         As :class:`~interpret_dp.ebm.estimators.DPExplainableBoostingClassifier` and
         :class:`~interpret_dp.ebm.estimators.DPExplainableBoostingRegressor` name them, with their
         defaults.
     """
 
     task: str
-    feature_names: Sequence[str | None] | None = None
-    feature_types: FeatureTypes | None = None
     max_bins: int = 64
     exclude: Sequence[Any] | None = None
     validation_size: int | float | None = 0
@@ -294,80 +270,47 @@ class FitSettings:
     learning_rate: float | None = None
     max_rounds: int | None = None
     max_leaves: int | None = None
-    n_jobs: int | None = -1
-    random_state: int | None = None
-    epsilon: float = 1.0
-    delta: float = 1e-5
     composition: str = "gdp"
     bin_budget_frac: float = 0.1
     privacy_bounds: Bounds | None = None
     privacy_target_min: float | None = None
     privacy_target_max: float | None = None
     privacy_weight_max: float | None = None
-    neighboring: str = "add_or_remove_one"
     monotone_constraints: Constraints | None = None
     objective: str = "rmse"
-    schema: Schema | None = None
-    ledger: PrivacyLedger | str | None = None
-    dataset: str | None = None
-    verbose: bool = False
     interactions: Interactions = 0
-    backend: str = "auto"
     population: str = "rows"
-    classes: Sequence[Any] | None = None
-
-    @classmethod
-    def of(cls, estimator: Any) -> FitSettings:
-        """Return the present parameters of an estimator."""
-        names = {own.name for own in fields(cls)}
-        given = estimator.get_params(deep=False).items()
-        own = {name: value for name, value in given if name in names}
-        return cls(task=estimator._task, **own)
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitRequest(ReleaseRequest):
-    """A checked fit; nothing in it but ``rows`` is private.
+class EBMRequest(FitRequest):
+    """A checked fit of a DP-EBM.
 
     Attributes
     ----------
-    rows : PrivateRows
-    schema : Schema
-        Complete declaration, in the table's order. What is undeclared is in it as if nothing were
-        known, until :meth:`completed`.
+    settings : FitSettings
     task : TrainingTask
-    declaring : DeclaringTask
-        What is to be found out first.
     config : TrainerConfig
     n_threads : int
     target_name : str or None
         Name of the target's column, which is public as names of columns are.
-    settings : FitSettings
     """
 
-    rows: PrivateRows
-    schema: Schema
+    settings: FitSettings
     task: TrainingTask
-    declaring: DeclaringTask
     config: TrainerConfig
     n_threads: int
     target_name: str | None
-    settings: FitSettings
 
     def promise(self) -> Guarantee:
         """Return the guarantee, before it is charged: bill and promise must agree."""
         choice = _CHOICE if self.config.n_chosen_pairs else ""
-        return self.guarantee(_MECHANISM + choice, tuple(self._assumptions()))
+        has_weights = self.rows.weights is not None
+        is_declared = has_weights and self.declaring.declared_weight is not None
+        assumptions = (*self.assumptions(_EDITS), *([_WEIGHTS] if is_declared else []))
+        return self.guarantee(_MECHANISM + choice, assumptions)
 
-    def _assumptions(self) -> Iterator[str]:
-        yield from UNDECLARED_ASSUMPTIONS if self.declaring.is_needed else DEFAULT_ASSUMPTIONS
-        yield "edits of the curves are not chosen by looking at rows that are not public"
-        if isinstance(self.rows, PartitionedRows):
-            yield DASK_ASSUMPTION
-        if self.rows.weights is not None and self.declaring.declared_weight is not None:
-            yield "the largest sample weight is public and was not read off the rows"
-
-    def completed(self, declared: Declared) -> FitRequest:
+    def completed(self, declared: Declared) -> EBMRequest:
         """Return the request with what was found out inside the session."""
         known = self.task.columns, self.task.directions, self.task.objective
         task = _training_task(declared.schema, *known, declared.largest_weight, self.task.pairs)
@@ -383,7 +326,7 @@ def open_request(
     init_score: Any = None,
     unit: Any = None,
     reads_dask: bool = False,
-) -> FitRequest:
+) -> EBMRequest:
     """Check an estimator's parameters and the form of the data, never a value in a row.
 
     Parameters
@@ -399,27 +342,14 @@ def open_request(
     TypeError, ValueError, SchemaError, LedgerError
         If a parameter, the table's form or the declaration is wrong. Nothing was spent.
     """
-    epsilon, delta = account.checked_budget(settings.epsilon, settings.delta)
+    epsilon, delta = checked_budget(settings.epsilon, settings.delta)
     _refuse_bags(settings)
     _check_verbose(settings.verbose)
     _refuse_start_of_logarithms(settings, init_score)
-    given = {"X": X, "y": y, "sample_weight": sample_weight, "init_score": init_score, "unit": unit}
-    collections = open_collections(settings.backend, given) if reads_dask else None
-    if collections is not None:
-        # From here on a table of the same form, without rows.
-        X, y, sample_weight, init_score, unit = collections.form_of(given)
-    # A model in init_score gets the rows as they are read here.
-    X = whole_rows(X, settings.feature_names)
-    rows, privacy_unit = open_rows(
-        X,
-        y,
-        feature_names=settings.feature_names,
-        schema=settings.schema,
-        sample_weight=sample_weight,
-        unit=unit,
-    )
-    names = rows.table.names
-    declaring = _declaring_task(settings, rows)
+    own = {"sample_weight": sample_weight, "init_score": init_score, "unit": unit}
+    data = open_data(settings, X, y, **own, reads_dask=reads_dask)
+    names = data.rows.table.names
+    declaring = _declaring_task(settings, data.rows)
     schema = declaring.without_rows()
     columns = tuple(names.index(name) for name in declaring.terms)
     gap = declaring.partial.target_gap
@@ -431,47 +361,29 @@ def open_request(
     task = _training_task(schema, columns, of_terms, _objective(settings), declaring.largest_weight)
     task = replace(task, pairs=_pairs(settings, names, task, declaring))
     target = None if gap is not None else task.target
-    start = open_init_score(init_score, X, rows.table.n_rows, target, task=settings.task)
-    rows = replace(rows, start=start)
-    if collections is not None:
-        opening = _opening(settings, collections.roles, target, init_score)
-        rows = partitioned(rows, collections, opening, settings.n_jobs)
-    neighbourhood = account.neighbourhood_of(
-        settings.neighboring, privacy_unit, population=_population(settings, declaring)
-    )
+    n_rows = data.rows.table.n_rows
+    start = open_init_score(data.init_score, data.X, n_rows, target, task=settings.task)
+    rows = data.on_workers(replace(data.rows, start=start), settings, target)
+    population = _population(settings, declaring)
+    neighbourhood = neighbourhood_of(settings.neighboring, data.privacy_unit, population=population)
     mu = _mu_of(settings, epsilon, declaring.gaussian_delta(delta))
     config = trainer_config(settings, declaring.training_mu(mu, delta), len(columns), task.pairs)
     config, neighbourhood = _with_rate(config, neighbourhood, settings.task)
-    ledger, dataset = account.account_of(settings.ledger, settings.dataset, neighbourhood)
-    account.refuse_unnamed_unit(settings.ledger, unit, schema)
-    request = FitRequest(
+    return EBMRequest.opened_for(
+        settings,
+        data.unit,
+        declaring=declaring,
+        plan=ReleasePlan((*declaring.plan(mu, delta), *config.plan().releases)),
+        neighbourhood=neighbourhood,
         rows=rows,
         epsilon=epsilon,
         delta=delta,
-        neighbourhood=neighbourhood,
-        schema=schema,
         task=task,
-        declaring=declaring,
-        plan=ReleasePlan((*declaring.plan(mu, delta), *config.plan().releases)),
         config=config,
-        randomness=account.randomness_of(settings.random_state),
-        ledger=ledger,
-        dataset=dataset,
-        n_threads=account.thread_count(settings.n_jobs),
-        target_name=name_of_column(y),
-        settings=settings,
+        n_threads=thread_count(settings.n_jobs),
+        target_name=name_of_column(data.y),
         conditions=() if start is None else (INIT_SCORE_CONDITION,),
     )
-    warn_of_gaps(declaring, request.plan, neighbourhood)
-    return request
-
-
-def _opening(
-    settings: FitSettings, roles: tuple[str, ...], target: FeatureSpec | None, init_score: Any
-) -> Opening:
-    """Return the recipe by which workers open their partitions."""
-    model = None if "init_score" in roles else init_score
-    return Opening(roles, settings.feature_names, settings.schema, target, settings.task, model)
 
 
 def _with_rate(

@@ -86,32 +86,6 @@ _FIGURES = ("epsilon", "delta")
 _PASSWORD = re.compile(r"(://[^/@:]*):[^/@]*@")
 
 
-class ShowsGuarantee:
-    """Mixin in front of scikit-learn's BaseEstimator: what is promised, and what was released."""
-
-    def summary(self) -> ModelSummary:
-        """Return the released model in one line a column, and what stands out; costs nothing.
-
-        It reads released numbers alone, and is text in a terminal and a table in a notebook.
-        """
-        return summarise(self.to_released())  # type: ignore[attr-defined]
-
-    def _repr_html_inner(self) -> str:
-        """Return scikit-learn's diagram with the promise below it."""
-        return str(super()._repr_html_inner()) + self._promise_html()  # type: ignore[misc]
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """Return what a notebook shows; scikit-learn's setting ``display`` is kept."""
-        bundle: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
-        if "text/html" in bundle:
-            bundle["text/html"] += self._promise_html()
-        return bundle
-
-    def _promise_html(self) -> str:
-        guarantee = getattr(self, "guarantee_", None)
-        return plan_card(self) if guarantee is None else guarantee_card(guarantee)
-
-
 def guarantee_card(guarantee: Guarantee) -> str:
     """Return the promise as a piece of HTML, its full record folded away.
 

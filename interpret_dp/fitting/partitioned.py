@@ -135,7 +135,7 @@ class Opening:
     schema : Schema or None
     target : Continuous, Categorical or None
         As declared, for scores to start from.
-    task : {"classification", "regression"}
+    task : {"classification", "regression"} or None
     init_score : object
         A model, or None; not used where the scores are a collection.
     """
@@ -144,7 +144,7 @@ class Opening:
     feature_names: Sequence[str | None] | None
     schema: Schema | None
     target: FeatureSpec | None = None
-    task: str = "classification"
+    task: str | None = None
     init_score: Any = field(default=None, repr=False)
 
     def __call__(self, *pieces: Any) -> PrivateRows:

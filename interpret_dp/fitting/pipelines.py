@@ -10,7 +10,6 @@ guarantee depends on what started it.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import sys
@@ -141,33 +140,6 @@ _UNSEEN = (
 )
 SCORED = "the rows that score() was given are public, or nothing was chosen by its result"
 """Condition of a model that was asked for an exact score."""
-
-
-class ScoredByHand:
-    """Exact scores of an estimator, which its guarantee notes from then on."""
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy, or R squared of a regression, on public rows.
-
-        The score is exact: of private rows it would be a release that nobody pays for, and so is
-        the choice of the best of several fits by it. So ``guarantee_`` holds from then on if the
-        rows were public or nothing was chosen. :func:`~interpret_dp.private_metrics` pays.
-
-        Parameters
-        ----------
-        X : as ``predict`` takes it, shape (n_rows, n_features)
-        y : array-like, shape (n_rows,)
-        sample_weight : array-like, shape (n_rows,), default=None
-        """
-        score = float(super().score(X, y, sample_weight))  # type: ignore[misc]
-        fitted: Any = self
-        held = "released_" if hasattr(self, "released_") else "model_"
-        promise = fitted.guarantee_
-        if SCORED not in promise.conditions:
-            promise = dataclasses.replace(promise, conditions=(*promise.conditions, SCORED))
-            setattr(self, held, dataclasses.replace(getattr(self, held), guarantee=promise))
-            fitted.guarantee_ = promise
-        return score
 
 
 def warn_of_learning_steps() -> Doubts:

@@ -203,7 +203,7 @@ _STEPS = 256
 
 
 def open_init_score(
-    init_score: Any, X: Any, n_rows: int, target: FeatureSpec | None, *, task: str
+    init_score: Any, X: Any, n_rows: int, target: FeatureSpec | None, *, task: str | None
 ) -> Callable[[], NDArray[np.float64]] | None:
     """Return what gives the scores from which each row starts, or None.
 
@@ -273,7 +273,7 @@ def _model_scores(
     return np.where(np.isfinite(scores), scores, 0.0)
 
 
-def _numbers(scores: Any, shape: tuple[int, int], task: str) -> NDArray[np.float64]:
+def _numbers(scores: Any, shape: tuple[int, int], task: str | None) -> NDArray[np.float64]:
     """Read scores in any container, each cell by itself."""
     if shape[1] > 1:
         # In a list, a row without as many cells starts from zeros.

@@ -5,46 +5,31 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
-from interpret_dp._documents import read_json, write_sealed
+from interpret_dp._documents import read_json
 from interpret_dp._validate import check_flag
 from interpret_dp.accounting.gaussian import mu_of_budget
-from interpret_dp.accounting.guarantee import (
-    DEFAULT_ASSUMPTIONS,
-    UNDECLARED_ASSUMPTIONS,
-)
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.plans import PlannedRelease, ReleasePlan
 from interpret_dp.ebm.trainer.binning import merge_bins, smoothed_counts
-from interpret_dp.explanation.card import ShowsGuarantee
 from interpret_dp.explanation.spend import PrivacySpend
-from interpret_dp.fitting.account import (
-    account_of,
-    checked_budget,
-    ledger_of,
-    neighbourhood_of,
-    randomness_of,
-    refuse_unnamed_unit,
-)
-from interpret_dp.fitting.declaring import DeclaringTask, declare, warn_of_gaps
-from interpret_dp.fitting.partitioned import (
-    DASK_ASSUMPTION,
-    Opening,
-    PartitionedRows,
-    open_collections,
-    partitioned,
+from interpret_dp.fitting.account import checked_budget, neighbourhood_of
+from interpret_dp.fitting.declaring import DeclaringTask
+from interpret_dp.fitting.estimator import (
+    EstimatorSettings,
+    FitRequest,
+    PrivateEstimator,
+    open_data,
 )
 from interpret_dp.fitting.pipelines import warn_of_learning_steps
-from interpret_dp.fitting.rows import PrivateRows, open_rows
+from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.lime.background_explanation import Perturbations, explain_model, explain_rows
 from interpret_dp.lime.black_box import (
     PublicModel,
@@ -54,7 +39,7 @@ from interpret_dp.lime.black_box import (
     tried_model,
 )
 from interpret_dp.lime.outputs import open_model_rows
-from interpret_dp.release import ReleaseRequest, ReleaseSession
+from interpret_dp.release import ReleaseSession
 from interpret_dp.released.background import (
     ZERO_ENDS,
     Background,
@@ -71,7 +56,7 @@ from interpret_dp.schema import (
     fine_bin_count,
     fine_edges,
 )
-from interpret_dp.schema.cells import Values, chunks, whole_rows
+from interpret_dp.schema.cells import Values, chunks
 from interpret_dp.schema.containers import kinds_of
 from interpret_dp.schema.encode import Codes, encode_column, outer_edges
 from interpret_dp.schema.partial import partial_schema_from_arguments
@@ -327,13 +312,18 @@ _MEND = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackgroundRequest(ReleaseRequest):
-    """A checked request; nothing in it but ``rows`` is private.
+class BackgroundSettings(EstimatorSettings):
+    """Parameters of a :class:`PrivateBackground`, as it was given them."""
+
+    dependence: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackgroundRequest(FitRequest):
+    """A checked request for a background.
 
     Attributes
     ----------
-    rows : PrivateRows
-    declaring : DeclaringTask
     has_dependence : bool
     example : object
         One row in the container of the data, made from the schema.
@@ -341,41 +331,23 @@ class BackgroundRequest(ReleaseRequest):
         What was said of the model, as :class:`~interpret_dp.lime.black_box.Trial` takes it.
     """
 
-    rows: PrivateRows
-    declaring: DeclaringTask
     has_dependence: bool
     example: Any
     said: set[str]
 
 
-def open_background_request(
-    estimator: Any, X: Any, unit: Any, model: PublicModel | None = None
+def open_request(
+    settings: BackgroundSettings, X: Any, unit: Any, model: PublicModel | None = None
 ) -> BackgroundRequest:
     """Check the parameters, the form of the data and a model, never a value in a private row."""
-    epsilon, delta = checked_budget(estimator.epsilon, estimator.delta)
-    dependence = check_flag("dependence", estimator.dependence)
-    given = {"X": X, "unit": unit}
-    collections = open_collections(estimator.backend, given)
-    if collections is not None:
-        X, unit = collections.form_of(given)
-    X = whole_rows(X, estimator.feature_names)
-    rows, privacy_unit = open_rows(
-        X,
-        None,
-        feature_names=estimator.feature_names,
-        schema=estimator.schema,
-        sample_weight=None,
-        unit=unit,
-        has_target=False,
+    epsilon, delta = checked_budget(settings.epsilon, settings.delta)
+    dependence = check_flag("dependence", settings.dependence)
+    data = open_data(settings, X, unit=unit)
+    names, kinds = data.rows.table.names, kinds_of(data.rows.table)
+    partial = partial_schema_from_arguments(
+        names, kinds, None, settings.feature_types, schema=settings.schema, task=None
     )
-    names = rows.table.names
-    types, schema = estimator.feature_types, estimator.schema
-    kinds = kinds_of(rows.table)
-    partial = partial_schema_from_arguments(names, kinds, None, types, schema=schema, task=None)
     declaring = DeclaringTask(partial, names, terms=names)
-    if collections is not None:
-        opening = Opening(collections.roles, estimator.feature_names, schema)
-        rows = partitioned(rows, collections, opening, estimator.n_jobs)
     mu = mu_of_budget(epsilon, declaring.gaussian_delta(delta))
     rest = declaring.training_mu(mu, delta)
     # One column has nothing to depend on.
@@ -384,31 +356,24 @@ def open_background_request(
     releases = histogram_plan(rest * math.sqrt(1.0 - share), len(names))
     if has_dependence:
         releases = (*releases, *dependence_plan(rest * math.sqrt(share)))
-    neighbourhood = neighbourhood_of(estimator.neighboring, privacy_unit)
-    ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
-    refuse_unnamed_unit(estimator.ledger, unit, declaring.without_rows())
     schema = declaring.without_rows()
     opened, _ = open_model_rows(
-        X, feature_names=estimator.feature_names, schema=schema, needs_unit=False
+        data.X, feature_names=settings.feature_names, schema=schema, needs_unit=False
     )
     example = example_row(opened.X, schema.features)
-    said = set() if model is None else _try_model(model, example, declaring)
-    request = BackgroundRequest(
-        rows=rows,
-        epsilon=epsilon,
-        delta=delta,
-        neighbourhood=neighbourhood,
+    return BackgroundRequest.opened_for(
+        settings,
+        data.unit,
         declaring=declaring,
         plan=ReleasePlan((*declaring.plan(mu, delta), *releases)),
+        neighbourhood=neighbourhood_of(settings.neighboring, data.privacy_unit),
+        rows=data.on_workers(data.rows, settings),
+        epsilon=epsilon,
+        delta=delta,
         has_dependence=has_dependence,
         example=example,
-        said=said,
-        randomness=randomness_of(estimator.random_state),
-        ledger=ledger,
-        dataset=dataset,
+        said=set() if model is None else _try_model(model, example, declaring),
     )
-    warn_of_gaps(declaring, request.plan, neighbourhood)
-    return request
 
 
 def _try_model(model: PublicModel, example: Any, declaring: DeclaringTask) -> set[str]:
@@ -430,7 +395,7 @@ def _try_model(model: PublicModel, example: Any, declaring: DeclaringTask) -> se
     return said
 
 
-class PrivateBackground(ShowsGuarantee, BaseEstimator):
+class PrivateBackground(PrivateEstimator[Background]):
     """Private distribution of each column, released once for explanations of any model.
 
     An explanation of a black box compares its prediction of a row with predictions of the same row
@@ -493,8 +458,9 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
     0.5
     """
 
-    # Rows on Dask workers are opened for a task; this one has no target.
-    _task: ClassVar[str] = "background"
+    _task = None
+    _holds = "background_"
+    background_: Background
 
     def __init__(
         self,
@@ -512,18 +478,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         n_jobs: int | None = -1,
         random_state: int | None = None,
     ) -> None:
-        self.schema = schema
-        self.epsilon = epsilon
-        self.delta = delta
-        self.dependence = dependence
-        self.ledger = ledger
-        self.dataset = dataset
-        self.neighboring = neighboring
-        self.feature_names = feature_names
-        self.feature_types = feature_types
-        self.backend = backend
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any = None, unit: Any = None) -> Self:
         """Release the background of private rows and charge the ledger.
@@ -554,20 +509,13 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
 
     def _release(self, X: Any, unit: Any, model: PublicModel | None = None) -> Self:
         """Fit; a model that is to be explained is tried before anything is charged."""
-        request = open_background_request(self, X, unit, model)
+        request = open_request(BackgroundSettings.of(self), X, unit, model)
         request = request.doubting(warn_of_learning_steps())
-        defaults = UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS
-        on_dask = (DASK_ASSUMPTION,) if isinstance(request.rows, PartitionedRows) else ()
-        promise = request.guarantee(
-            _WITH_DEPENDENCE if request.has_dependence else _MECHANISM,
-            (*defaults, *on_dask),
-            scope=_SCOPE,
-        )
+        mechanism = _WITH_DEPENDENCE if request.has_dependence else _MECHANISM
+        promise = request.guarantee(mechanism, request.assumptions(), scope=_SCOPE)
         with request.opened(type(self).__name__) as session:
-            rows = request.rows.limited(request.neighbourhood.max_rows, session.public_choices)
-            schema = request.declaring.without_rows()
-            if request.declaring.is_needed:
-                schema = declare(request.declaring, rows, session).schema
+            rows = request.limited_rows(session)
+            schema = request.declared(rows, session).schema
             specs = tuple(schema.features.values())
             columns, n_rows = release_histograms(rows, request.declaring.names, specs, session)
             dependence = None
@@ -580,12 +528,10 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         return self
 
     def _publish(self, background: Background) -> None:
-        self.background_ = background
+        super()._publish(background)
         self._perturbations: Perturbations | None = None
         # A public row in the form of the data, and what was said of values that models refuse.
         self._example, self._said = None, set[str]()
-        self.guarantee_ = background.guarantee
-        self.schema_ = background.schema
         self.feature_names_in_ = list(background.names)
         self.n_features_in_ = len(background.columns)
 
@@ -756,24 +702,7 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
     @property
     def privacy_spend_(self) -> PrivacySpend:
         """The cost of the background, with the ledger's figures as of now."""
-        guarantee = self.to_released().guarantee
-        spend = PrivacySpend.of_model(guarantee, ledger_of(self.ledger, must_exist=True))
-        return dataclasses.replace(spend, subject="background")
-
-    def to_released(self) -> Background:
-        """Return the released background."""
-        check_is_fitted(self, "background_")
-        return self.background_
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the background as JSON; :meth:`load` reads it.
-
-        Parameters
-        ----------
-        path : str or path-like
-            Where to write it; a file that is there is replaced.
-        """
-        write_sealed(path, self.to_released().to_dict(), indent=1)
+        return dataclasses.replace(super().privacy_spend_, subject="background")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], ledger: PrivacyLedger | str | None = None) -> Self:
@@ -795,24 +724,12 @@ class PrivateBackground(ShowsGuarantee, BaseEstimator):
         return cls.from_released(Background.from_dict(read_json(path)), ledger)
 
     @classmethod
-    def from_released(cls, background: Background, ledger: Any = None) -> Self:
-        """Return a fitted estimator that holds a released background.
-
-        Parameters
-        ----------
-        background : Background
-        ledger : PrivacyLedger or str, default=None
-            Where the data set's account can be read.
-        """
-        guarantee = background.guarantee
-        estimator = cls(
-            background.schema,
-            epsilon=guarantee.epsilon,
-            delta=guarantee.delta,
-            neighboring=guarantee.neighboring,
-            dependence=background.dependence is not None,
-            ledger=ledger,
-            dataset=guarantee.dataset,
-        )
-        estimator._publish(background)
-        return estimator
+    def _parameters_of(cls, background: Background) -> Mapping[str, Any]:
+        """Return the constructor's parameters that a released background holds."""
+        promise = background.guarantee
+        return {
+            "epsilon": promise.epsilon,
+            "delta": promise.delta,
+            "neighboring": promise.neighboring,
+            "dependence": background.dependence is not None,
+        }

@@ -8,7 +8,7 @@ import itertools
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from interpret_dp._documents import check_keys, kinds_of, read_json, write_sealed
+from interpret_dp._documents import check_keys, kinds_of, read_json
 from interpret_dp._optional import import_optional
 from interpret_dp.accounting.events import MOST_STEPS
 from interpret_dp.accounting.guarantee import (
-    DEFAULT_ASSUMPTIONS,
-    UNDECLARED_ASSUMPTIONS,
     Guarantee,
     ReleaseShare,
 )
@@ -30,26 +28,19 @@ from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.ebm.estimators import from_document
 from interpret_dp.ebm.interpret_api import plain_value
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.explanation.card import ShowsGuarantee
-from interpret_dp.fitting.account import ledger_of
-from interpret_dp.fitting.declaring import declare
-from interpret_dp.fitting.pipelines import (
-    ScoredByHand,
-    estimator_tags,
-    warn_of_learning_steps,
-    with_substitutes,
-)
+from interpret_dp.fitting.estimator import PrivatePredictor
+from interpret_dp.fitting.pipelines import warn_of_learning_steps, with_substitutes
 from interpret_dp.llm.config import TrainingSettings
 from interpret_dp.llm.request import (
     CENTRE,
     COUNT,
     GRADIENTS,
-    FitRequest,
     InputCoding,
+    MapsRequest,
+    MapsSettings,
     flat_rows,
     in_class_order,
     open_request,
-    with_schema,
 )
 from interpret_dp.llm.training import LONGEST
 from interpret_dp.release import ReleaseSession
@@ -65,7 +56,6 @@ if TYPE_CHECKING:
         DPExplainableBoostingClassifier,
         DPExplainableBoostingRegressor,
     )
-    from interpret_dp.explanation.spend import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.llm.training import TrainedMaps
 
@@ -91,11 +81,13 @@ _LARGE_SHARE, _SURELY = 0.15, 4.0
 # A mean is close to the upper bound if it is so near, as a share of the range. Close to the lower
 # one are many columns that are as declared, such as counts that are mostly zero.
 _NEAR = 0.03
-# What is in the schema or the guarantee, or belongs to a session.
-_NOT_SAVED = {"dataset", "feature_names", "ledger", "random_state", "schema", "verbose"}
+# Others are in the schema or the guarantee, or belong to a session.
+_SAVED = sorted({"classes", "delta", "epsilon", *MapsSettings.__annotations__} - {"task"})
 
 
-class DPLocallyLinearClassifier(ShowsGuarantee, ScoredByHand, ClassifierMixin, BaseEstimator):
+class DPLocallyLinearClassifier(
+    PrivatePredictor[LocallyLinearModel], ClassifierMixin, BaseEstimator
+):
     """Differentially private classifier of several locally linear maps per class.
 
     Its explanations are its own weights, so that it reaches many classes and images where additive
@@ -212,15 +204,13 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ScoredByHand, ClassifierMixin, B
     (3, 2)
     """
 
-    explainer_type: ClassVar[str] = "model"
-    available_explanations: ClassVar[list[str]] = ["local", "global"]
-
-    guarantee_: Guarantee
+    _task = "classification"
+    _holds = "model_"
+    _indent = None
     model_: LocallyLinearModel
     coding_: InputCoding
     settings_: TrainingSettings
     steps_: SampledSteps | None
-    schema_: Schema
     classes_: NDArray[Any]
 
     def __init__(
@@ -254,34 +244,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ScoredByHand, ClassifierMixin, B
         features: str = "inputs",
         background: float | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_maps = n_maps
-        self.projection_dim = projection_dim
-        self.inverse_temperature = inverse_temperature
-        self.batch_size = batch_size
-        self.sampling_rate = sampling_rate
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.clip_norm = clip_norm
-        self.averaging = averaging
-        self.projection = projection
-        self.smoothing = smoothing
-        self.centring = centring
-        self.image_shape = image_shape
-        self.standardize = standardize
-        self.feature_names = feature_names
-        self.schema = schema
-        self.n_rows = n_rows
-        self.engine = engine
-        self.keep_on_interrupt = keep_on_interrupt
-        self.random_state = random_state
-        self.ledger = ledger
-        self.dataset = dataset
-        self.verbose = verbose
-        self.classes = classes
-        self.features = features
-        self.background = background
+        self._keep(locals())
 
     @with_substitutes
     def fit(self, X: Any, y: Any, unit: Any = None) -> Self:
@@ -316,113 +279,23 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ScoredByHand, ClassifierMixin, B
             were charged.
         """
         doubts = warn_of_learning_steps()
-        request = open_request(self, X, y, unit=unit).doubting(doubts)
-        if self.engine == "opacus":
+        settings = MapsSettings.of(self)
+        request = open_request(settings, X, y, unit=unit).doubting(doubts)
+        if settings.engine == "opacus":
             import_optional("opacus", extra="llm", purpose="engine='opacus'")
         with request.opened(type(self).__name__, charges_used=True) as session:
-            rows = request.rows.limited(request.neighbourhood.max_rows, session.public_choices)
-            request = dataclasses.replace(request, rows=rows)
-            if request.declaring.is_needed:
-                declared = declare(request.declaring, rows, session)
-                request = with_schema(request, declared.schema, self)
+            rows = request.limited_rows(session)
+            request = dataclasses.replace(request, rows=rows).declared(rows, session)
             steps = _steps(request, session)
-            trained = self._train(request, steps, session)
-        if trained is not None and trained.interrupted and not self.keep_on_interrupt:
+            trained = _trained(request, steps, session)
+        if trained is not None and trained.interrupted and not settings.keep_on_interrupt:
             raise KeyboardInterrupt(
                 f"Training was stopped in step {trained.steps_begun} of {steps.count}, and the "
                 "steps begun were charged. keep_on_interrupt=True keeps the weights so far."
             )
-        self._hold(self._released(request, steps, trained, session.head))
-        warn_after_fit(self.model_, *self._findings(request, trained))
+        self._publish(_released(request, steps, trained, session.head))
+        warn_after_fit(self.model_, *_findings(request, trained))
         return self
-
-    def _findings(self, request: FitRequest, trained: TrainedMaps | None) -> Iterator[str]:
-        """Yield what released means and spreads say against the declarations."""
-        if trained is None or trained.frame is None:
-            return
-        coding, frame = request.coding, trained.frame
-        if frame.is_narrow:
-            yield _NARROW
-        if trained.means is None or coding.scattering is not None or not frame.signal_share:
-            return
-        bound, ends = LONGEST * math.sqrt(max(coding.n_varying, 1)), coding.ends
-        longest = math.hypot(*(max(-first, last) for first, last in ends))
-        # Longer rows were shortened: by an eighth, if they are standardised by their bounds.
-        least = max(_LARGE_SHARE, 1.0 - bound / max(longest, bound))
-        means = trained.means / frame.signal_share
-        parts = np.split(means, np.cumsum(coding.widths)[:-1])
-        for (name, spec), (first, last), part in zip(coding.features, ends, parts, strict=True):
-            noise = _SURELY * frame.noise * math.sqrt(len(part))
-            left = last - float(part.sum())
-            if isinstance(spec, Categorical):
-                if left >= least + noise:
-                    yield (
-                        f"{name!r} ({spec!r}): about {100 * left:.0f} % of the cells are missing "
-                        "or have none of the declared levels. If they are not missing, declare the "
-                        "levels as the cells have them."
-                    )
-            elif request.image_shape is None and max(left, noise) <= _NEAR * (last - first):
-                yield (
-                    f"{name!r} ({spec!r}): nearly all cells are close to the upper bound or above "
-                    "it. If they are above it, declare bounds that hold the values."
-                )
-
-    def _train(
-        self, request: FitRequest, steps: SampledSteps, session: ReleaseSession
-    ) -> TrainedMaps | None:
-        """Encode and train inside the session; None where fewer than two labels were found."""
-        from interpret_dp.llm.training import Training
-
-        target = in_class_order(request.schema.target)
-        if len(target.levels) < 2:
-            return None
-        # Threads that wait for each other after each short product keep all processors busy.
-        with threadpool_limits(1):
-            training = Training(
-                request.coding.encode(request.rows.table),
-                encode_classes(request.rows.y, target),
-                len(target.levels),
-                request.settings,
-                steps,
-                session,
-                image_shape=request.image_shape,
-                engine=self.engine,
-            )
-            return training.run(verbose=bool(self.verbose))
-
-    def _released(
-        self,
-        request: FitRequest,
-        steps: SampledSteps,
-        trained: TrainedMaps | None,
-        head: str,
-    ) -> LocallyLinearModel:
-        """Return the released model; with one label alone, a model of zeros."""
-        coding = request.coding
-        more = [_IDEAL_OPACUS] if self.engine == "opacus" else []
-        if self.n_rows is not None:
-            more.append(_DECLARED_ROWS)
-        return LocallyLinearModel(
-            schema=request.schema,
-            centres=np.array(coding.centres),
-            spreads=np.array(coding.spreads),
-            weights=np.zeros((1, 1, coding.n_inputs)) if trained is None else trained.weights,
-            biases=np.zeros((1, 1)) if trained is None else trained.biases,
-            inverse_temperature=1.0 if trained is None else trained.inverse_temperature,
-            classes=tuple(class_array(in_class_order(request.schema.target).levels).tolist()),
-            guarantee=_promise(request, steps, trained, more, head),
-            image_shape=request.image_shape,
-            features=self.features,
-            background=None if self.background is None else float(self.background),
-            means=None if trained is None or coding.scattering is None else trained.means,
-            settings=dataclasses.asdict(request.settings) | {"sampling_rate": steps.probability},
-            steps=None if trained is None else dataclasses.asdict(steps),
-            parameters={
-                name: plain_value(value)
-                for name, value in self.get_params(deep=False).items()
-                if name not in _NOT_SAVED
-            },
-        )
 
     # ------------------------------------------------------------------------- predictions
 
@@ -467,19 +340,7 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ScoredByHand, ClassifierMixin, B
         warn_of_mismatches(table, tuple(spec for _, spec in self.coding_.features))
         return self.coding_.encode(table)
 
-    def __sklearn_tags__(self) -> Any:
-        """Return what scikit-learn's tools may expect of the estimator."""
-        return estimator_tags("classification")
-
     # ------------------------------------------------------------------------ explanations
-
-    @property
-    def privacy_spend_(self) -> PrivacySpend:
-        """The cost of any explanation of this model, with the ledger's figures as of now."""
-        from interpret_dp.explanation.spend import PrivacySpend
-
-        check_is_fitted(self, "model_")
-        return PrivacySpend.of_model(self.guarantee_, ledger_of(self.ledger, must_exist=True))
 
     def explain_global(self, name: str | None = None, *, X: Any = None) -> Any:
         """Return each class's maps; costs nothing, with ``.privacy``.
@@ -551,58 +412,13 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ScoredByHand, ClassifierMixin, B
             model, inputs, values, privacy=self.privacy_spend_, name=_named(name), actual=actual
         )
 
-    # -------------------------------------------------------------------------------- files
-
-    def to_released(self) -> LocallyLinearModel:
-        """Return the released model, an immutable value."""
-        check_is_fitted(self, "model_")
-        return self.model_
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the released model as JSON: no row, no pickle. ``load_model`` reads it.
-
-        The file carries the digest of its content, so that a changed byte is an error when it is
-        read. That guards against accidents, not against forgery.
-
-        Parameters
-        ----------
-        path : str or path-like
-            Where to write it; a file that is there is replaced.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written; one that is there then stays as it is.
-        """
-        write_sealed(path, self.to_released().to_dict())
-
     @classmethod
-    def from_released(cls, model: LocallyLinearModel, ledger: Any = None) -> Self:
-        """Return a fitted estimator that holds a released model.
-
-        Parameters
-        ----------
-        model : LocallyLinearModel
-        ledger : PrivacyLedger or str, default=None
-            Where the data set's account can be read.
-
-        Raises
-        ------
-        ValueError
-            If the model's settings are not those of this version.
-        """
-        given = {
-            **model.parameters,
-            "schema": model.schema,
-            "ledger": ledger,
-            "dataset": model.guarantee.dataset,
-        }
+    def _parameters_of(cls, model: LocallyLinearModel) -> Mapping[str, Any]:
+        """Return the constructor's parameters that a released model holds."""
         names = inspect.signature(cls).parameters
-        estimator = cls(**{name: value for name, value in given.items() if name in names})
-        estimator._hold(model)
-        return estimator
+        return {name: value for name, value in model.parameters.items() if name in names}
 
-    def _hold(self, model: LocallyLinearModel) -> None:
+    def _publish(self, model: LocallyLinearModel) -> None:
         """Fill the fitted attributes from a released model."""
         check_keys("settings of the model", model.settings, kinds_of(TrainingSettings))
         self.settings_ = TrainingSettings(**model.settings)
@@ -617,10 +433,8 @@ class DPLocallyLinearClassifier(ShowsGuarantee, ScoredByHand, ClassifierMixin, B
             tuple(model.spreads.tolist()),
             model.scattering,
         )
-        self.model_ = model
+        super()._publish(model)
         self.classes_ = class_array(model.classes)
-        self.schema_ = model.schema
-        self.guarantee_ = model.guarantee
         self.image_shape_ = model.image_shape
         self.n_features_in_ = len(features)
         self.feature_names_in_ = np.array(list(model.feature_names), dtype=object)
@@ -643,7 +457,7 @@ def class_array(labels: Sequence[Any]) -> NDArray[Any]:
     return np.array(labels, dtype=object if is_mixed else None)
 
 
-def _steps(request: FitRequest, session: ReleaseSession) -> SampledSteps:
+def _steps(request: MapsRequest, session: ReleaseSession) -> SampledSteps:
     """Return the planned steps, or release the number of rows and settle them."""
     planned = request.training.steps
     if planned is not None:
@@ -656,16 +470,92 @@ def _steps(request: FitRequest, session: ReleaseSession) -> SampledSteps:
     n_rows = max(float(noisy[0, 0]), sigma) / LATTICE
     # Many rows and a small batch would need more steps than can be accounted, which would show
     # only now that the count is paid for: then each sample is larger.
-    rate = min(1.0, max(request.batch_size / n_rows, request.settings.epochs / MOST_STEPS))
-    return session.settle(GRADIENTS, probability=rate, count=request.settings.n_steps(rate))
+    rate = min(1.0, max(request.batch_size / n_rows, request.config.epochs / MOST_STEPS))
+    return session.settle(GRADIENTS, probability=rate, count=request.config.n_steps(rate))
+
+
+def _findings(request: MapsRequest, trained: TrainedMaps | None) -> Iterator[str]:
+    """Yield what released means and spreads say against the declarations."""
+    if trained is None or trained.frame is None:
+        return
+    coding, frame = request.coding, trained.frame
+    if frame.is_narrow:
+        yield _NARROW
+    if trained.means is None or coding.scattering is not None or not frame.signal_share:
+        return
+    bound, ends = LONGEST * math.sqrt(max(coding.n_varying, 1)), coding.ends
+    longest = math.hypot(*(max(-first, last) for first, last in ends))
+    # Longer rows were shortened: by an eighth, if they are standardised by their bounds.
+    least = max(_LARGE_SHARE, 1.0 - bound / max(longest, bound))
+    means = trained.means / frame.signal_share
+    parts = np.split(means, np.cumsum(coding.widths)[:-1])
+    for (name, spec), (first, last), part in zip(coding.features, ends, parts, strict=True):
+        noise = _SURELY * frame.noise * math.sqrt(len(part))
+        left = last - float(part.sum())
+        if isinstance(spec, Categorical):
+            if left >= least + noise:
+                yield (
+                    f"{name!r} ({spec!r}): about {100 * left:.0f} % of the cells are missing "
+                    "or have none of the declared levels. If they are not missing, declare the "
+                    "levels as the cells have them."
+                )
+        elif request.image_shape is None and max(left, noise) <= _NEAR * (last - first):
+            yield (
+                f"{name!r} ({spec!r}): nearly all cells are close to the upper bound or above "
+                "it. If they are above it, declare bounds that hold the values."
+            )
+
+
+def _trained(
+    request: MapsRequest, steps: SampledSteps, session: ReleaseSession
+) -> TrainedMaps | None:
+    """Encode and train inside the session; None where fewer than two labels were found."""
+    from interpret_dp.llm.training import Training
+
+    target = in_class_order(request.schema.target)
+    if len(target.levels) < 2:
+        return None
+    # Threads that wait for each other after each short product keep all processors busy.
+    with threadpool_limits(1):
+        training = Training(
+            request.coding.encode(request.rows.table),
+            encode_classes(request.rows.y, target),
+            len(target.levels),
+            request.config,
+            steps,
+            session,
+            image_shape=request.image_shape,
+            engine=request.settings.engine,
+        )
+        return training.run(verbose=bool(request.settings.verbose))
+
+
+def _released(
+    request: MapsRequest, steps: SampledSteps, trained: TrainedMaps | None, head: str
+) -> LocallyLinearModel:
+    """Return the released model; with one label alone, a model of zeros."""
+    coding, settings = request.coding, request.settings
+    return LocallyLinearModel(
+        schema=request.schema,
+        centres=np.array(coding.centres),
+        spreads=np.array(coding.spreads),
+        weights=np.zeros((1, 1, coding.n_inputs)) if trained is None else trained.weights,
+        biases=np.zeros((1, 1)) if trained is None else trained.biases,
+        inverse_temperature=1.0 if trained is None else trained.inverse_temperature,
+        classes=tuple(class_array(in_class_order(request.schema.target).levels).tolist()),
+        guarantee=_promise(request, steps, trained, head),
+        image_shape=request.image_shape,
+        features=settings.features,
+        background=None if settings.background is None else float(settings.background),
+        means=None if trained is None or coding.scattering is None else trained.means,
+        settings=dataclasses.asdict(request.config) | {"sampling_rate": steps.probability},
+        steps=None if trained is None else dataclasses.asdict(steps),
+        parameters={name: plain_value(getattr(settings, name)) for name in _SAVED},
+    )
 
 
 def _promise(
-    request: FitRequest,
-    steps: SampledSteps,
-    trained: TrainedMaps | None,
-    more_assumptions: Sequence[str],
-    head: str,
+    request: MapsRequest, steps: SampledSteps, trained: TrainedMaps | None, head: str
 ) -> Guarantee:
     training = request.training
     unused = {GRADIENTS} if trained is not None else {GRADIENTS, CENTRE}
@@ -674,8 +564,10 @@ def _promise(
     if begun:
         mu = training.mu_of_first(steps, begun)
         shares.append(ReleaseShare(GRADIENTS, mu, begun, training.delta))
-    defaults = UNDECLARED_ASSUMPTIONS if request.declaring.is_needed else DEFAULT_ASSUMPTIONS
-    own = request.guarantee(_MECHANISM, (*defaults, *more_assumptions), releases=shares)
+    more = [_IDEAL_OPACUS] if request.settings.engine == "opacus" else []
+    if request.settings.n_rows is not None:
+        more.append(_DECLARED_ROWS)
+    own = request.guarantee(_MECHANISM, request.assumptions(*more), releases=shares)
     return dataclasses.replace(own, ledger_head=head)
 
 

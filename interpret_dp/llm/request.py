@@ -18,18 +18,11 @@ from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.lattice import ADD_OR_REMOVE_ONE
 from interpret_dp.accounting.plans import PlannedRelease, PlannedSampling, ReleasePlan
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.fitting.account import (
-    account_of,
-    checked_budget,
-    neighbourhood_of,
-    randomness_of,
-    refuse_unnamed_unit,
-)
-from interpret_dp.fitting.declaring import DeclaringTask, warn_of_gaps
-from interpret_dp.fitting.rows import PrivateRows, open_rows
+from interpret_dp.fitting.account import checked_budget, neighbourhood_of
+from interpret_dp.fitting.declaring import Declared, DeclaringTask
+from interpret_dp.fitting.estimator import EstimatorSettings, FitRequest, open_data
 from interpret_dp.llm import config
 from interpret_dp.llm.config import TrainingSettings
-from interpret_dp.release import ReleaseRequest
 from interpret_dp.released.scattering import Scattering
 from interpret_dp.schema import (
     Categorical,
@@ -263,28 +256,56 @@ _LIMITS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitRequest(ReleaseRequest):
-    """A checked fit; nothing in it but ``rows`` is private.
+class MapsSettings(EstimatorSettings):
+    """Parameters of an estimator, as it was given them; :func:`open_request` checks them.
 
     Attributes
     ----------
-    rows : PrivateRows
-    schema : Schema
-        Complete; with placeholders for undeclared columns and labels.
+    n_maps, ...
+        As :class:`~interpret_dp.llm.estimator.DPLocallyLinearClassifier` names them, with its
+        defaults.
+    """
+
+    task: str = "classification"
+    n_maps: int | None = None
+    projection_dim: int | None = None
+    inverse_temperature: float | None = None
+    batch_size: int | None = None
+    sampling_rate: float | None = None
+    epochs: float | None = None
+    learning_rate: float | None = None
+    clip_norm: float | None = None
+    averaging: float | None = None
+    projection: str | None = None
+    smoothing: float | None = None
+    centring: float | None = None
+    image_shape: Sequence[int] | None = None
+    standardize: Standards = None
+    n_rows: int | None = None
+    engine: str = "closed_form"
+    keep_on_interrupt: bool = False
+    features: str = "inputs"
+    background: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapsRequest(FitRequest):
+    """A checked fit of a DP-LLM.
+
+    Attributes
+    ----------
+    settings : MapsSettings
     coding : InputCoding
-        Of its features.
-    declaring : DeclaringTask
-    settings : TrainingSettings
+        Of the features of the schema.
+    config : TrainingSettings
     batch_size : int or None
         Expected rows of a sample, where the rate follows from a number of rows.
     image_shape : tuple of int, or None
     """
 
-    rows: PrivateRows
-    schema: Schema
+    settings: MapsSettings
     coding: InputCoding
-    declaring: DeclaringTask
-    settings: TrainingSettings
+    config: TrainingSettings
     batch_size: int | None
     image_shape: tuple[int, ...] | None
 
@@ -293,6 +314,14 @@ class FitRequest(ReleaseRequest):
         """The part of the plan that the training is."""
         (part,) = (part for part in self.plan.releases if isinstance(part, PlannedSampling))
         return part
+
+    def completed(self, declared: Declared) -> MapsRequest:
+        """Return the request with what was found out inside the session."""
+        coding = _coding(self.settings, declared.schema, self.image_shape)
+        own = training_settings(self.settings, coding, self.image_shape)
+        # The number of steps was planned with these epochs.
+        own = dataclasses.replace(own, epochs=self.config.epochs)
+        return dataclasses.replace(self, schema=declared.schema, coding=coding, config=own)
 
 
 def flat_rows(X: Any, image_shape: Sequence[int] | None) -> tuple[Any, tuple[int, ...] | None]:
@@ -336,7 +365,7 @@ def _checked_shape(what: str, shape: Any) -> tuple[int, ...]:
     return tuple(check_int(f"Each length in {what}", length, low=1) for length in shape)
 
 
-def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequest:
+def open_request(settings: MapsSettings, X: Any, y: Any, *, unit: Any = None) -> MapsRequest:
     """Check an estimator's parameters and the form of the data, never a value in a row.
 
     Raises
@@ -345,18 +374,12 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
         If a parameter, the table's form or the declaration is wrong. Nothing was spent.
     """
     least = 2 * SMALLEST_OWN_DELTA
-    epsilon, delta = checked_budget(estimator.epsilon, estimator.delta, least_delta=least)
-    _check_choices(estimator)
-    flat, image_shape = flat_rows(X, estimator.image_shape)
-    rows, privacy_unit = open_rows(
-        flat,
-        y,
-        feature_names=estimator.feature_names,
-        schema=estimator.schema,
-        sample_weight=None,
-        unit=unit,
-    )
-    names = rows.table.names
+    epsilon, delta = checked_budget(settings.epsilon, settings.delta, least_delta=least)
+    _check_choices(settings)
+    flat, image_shape = flat_rows(X, settings.image_shape)
+    data = open_data(settings, flat, y, unit=unit, reads_dask=False)
+    table = data.rows.table
+    names = table.names
     if image_shape is not None and math.prod(image_shape) != len(names):
         raise ValueError(
             f"image_shape is {image_shape}, which is {math.prod(image_shape)} pixels, and X has "
@@ -364,59 +387,52 @@ def open_request(estimator: Any, X: Any, y: Any, *, unit: Any = None) -> FitRequ
         )
     partial = partial_schema_from_arguments(
         names,
-        kinds_of(rows.table),
-        kind_of(rows.y),
-        schema=estimator.schema,
-        classes=estimator.classes,
-        task="classification",
+        kinds_of(table),
+        kind_of(data.rows.y),
+        schema=settings.schema,
+        classes=settings.classes,
+        task=settings.task,
     )
     declaring = DeclaringTask(partial, names, names)
     schema = declaring.without_rows()
-    _check_background(estimator.background, image_shape, None if declaring.is_needed else schema)
-    coding = coding_of(estimator, schema, image_shape)
-    settings = settings_of(estimator, coding, image_shape)
-    batch_size, rate = _sampling(estimator, settings)
-    neighbourhood = neighbourhood_of(ADD_OR_REMOVE_ONE, privacy_unit)
-    ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
-    refuse_unnamed_unit(estimator.ledger, unit, schema)
-    request = FitRequest(
-        rows=rows,
+    _check_background(settings.background, image_shape, None if declaring.is_needed else schema)
+    coding = _coding(settings, schema, image_shape)
+    own = training_settings(settings, coding, image_shape)
+    batch_size, rate = _sampling(settings, own)
+    return MapsRequest.opened_for(
+        settings,
+        unit,
+        declaring=declaring,
+        plan=_plan(epsilon, delta, declaring, own, rate),
+        neighbourhood=neighbourhood_of(ADD_OR_REMOVE_ONE, data.privacy_unit),
+        rows=data.rows,
         epsilon=epsilon,
         delta=delta,
-        neighbourhood=neighbourhood,
-        schema=schema,
         coding=coding,
-        declaring=declaring,
-        plan=_plan(epsilon, delta, declaring, settings, rate),
-        settings=settings,
+        config=own,
         batch_size=batch_size,
         image_shape=image_shape,
-        randomness=randomness_of(estimator.random_state),
-        ledger=ledger,
-        dataset=dataset,
     )
-    warn_of_gaps(declaring, request.plan, neighbourhood)
-    return request
 
 
-def _check_choices(estimator: Any) -> None:
+def _check_choices(settings: MapsSettings) -> None:
     check_choice(
         "engine",
-        estimator.engine,
+        settings.engine,
         ("closed_form", "opacus"),
         mend="'closed_form' is the fast one; 'opacus' is there to compare with.",
     )
-    check_choice("features", estimator.features, ("inputs", "scattering"))
-    if estimator.features == "scattering":
+    check_choice("features", settings.features, ("inputs", "scattering"))
+    if settings.features == "scattering":
         for name in ("standardize", "projection", "projection_dim", "smoothing"):
-            value = getattr(estimator, name)
+            value = getattr(settings, name)
             if value is not None:
                 raise ValueError(
                     f"{name} is {value!r}, and features is 'scattering': wavelet features are "
                     f"scaled and smooth by themselves. {name} must be None, or features 'inputs'."
                 )
     for name in ("keep_on_interrupt", "verbose"):
-        check_flag(name, getattr(estimator, name))
+        check_flag(name, getattr(settings, name))
 
 
 def _check_background(
@@ -437,41 +453,43 @@ def _check_background(
             check_real("background", background, low=spec.lower, high=spec.upper, mend=mend)
 
 
-def coding_of(estimator: Any, schema: Schema, image_shape: tuple[int, ...] | None) -> InputCoding:
+def _coding(
+    parameters: MapsSettings, schema: Schema, image_shape: tuple[int, ...] | None
+) -> InputCoding:
     """Return the coding of a complete schema that the estimator's parameters ask for."""
-    if estimator.features == "scattering":
-        return scattering_coding(schema, image_shape, estimator.background)
-    return input_coding(schema, estimator.standardize)
+    if parameters.features == "scattering":
+        return scattering_coding(schema, image_shape, parameters.background)
+    return input_coding(schema, parameters.standardize)
 
 
-def settings_of(
-    estimator: Any, coding: InputCoding, image_shape: tuple[int, ...] | None
+def training_settings(
+    parameters: MapsSettings, coding: InputCoding, image_shape: tuple[int, ...] | None
 ) -> TrainingSettings:
     """Return the rule's settings with those that the estimator's parameters fix."""
-    n_rows = _declared_rows(estimator)
-    signal = None if n_rows is None else float(estimator.epsilon) * n_rows
+    n_rows = _declared_rows(parameters)
+    signal = None if n_rows is None else float(parameters.epsilon) * n_rows
     if coding.scattering is not None:
         settings = config.scattering_settings(coding.n_inputs)
     else:
         settings = config.default_settings(coding.n_inputs, image_shape, coding.n_varying, signal)
     given: dict[str, Any] = {}
-    if estimator.n_maps is not None:
-        given["n_maps"] = check_int("n_maps", estimator.n_maps, low=1, high=10_000, mend=_RULE)
-    if estimator.projection_dim is not None:
+    if parameters.n_maps is not None:
+        given["n_maps"] = check_int("n_maps", parameters.n_maps, low=1, high=10_000, mend=_RULE)
+    if parameters.projection_dim is not None:
         mend = "0 is for no projection, None for the rule."
-        dimension = check_int("projection_dim", estimator.projection_dim, low=0, mend=mend)
+        dimension = check_int("projection_dim", parameters.projection_dim, low=0, mend=mend)
         given["projection_dim"] = min(dimension, coding.n_inputs) or None
     for name, limits in _LIMITS.items():
-        value = getattr(estimator, name)
+        value = getattr(parameters, name)
         if value is not None:
             given[name] = check_real(name, value, **{"mend": _RULE, **limits})
-    if estimator.projection is not None:
+    if parameters.projection is not None:
         given["projection"] = check_choice(
-            "projection", estimator.projection, ("cosine", "gaussian", "orthonormal"), mend=_RULE
+            "projection", parameters.projection, ("cosine", "gaussian", "orthonormal"), mend=_RULE
         )
     if image_shape is None and given.get("smoothing", 0) > 0:
         raise ValueError(
-            f"smoothing is {estimator.smoothing!r}, and rows are no images; it must be 0 or "
+            f"smoothing is {parameters.smoothing!r}, and rows are no images; it must be 0 or "
             "None. Give image_shape if columns are the pixels of images."
         )
     if image_shape is None and given.get("projection") == "cosine":
@@ -500,28 +518,30 @@ def settings_of(
     return dataclasses.replace(settings, centring=0.0)
 
 
-def _declared_rows(estimator: Any) -> int | None:
-    if estimator.n_rows is None:
+def _declared_rows(parameters: MapsSettings) -> int | None:
+    if parameters.n_rows is None:
         return None
     return check_int(
-        "n_rows", estimator.n_rows, low=1, high=10**15, mend="None if it is not public."
+        "n_rows", parameters.n_rows, low=1, high=10**15, mend="None if it is not public."
     )
 
 
-def _sampling(estimator: Any, settings: TrainingSettings) -> tuple[int | None, float | None]:
+def _sampling(
+    parameters: MapsSettings, settings: TrainingSettings
+) -> tuple[int | None, float | None]:
     """Return the batch size and the sampling rate, as far as they are public."""
-    declared = _declared_rows(estimator)
-    if estimator.batch_size is None:
-        rate = estimator.sampling_rate
+    declared = _declared_rows(parameters)
+    if parameters.batch_size is None:
+        rate = parameters.sampling_rate
         if rate is None:
             return None, settings.sampling_rate
         return None, check_real("sampling_rate", rate, low=1e-6, high=1, mend=_RULE)
-    if estimator.sampling_rate is not None:
+    if parameters.sampling_rate is not None:
         raise ValueError(
-            f"batch_size is {estimator.batch_size!r} and sampling_rate is "
-            f"{estimator.sampling_rate!r}; give one of them. The rate needs no number of rows."
+            f"batch_size is {parameters.batch_size!r} and sampling_rate is "
+            f"{parameters.sampling_rate!r}; give one of them. The rate needs no number of rows."
         )
-    batch_size = check_int("batch_size", estimator.batch_size, low=1, mend=_RULE)
+    batch_size = check_int("batch_size", parameters.batch_size, low=1, mend=_RULE)
     return batch_size, None if declared is None else min(1.0, batch_size / declared)
 
 
@@ -560,12 +580,3 @@ def in_class_order(target: Any) -> Categorical:
     if not isinstance(target, Categorical):
         raise TypeError(f"The target is {target!r}; a classifier needs class labels.")
     return Categorical(sorted(target.levels, key=lambda label: (isinstance(label, str), label)))
-
-
-def with_schema(request: FitRequest, schema: Schema, estimator: Any) -> FitRequest:
-    """Return the request with a schema completed inside the session, and settings that fit it."""
-    coding = coding_of(estimator, schema, request.image_shape)
-    settings = settings_of(estimator, coding, request.image_shape)
-    # The number of steps was planned with these epochs.
-    settings = dataclasses.replace(settings, epochs=request.settings.epochs)
-    return dataclasses.replace(request, schema=schema, coding=coding, settings=settings)

@@ -16,8 +16,7 @@ from interpret_dp.llm.config import (
     lattice_points,
     rows_at_a_time,
 )
-from interpret_dp.llm.estimator import DPLocallyLinearClassifier
-from interpret_dp.llm.request import settings_of
+from interpret_dp.llm.request import MapsSettings, training_settings
 from interpret_dp.llm.training import public_projections
 
 IMAGE = (12, 10)
@@ -66,11 +65,11 @@ def test_physical_batches_are_bounded_whatever_the_model():
 
 def test_more_inputs_than_can_be_summed_exactly_are_refused_with_the_request():
     coding = SimpleNamespace(n_inputs=MOST_PROJECTED + 1, n_varying=1, scattering=None)
-    model = DPLocallyLinearClassifier(projection_dim=5)
+    settings = MapsSettings(projection_dim=5)
     with pytest.raises(ValueError, match="projections of 524289 inputs; at most 524288"):
-        settings_of(model, coding, None)
-    model.set_params(projection_dim=0)
-    assert settings_of(model, coding, None).projection_dim is None
+        training_settings(settings, coding, None)
+    settings = dataclasses.replace(settings, projection_dim=0)
+    assert training_settings(settings, coding, None).projection_dim is None
     coding.n_inputs = MOST_INPUTS + 1
     with pytest.raises(ValueError, match="There are 4194305 inputs; at most 4194304 can be summed"):
-        settings_of(model, coding, None)
+        training_settings(settings, coding, None)
