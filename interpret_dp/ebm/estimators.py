@@ -23,6 +23,8 @@ from interpret_dp._documents import check_keys, write_file
 from interpret_dp._optional import import_optional
 from interpret_dp._validate import check_int
 from interpret_dp.ebm import interpret_api
+from interpret_dp.ebm.interpret_api import plain_value
+from interpret_dp.ebm.planning import plan
 from interpret_dp.ebm.request import (
     Bounds,
     Constraints,
@@ -33,14 +35,15 @@ from interpret_dp.ebm.request import (
 )
 from interpret_dp.ebm.training import has_one_class, train, train_constant
 from interpret_dp.exceptions import warn_caller
+from interpret_dp.explanation.objects import PrivateEBMExplanation, attach_privacy
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.estimator import FeatureTypes, PrivatePredictor
 from interpret_dp.fitting.pipelines import warn_of_learning_steps, with_substitutes
-from interpret_dp.released import AdditiveModel
-from interpret_dp.released.additive_model import file_of, lookup_tables, note_file
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, EditRecord
+from interpret_dp.released.additive_model import file_of, login_name, lookup_tables, note_file
 from interpret_dp.released.background import public_generator
 from interpret_dp.released.summary import average_sentence, warn_after_fit
-from interpret_dp.schema import Schema, canonical_frame
+from interpret_dp.schema import Continuous, Schema, canonical_frame
 from interpret_dp.schema.containers import is_dask
 
 if TYPE_CHECKING:
@@ -152,8 +155,8 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         self.feature_bounds_ = np.array(
             [interpret_api.bounds_of(f) for f in features], dtype=np.float64
         )
-        self.bins_ = [interpret_api.bins_of(f) for f in features]
-        self.term_features_ = [term.features for term in terms]
+        self.bins_: list[Any] = [interpret_api.bins_of(f) for f in features]
+        self.term_features_: list[Any] = [term.features for term in terms]
         self.term_names_ = list(model.term_names)
         self.bin_weights_ = [interpret_api.table_of(model, term, term.weights) for term in terms]
         self.term_scores_ = [interpret_api.table_of(model, term, term.scores) for term in terms]
@@ -204,7 +207,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
 
     def _readable(self, X: Any) -> Any:
         """Return rows in the form in which interpret finds the bins of the fit."""
-        check_is_fitted(self, "has_fitted_")
+        check_is_fitted(self, self._holds)
         return canonical_frame(X, self._current_schema(), self.feature_names_in_)
 
     def _current_schema(self) -> Schema:
@@ -344,8 +347,16 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         name : str, default=None
             Title in the dashboard.
         """
-        check_is_fitted(self, "has_fitted_")
-        return interpret_api.with_privacy(self, super().explain_global(name))
+        check_is_fitted(self, self._holds)
+        return self._with_privacy(super().explain_global(name))
+
+    def _with_privacy(self, explanation: Any) -> PrivateEBMExplanation:
+        """Return interpret's explanation with its cost, editor and planner."""
+        open_session = functools.partial(interpret_api.shared_session, build=self._built)
+        private: PrivateEBMExplanation = attach_privacy(
+            explanation, self.privacy_spend_, self.to_released(), open_session, plan
+        )
+        return private
 
     def explain_local(
         self, X: Any, y: Any = None, name: str | None = None, init_score: Any = None
@@ -374,7 +385,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         if classes is not None:
             shown.classes_ = interpret_api.labels_in_explanations(classes)
         explanation = super(PrivateEBM, shown).explain_local(rows, actual, name, init_score)
-        private = interpret_api.with_privacy(self, explanation)
+        private = self._with_privacy(explanation)
         if classes is None or len(classes) < 2:
             return private
         return private.with_decisions(self.predict_with_uncertainty(X, init_score))
@@ -417,10 +428,67 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
 
     def to_released(self) -> AdditiveModel:
         """Return the model as it is now, edits by interpret's methods included."""
-        check_is_fitted(self, "has_fitted_")
-        model = interpret_api.current_model(self)
-        note_file(model, file_of(self.released_))
+        check_is_fitted(self, self._holds)
+        base, names = self.released_, self.feature_names_in_
+        has_one_class = base.classes is not None and len(base.classes) == 1
+        fitted = dict(zip(base.term_names, base.terms, strict=True))
+        terms = []
+        for indices, scores, weights in zip(
+            self.term_features_, self.term_scores_, self.bin_weights_, strict=True
+        ):
+            original = fitted[" & ".join(names[index] for index in indices)]
+            feature, partner = (*indices, None)[:2]
+            if partner is not None:
+                scores, weights = scores.ravel(), weights.ravel()
+            is_as_fitted = np.array_equal(scores, original.scores)
+            # What is known of its noise is kept only while its scores are those of the fit.
+            known: dict[str, Any] = {"covariance": None}
+            if is_as_fitted:
+                known = {name: getattr(original, name) for name in interpret_api.NOISE}
+            before = original.released or (None if is_as_fitted else original)
+            if before is not None:
+                moved = np.zeros(len(base.intercept)) if original.moved is None else original.moved
+                before = dataclasses.replace(before, feature=feature, partner=partner)
+                known |= {"released": before, "moved": moved}
+            terms.append(AdditiveTerm(feature, scores, weights, partner=partner, **known))
+        declared = base.schema
+        model = dataclasses.replace(
+            base,
+            schema=dataclasses.replace(
+                self._current_schema(), target=declared.target, unit=declared.unit
+            ),
+            features=self._current_features(),
+            terms=tuple(terms),
+            # That of a model with one class is interpret's sign, minus infinity.
+            intercept=base.intercept if has_one_class else np.ravel(self.intercept_),
+            guarantee=self.guarantee_,
+            correlations=tuple(
+                entry for entry in base.correlations if set(entry[:2]) <= set(names)
+            ),
+            clipped=tuple(entry for entry in base.clipped if entry[0] in (*names, None)),
+        )
+        note_file(model, file_of(base))
         return model
+
+    def _current_features(self) -> tuple[AdditiveFeature, ...]:
+        """Return the features that are still in the model, with their bins."""
+        known = self.schema_.features
+        # interpret's sweep takes the bins of a feature without a term away.
+        return tuple(
+            AdditiveFeature(
+                name,
+                known[name],
+                (bins[0] if bins else np.zeros(0)) if kind == "continuous" else None,
+                bins[1] if kind == "continuous" and len(bins) > 1 else None,
+            )
+            for name, kind, bins in zip(
+                self.feature_names_in_, self.feature_types_in_, self.bins_, strict=True
+            )
+        )
+
+    def _built(self, model: AdditiveModel) -> Self:
+        """Return an estimator of this class and ledger that holds a released model."""
+        return type(self).from_released(model, self.ledger)
 
     def edit(self, author: str | None = None, *, autosave: bool = True) -> EditSession:
         """Open an editing session over the model as it is now; editing costs no privacy.
@@ -446,7 +514,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
 
         session = EditSession(
             self.to_released(),
-            functools.partial(type(self).from_released, ledger=self.ledger),
+            self._built,
             author=author,
             autosave=autosave,
         )
@@ -475,8 +543,25 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         -------
         self
         """
-        check_is_fitted(self, "has_fitted_")
-        interpret_api.drop_features(self, features)
+        check_is_fitted(self, self._holds)
+        names = self.feature_names_in_
+        dropped = interpret_api.positions_of(features, names)
+        places_of_terms = [
+            place for place, term in enumerate(self.term_features_) if dropped.intersection(term)
+        ]
+        gone = [self.term_names_[place] for place in places_of_terms]
+        self.remove_terms(places_of_terms)
+        who = login_name()
+        records = [EditRecord.of_now(name, "removed with its feature", who) for name in gone]
+        edits = (*self.released_.edits, *records)
+        self.released_ = dataclasses.replace(self.released_, edits=edits)
+        kept = [index for index in range(len(names)) if index not in dropped]
+        places = {index: place for place, index in enumerate(kept)}
+        self.term_features_ = [tuple(places[k] for k in term) for term in self.term_features_]
+        for attribute in ("bins_", "feature_names_in_", "feature_types_in_"):
+            setattr(self, attribute, [getattr(self, attribute)[index] for index in kept])
+        self.feature_bounds_ = self.feature_bounds_[kept]
+        self.n_features_in_ = len(kept)
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -544,9 +629,39 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         ----------
         detail : {"minimal", "interpretable", "mergeable", "all"}, default="all"
             interpret reads back only ``"all"``. Use :meth:`save` to keep the guarantee as well.
+
+        Returns
+        -------
+        dict
+            Added are, for each feature, ``num_unique_vals`` (its number of bins: how many values
+            differ in the rows is private), for a continuous one ``histogram_weights`` (the released
+            weights spread evenly within each bin), for terms that were edited standard deviations
+            of NaN and the scores themselves as the only bag. Parameters become plain JSON values.
         """
-        document = super().to_jsonable(detail)
-        return interpret_api.completed(document, self, detail)
+        document: dict[str, Any] = super().to_jsonable(detail)
+        inner = document["ebm"]
+        if "implementation_params" in inner:
+            inner["implementation_params"] = plain_value(inner["implementation_params"])
+        if sentence := self.guarantee_.state_sentence:
+            inner["promise"] = sentence
+        if detail == "minimal":
+            return document
+        # Not of a released model, which holds finite scores: a person may have set one to NaN.
+        features = self._current_features()
+        terms = zip(self.term_features_, self.bin_weights_, strict=True)
+        weights = {indices[0]: own for indices, own in terms if len(indices) == 1}
+        for index, (entry, feature) in enumerate(zip(inner["features"], features, strict=True)):
+            entry.setdefault("num_unique_vals", feature.n_codes - 2)
+            if isinstance(feature.spec, Continuous):
+                own = weights.get(index)
+                histogram = interpret_api.histogram_of(feature, own, self.released_.n_rows)
+                entry.setdefault("histogram_weights", histogram.tolist())
+        for entry in inner["terms"]:
+            scores = np.array(entry["scores"])
+            entry.setdefault("standard_deviations", np.full(scores.shape, "nan").tolist())
+            if detail != "interpretable":
+                entry.setdefault("bagged_scores", [entry["scores"]])
+        return document
 
     def to_json(self, file: Any, detail: str = "all", indent: int | str | None = 2) -> None:
         """Write :meth:`to_jsonable` to a path or an object with ``write``.

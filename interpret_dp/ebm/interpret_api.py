@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -25,21 +25,17 @@ from interpret_dp._validate import check_sequence
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.interactions import column_of
 from interpret_dp.ebm.losses import link_of
-from interpret_dp.ebm.planning import plan
 from interpret_dp.ebm.request import EBMRequest, FitSettings
 from interpret_dp.ebm.training import TrainedTerms
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.explanation.objects import PrivateEBMExplanation, attach_privacy
 from interpret_dp.fitting.rows import INIT_SCORE_CONDITION
 from interpret_dp.released import (
     AdditiveFeature,
     AdditiveModel,
     AdditiveTerm,
-    EditRecord,
     FeaturePair,
 )
-from interpret_dp.released.additive_model import login_name
-from interpret_dp.schema import Categorical, Continuous, Schema, encode_classes, open_target
+from interpret_dp.schema import Categorical, Continuous, encode_classes, open_target
 from interpret_dp.schema.cells import in_chunks, numbers_of
 from interpret_dp.schema.containers import is_dask
 
@@ -161,8 +157,7 @@ SAVED_PARAMETERS = {
 }
 """Constructor parameters that a file holds, and their kinds."""
 
-# What is known of a term's noise.
-_NOISE = (
+NOISE = (
     *("covariance", "variances", "noisy_scores"),
     *("posterior_mean", "posterior_covariance", "posterior_variances"),
 )
@@ -240,70 +235,6 @@ def _clipped(
     return tuple((name, *own) for name, own in [*shares, (None, trained.clipped)] if own)
 
 
-def current_model(estimator: Any) -> AdditiveModel:
-    """Return a fitted estimator's model as it is now, edits by interpret's methods included.
-
-    What is known of a term's noise is kept only while its scores are those of the fit.
-    """
-    base: AdditiveModel = estimator.released_
-    schema = Schema(
-        {name: base.schema.features[name] for name in estimator.feature_names_in_},
-        target=base.schema.target,
-        unit=base.schema.unit,
-    )
-    has_one_class = base.classes is not None and len(base.classes) == 1
-    fitted = dict(zip(base.term_names, base.terms, strict=True))
-    names = estimator.feature_names_in_
-    terms = []
-    for indices, scores, weights in zip(
-        estimator.term_features_, estimator.term_scores_, estimator.bin_weights_, strict=True
-    ):
-        original = fitted[" & ".join(names[index] for index in indices)]
-        feature, partner = (*indices, None)[:2]
-        if partner is not None:
-            scores, weights = scores.ravel(), weights.ravel()
-        is_as_fitted = np.array_equal(scores, original.scores)
-        known = (
-            {name: getattr(original, name) for name in _NOISE}
-            if is_as_fitted
-            else {"covariance": None}
-        )
-        before = original.released or (None if is_as_fitted else original)
-        if before is not None:
-            moved = np.zeros(len(base.intercept)) if original.moved is None else original.moved
-            before = replace(before, feature=feature, partner=partner)
-            known |= {"released": before, "moved": moved}
-        terms.append(AdditiveTerm(feature, scores, weights, partner=partner, **known))
-    return replace(
-        base,
-        schema=schema,
-        features=current_features(estimator),
-        terms=tuple(terms),
-        # That of a model with one class is interpret's sign, minus infinity.
-        intercept=base.intercept if has_one_class else np.ravel(estimator.intercept_),
-        guarantee=estimator.guarantee_,
-        correlations=tuple(entry for entry in base.correlations if set(entry[:2]) <= set(names)),
-        clipped=tuple(entry for entry in base.clipped if entry[0] in (*names, None)),
-    )
-
-
-def current_features(estimator: Any) -> tuple[AdditiveFeature, ...]:
-    """Return the features that are still in a fitted estimator, with their bins."""
-    known = estimator.released_.schema.features
-    # interpret's sweep takes the bins of a feature without a term away.
-    return tuple(
-        AdditiveFeature(
-            name,
-            known[name],
-            (bins[0] if bins else np.zeros(0)) if kind == "continuous" else None,
-            bins[1] if kind == "continuous" and len(bins) > 1 else None,
-        )
-        for name, kind, bins in zip(
-            estimator.feature_names_in_, estimator.feature_types_in_, estimator.bins_, strict=True
-        )
-    )
-
-
 def bounds_of(feature: AdditiveFeature) -> tuple[float, float]:
     """Return ``feature_bounds_`` of one feature: NaN for a categorical one."""
     spec = feature.spec
@@ -358,22 +289,7 @@ def plain_value(value: Any) -> Any:
     return float(value) if isinstance(value, Real) else str(value)
 
 
-def with_privacy(estimator: Any, explanation: Any) -> PrivateEBMExplanation:
-    """Return interpret's explanation of a fitted estimator with its cost, editor and planner.
-
-    Parameters
-    ----------
-    estimator : PrivateEBM
-    explanation : interpret's EBMExplanation
-    """
-    build = partial(type(estimator).from_released, ledger=estimator.ledger)
-    open_session = partial(_shared_session, build=build)
-    spend, model = estimator.privacy_spend_, estimator.to_released()
-    private: PrivateEBMExplanation = attach_privacy(explanation, spend, model, open_session, plan)
-    return private
-
-
-def _shared_session(model: AdditiveModel, *, build: Callable[[AdditiveModel], Any]) -> EditSession:
+def shared_session(model: AdditiveModel, *, build: Callable[[AdditiveModel], Any]) -> EditSession:
     """Return the session of all explanations of a model; imported when one is edited."""
     from interpret_dp.editor.session import shared_session
 
@@ -437,51 +353,7 @@ def _no_class(labels: NDArray[Any]) -> NDArray[Any]:
     return np.array([text])
 
 
-def completed(document: dict[str, Any], estimator: Any, detail: str) -> dict[str, Any]:
-    """Return interpret's document of a fitted estimator with every key that its reader needs.
-
-    Parameters
-    ----------
-    document : dict
-        What interpret's ``to_jsonable`` returned; it is changed in place.
-    estimator : PrivateEBM
-    detail : {"minimal", "interpretable", "mergeable", "all"}
-        interpret reads back only ``"all"``.
-
-    Returns
-    -------
-    dict
-        Added are, for each feature, ``num_unique_vals`` (its number of bins: how many values
-        differ in the rows is private), for a continuous one ``histogram_weights`` (the released
-        weights spread evenly within each bin), for terms that were edited standard deviations of
-        NaN and the scores themselves as the only bag. Parameters become plain JSON values.
-    """
-    inner = document["ebm"]
-    if "implementation_params" in inner:
-        inner["implementation_params"] = plain_value(inner["implementation_params"])
-    if sentence := estimator.guarantee_.state_sentence:
-        inner["promise"] = sentence
-    if detail == "minimal":
-        return document
-    # Not of a released model, which holds finite scores: a person may have set one to NaN.
-    features = current_features(estimator)
-    terms = zip(estimator.term_features_, estimator.bin_weights_, strict=True)
-    weights = {indices[0]: own for indices, own in terms if len(indices) == 1}
-    n_rows = estimator.released_.n_rows
-    for index, (entry, feature) in enumerate(zip(inner["features"], features, strict=True)):
-        entry.setdefault("num_unique_vals", feature.n_codes - 2)
-        if isinstance(feature.spec, Continuous):
-            histogram = _histogram(feature, weights.get(index), n_rows)
-            entry.setdefault("histogram_weights", histogram.tolist())
-    for entry in inner["terms"]:
-        scores = np.array(entry["scores"])
-        entry.setdefault("standard_deviations", np.full(scores.shape, "nan").tolist())
-        if detail != "interpretable":
-            entry.setdefault("bagged_scores", [entry["scores"]])
-    return document
-
-
-def _histogram(feature: AdditiveFeature, weights: FloatArray | None, n_rows: float) -> FloatArray:
+def histogram_of(feature: AdditiveFeature, weights: FloatArray | None, n_rows: float) -> FloatArray:
     """Return weights of missing, of equally wide bins between the bounds, and of unseen."""
     if weights is None:
         return np.array([0.0, n_rows, 0.0])
@@ -495,43 +367,8 @@ def _histogram(feature: AdditiveFeature, weights: FloatArray | None, n_rows: flo
     return np.concatenate([weights[:1], np.diff(np.interp(edges, knots, below)), weights[-1:]])
 
 
-def drop_features(estimator: Any, features: Any) -> None:
-    """Remove features, and every term that one of them is in, from a fitted estimator.
-
-    Parameters
-    ----------
-    estimator : PrivateEBM
-        Is changed in place; the edits of ``released_`` name the terms that go.
-    features : sequence of str, int or bool
-        Names, indices, or for each feature whether it goes, as interpret takes them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``features`` names anything else; nothing is changed then.
-    """
-    names = estimator.feature_names_in_
-    dropped = _positions(features, names)
-    places_of_terms = [
-        place for place, term in enumerate(estimator.term_features_) if dropped.intersection(term)
-    ]
-    gone = [estimator.term_names_[place] for place in places_of_terms]
-    estimator.remove_terms(places_of_terms)
-    released, who = estimator.released_, login_name()
-    records = [EditRecord.of_now(name, "removed with its feature", who) for name in gone]
-    estimator.released_ = replace(released, edits=(*released.edits, *records))
-    kept = [index for index in range(len(names)) if index not in dropped]
-    places = {index: place for place, index in enumerate(kept)}
-    estimator.term_features_ = [
-        tuple(places[index] for index in term) for term in estimator.term_features_
-    ]
-    for attribute in ("bins_", "feature_names_in_", "feature_types_in_"):
-        setattr(estimator, attribute, [getattr(estimator, attribute)[index] for index in kept])
-    estimator.feature_bounds_ = estimator.feature_bounds_[kept]
-    estimator.n_features_in_ = len(kept)
-
-
-def _positions(features: Any, names: Sequence[str]) -> set[int]:
+def positions_of(features: Any, names: Sequence[str]) -> set[int]:
+    """Return the indices of features; TypeError or ValueError if they name anything else."""
     items = check_sequence("features", features, "names or indices")
     if items and all(isinstance(item, bool | np.bool_) for item in items):
         if len(items) != len(names):
