@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_int
 from interpret_dp.accounting.plans import PlannedChoice, PlannedRelease, ReleasePlan
 from interpret_dp.schema import Continuous, FeatureSpec, fine_bin_count, fine_edges, search_edges
 from interpret_dp.schema.declarations import MAX_BINS
@@ -190,20 +189,6 @@ def most_cells(noise_level: float, n_rows: float) -> float:
     more, since its sampling error does not fall with epsilon.
     """
     return min(_MOST_NOISE / noise_level, n_rows / _FEWEST_ROWS)
-
-
-def candidate_count(n_eligible: int, n_excluded: int = 0) -> int:
-    """Return the least number of candidate pairs.
-
-    Parameters
-    ----------
-    n_eligible : int
-        Features that can be in a pair.
-    n_excluded : int
-        Pairs of them that must not be chosen.
-    """
-    ranked = min(check_int("n_eligible", n_eligible, low=0), MOST_RANKED)
-    return max(math.comb(ranked, 2) - n_excluded, 0)
 
 
 def all_pairs(features: list[int]) -> list[tuple[int, int]]:

@@ -33,7 +33,7 @@ from interpret_dp.ebm.request import (
     open_request,
     with_rate,
 )
-from interpret_dp.ebm.training import has_one_class, train, train_constant
+from interpret_dp.ebm.training import train
 from interpret_dp.exceptions import warn_caller
 from interpret_dp.explanation.objects import PrivateEBMExplanation, attach_privacy
 from interpret_dp.explanation.spend import PrivacySpend
@@ -125,17 +125,14 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             request = dataclasses.replace(request, rows=request.rows.with_init_scores())
             rows = request.limited_rows(session)
             request = request.declared(rows, session)
-            if has_one_class(request.task):
-                trained = train_constant(rows, request.task, request.config, session)
-            else:
-                trained = train(
-                    rows,
-                    request.task,
-                    request.config,
-                    session,
-                    n_threads=request.n_threads,
-                    verbose=bool(settings.verbose),
-                )
+            trained = train(
+                rows,
+                request.task,
+                request.config,
+                session,
+                n_threads=request.n_threads,
+                verbose=bool(settings.verbose),
+            )
             model = interpret_api.fitted_model(request, trained, promise)
             model = with_rate(request, model, trained, session, self._with_model)
         promise = dataclasses.replace(promise, ledger_head=session.head)

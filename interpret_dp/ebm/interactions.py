@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from interpret_dp._validate import describe_argument, did_you_mean
-from interpret_dp.ebm.config import MOST_LEVELS, all_pairs, candidate_count
+from interpret_dp.ebm.config import MOST_LEVELS, MOST_RANKED, all_pairs
 from interpret_dp.ebm.losses import link_of
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec
@@ -261,7 +261,7 @@ def _chosen(wanted: int, eligible: tuple[int, ...], barred: frozenset[Pair]) -> 
     barred = frozenset(pair for pair in barred if set(pair) <= set(eligible))
     task = PairTask(eligible=eligible, excluded=barred)
     every = math.comb(len(eligible), 2) - len(barred)
-    available = candidate_count(len(eligible), len(barred))
+    available = max(math.comb(min(len(eligible), MOST_RANKED), 2) - len(barred), 0)
     if not available:
         raise ValueError(
             f"interactions asks for {wanted} pairs, but no pair can be chosen: {len(eligible)} "

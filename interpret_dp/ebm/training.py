@@ -116,10 +116,10 @@ class TrainedTerms:
     expected: list[Expected | None]
     intercept: FloatArray
     n_rows: float
-    total_error: float | None
-    count_noise: float
-    update_noise: float
     boosting: BoostingResult
+    total_error: float | None = None
+    count_noise: float = 0.0
+    update_noise: float = 0.0
     clipped: tuple[float, float] | None = None
     pairs: list[TrainedPair] = field(default_factory=list)
     pair_cuts: dict[int, FloatArray] = field(default_factory=dict)
@@ -150,7 +150,11 @@ def train(
     verbose : bool
         Show rounds and time.
     """
-    loss = _loss(task, has_init_scores=private.has_init_scores)
+    if isinstance(task.target, Categorical) and has_one_class(task):
+        return _train_constant(private, task, task.target, config, session)
+    loss: Loss = LogLoss()
+    if isinstance(task.target, Continuous):
+        loss = LOSSES[task.objective].of(task.target, has_init_scores=private.has_init_scores)
     rows = private.encoded(_encoded, task, config, loss, n_threads=n_threads)
     start, clipped = _release_target(rows, private, task, loss, config, session)
     loss, norm = start.loss, start.scale.norm
@@ -161,7 +165,7 @@ def train(
     movable = movable_terms(bins, weight_noise) or list(range(len(bins)))
     boosting = BoostingTask(
         bins=bins,
-        is_ordered=[_is_ordered(spec) for spec in task.specs],
+        is_ordered=[isinstance(spec, Continuous) or spec.ordered for spec in task.specs],
         directions=task.directions,
         movable=movable,
         config=replace(config, n_movable=len(movable)),
@@ -252,16 +256,6 @@ def _correlations(
     largest_first = sorted(sizes, key=lambda k: -sizes[k])
     arguments = bins, boosting.is_ordered, largest_first, boosting.start.n_rows
     return release_correlations(rows, *arguments, boosting.config, session)
-
-
-def _is_ordered(spec: FeatureSpec) -> bool:
-    return isinstance(spec, Continuous) or spec.ordered
-
-
-def _loss(task: TrainingTask, *, has_init_scores: bool) -> Loss:
-    if isinstance(task.target, Categorical):
-        return LogLoss()
-    return LOSSES[task.objective].of(task.target, has_init_scores=has_init_scores)
 
 
 def _encoded(
@@ -394,54 +388,36 @@ def has_one_class(task: TrainingTask) -> bool:
     return isinstance(task.target, Categorical) and len(task.target.levels) < 2
 
 
-def train_constant(
-    private: PrivateRows, task: TrainingTask, config: TrainerConfig, session: ReleaseSession
+def _train_constant(
+    private: PrivateRows,
+    task: TrainingTask,
+    target: Categorical,
+    config: TrainerConfig,
+    session: ReleaseSession,
 ) -> TrainedTerms:
     """Return terms without effect, and the released number of rows of the only label.
 
-    Parameters
-    ----------
-    private : PrivateRows
-    task : TrainingTask
-        With one label.
-    config : TrainerConfig
-    session : ReleaseSession
-        Open, with the plan of ``config``. The histograms and the rounds are left unused; they are
-        charged all the same, since whether they are used follows from the rows.
+    The histograms and the rounds are left unused; they are charged all the same, since whether they
+    are used follows from the rows.
     """
-    if not isinstance(task.target, Categorical):
-        raise TypeError(f"The target is {task.target!r}; only a classifier can lack labels.")
-    exact = private.total(_weight_of_the_label, task.target, task.largest_weight)
+    exact = private.total(_weight_of_the_label, target, task.largest_weight)
     released, sigma = session.gaussian("target", exact, row_norm=LATTICE, aligned=True)
     # One bin over all numbers, or one a level, without counts: none were released.
     bins = [
         public_bins(config.n_fine(spec), config.fine_edges(spec), np.zeros(0))
         for spec in task.specs
     ]
-    scores = [np.zeros(b.n_codes) for b in bins]
-    intercept = np.zeros(1)
+    flat, intercept = [np.zeros((b.n_codes, 1)) for b in bins], np.zeros(1)
+    start = Start(0.0, intercept, LossScale(curvature=1.0, step=1.0), LogLoss())
+    averaged = (Averaged(0),) * len(bins)
     return TrainedTerms(
         bins=bins,
-        scores=scores,
+        scores=[scores[:, 0] for scores in flat],
         noise=[no_noise(b.n_codes) for b in bins],
         expected=[None] * len(bins),
         intercept=intercept,
         n_rows=task.largest_weight * max(float(released[0, 0]), sigma) / LATTICE,
-        total_error=None,
-        count_noise=0.0,
-        update_noise=0.0,
-        boosting=BoostingResult(
-            [s[:, np.newaxis] for s in scores],
-            [s[:, np.newaxis] for s in scores],
-            intercept,
-            updates=[[] for _ in bins],
-            averaged=(Averaged(0),) * len(bins),
-            noise=0.0,
-            step=0.0,
-            total_step=0.0,
-            level_noise=0.0,
-            start=Start(0.0, intercept, LossScale(curvature=1.0, step=1.0), LogLoss()),
-        ),
+        boosting=BoostingResult(flat, flat, intercept, [[] for _ in bins], averaged, start),
     )
 
 

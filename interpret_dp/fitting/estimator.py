@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 from sklearn.utils.validation import check_is_fitted
 
 from interpret_dp._documents import write_sealed
@@ -30,7 +31,7 @@ from interpret_dp.fitting.partitioned import (
     open_collections,
     partitioned,
 )
-from interpret_dp.fitting.pipelines import SCORED, estimator_tags
+from interpret_dp.fitting.pipelines import SCORED
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.release import ReleaseRequest, ReleaseSession
 from interpret_dp.released import AdditiveModel
@@ -389,9 +390,22 @@ class PrivatePredictor(PrivateEstimator[_Released]):
     # What interpret asks of an extension; interpret's own EBMs after 0.7.8 no longer define it.
     available_explanations: ClassVar[tuple[str, ...]] = ("global", "local")
 
-    def __sklearn_tags__(self) -> Any:
-        """Return the estimator's tags for scikit-learn."""
-        return estimator_tags(self._task)
+    def __sklearn_tags__(self) -> Tags:
+        """Return the estimator's tags for scikit-learn.
+
+        interpret's own tags are of types that scikit-learn does not know, and claim sparse tables,
+        dictionaries and the array API, which neither package reads.
+        """
+        is_classifier = self._task == "classification"
+        # scikit-learn asks for good scores on a few hundred rows, where the noise of the default
+        # epsilon must drown the signal; that is what `poor_score` is for.
+        return Tags(
+            estimator_type="classifier" if is_classifier else "regressor",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(poor_score=True) if is_classifier else None,
+            regressor_tags=None if is_classifier else RegressorTags(poor_score=True),
+            input_tags=InputTags(allow_nan=True, categorical=True, string=True),
+        )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, or R squared of a regression, on public rows.

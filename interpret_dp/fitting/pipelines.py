@@ -1,4 +1,4 @@
-"""What surrounds a model in scikit-learn: tags, and steps that learn from the private rows.
+"""What surrounds a model in scikit-learn: keywords, and steps that learn from the private rows.
 
 A scaler, an imputer or a feature selection that is fitted on the same rows is a release that
 nobody pays for. Through it one row changes all others, which breaks every sensitivity. A
@@ -18,40 +18,12 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, TypeVar, cast
 
-from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
-
 from interpret_dp._validate import did_you_mean
 from interpret_dp.accounting.guarantee import Doubts
 from interpret_dp.exceptions import PrivacyWarning, package_of, warn_caller
 from interpret_dp.schema.cells import is_a
 
-# Tags of an estimator for scikit-learn, and its answers to keywords of interpret's other EBMs.
-
-
-def estimator_tags(task: str) -> Any:
-    """Return scikit-learn's tags of a private EBM.
-
-    Parameters
-    ----------
-    task : {"classification", "regression"}
-
-    Returns
-    -------
-    sklearn.utils.Tags
-        interpret's own tags are of types that scikit-learn does not know, and claim sparse
-        tables, dictionaries and the array API, which neither package reads.
-    """
-    is_classifier = task == "classification"
-    # scikit-learn asks for good scores on a few hundred rows, where the noise of the default
-    # epsilon must drown the signal; that is what `poor_score` is for.
-    return Tags(
-        estimator_type="classifier" if is_classifier else "regressor",
-        target_tags=TargetTags(required=True),
-        classifier_tags=ClassifierTags(poor_score=True) if is_classifier else None,
-        regressor_tags=None if is_classifier else RegressorTags(poor_score=True),
-        input_tags=InputTags(allow_nan=True, categorical=True, string=True),
-    )
-
+# Answers to keywords of interpret's other EBMs.
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -412,22 +412,6 @@ def _joined(noise: TermNoise, spreads: Sequence[FloatArray]) -> TermNoise:
 _LEAST_LEVEL = 2e-5
 
 
-@dataclass(frozen=True)
-class _Estimates:
-    """Estimates from released numbers once boosting is over.
-
-    Attributes
-    ----------
-    correlations : Correlations or None
-        How terms are correlated.
-    mean_slope : float
-        Mean slope of a regression's residuals by the score: clipped ones have none.
-    """
-
-    correlations: Correlations | None = None
-    mean_slope: float = 1.0
-
-
 class Boosted:
     """Curves as boosting released them; nothing here sees a row.
 
@@ -449,16 +433,20 @@ class Boosted:
             for k, curve in enumerate(result.trained)
         ]
 
-    def added_noise(self, estimates: _Estimates | None = None) -> list[TermNoise]:
+    def added_noise(self) -> list[TermNoise]:
         """Return the noise that was added to each curve, without that of any other."""
-        return self._noise_of(self._result, estimates or _Estimates())
+        return self._noise_of(self._result)
 
-    def _noise_of(self, result: BoostingResult, estimates: _Estimates) -> list[TermNoise]:
+    def _noise_of(self, result: BoostingResult, mean_slope: float = 1.0) -> list[TermNoise]:
+        """Return the noise of some updates.
+
+        ``mean_slope`` is that of a regression's residuals by the score: clipped ones have none.
+        """
         n_scores, scale = len(result.intercept), self._start.loss.score_unit
         # Taking away what the classes have in common takes away that part of the noise.
         noise = scale * result.noise * (1.0 if n_scores == 1 else (1.0 - 1.0 / n_scores) ** 0.5)
         noises = []
-        for k, curvature in enumerate(self._curvatures(estimates)):
+        for k, curvature in enumerate(self._curvatures(mean_slope)):
             updates, weights = result.updates[k], self._task.bins[k].weights
             how: dict[str, Any] = {"noise": noise, "averaged": result.averaged[k], "rng": self._rng}
             if direction := self._task.directions[k]:
@@ -490,13 +478,13 @@ class Boosted:
         bins, pruned = self._task.bins, self._result.pruned
         scores = _without_axis(self._result.scores, self._start.loss.score_unit)
         if not self._task.config.can_denoise(self._start.n_rows, self._start.scale):
-            return scores, self._noise_of_all(_Estimates(correlations)), [None] * len(scores)
+            return scores, self._noise_of_all(correlations), [None] * len(scores)
         independent = with_noise_of_others(self.added_noise(), bins, pruned)
-        estimates, dispersion = self._estimates(correlations, scores, independent)
-        noise = self._noise_of_all(estimates)
+        mean_slope, dispersion = self._estimates(correlations, scores, independent)
+        noise = self._noise_of_all(correlations, mean_slope)
         sampling = [
             self._start.loss.score_unit**2 * sampling_variances(b.weights, curvature, dispersion)
-            for b, curvature in zip(bins, self._curvatures(estimates), strict=True)
+            for b, curvature in zip(bins, self._curvatures(mean_slope), strict=True)
         ]
         times = max(1.0, _LEAST_LEVEL / self._task.settings().noise_level)
         own, total = ([one.scaled(times) for one in each] for each in (independent, noise))
@@ -516,11 +504,11 @@ class Boosted:
         correlations: Correlations | None,
         scores: Sequence[FloatArray],
         independent: Sequence[TermNoise],
-    ) -> tuple[_Estimates, float]:
-        """Return the estimates, and the dispersion: variance of a residual over its curvature."""
+    ) -> tuple[float, float]:
+        """Return the mean slope, and the dispersion: variance of a residual over its curvature."""
         loss = self._start.loss
         if not isinstance(loss, RegressionLoss):
-            return _Estimates(correlations), 1.0
+            return 1.0, 1.0
         used = self._used(scores, independent)
         explained = explained_variance(*used)
         if correlations is not None:
@@ -531,8 +519,7 @@ class Boosted:
         # Noise in the scores makes residuals larger, as what is explained makes them smaller.
         added = noise_variance(*self._used(scores, self._noise_while_training())[1:])
         net = explained - added / loss.score_unit**2
-        estimates = _Estimates(correlations, loss.mean_slope(net))
-        return estimates, loss.dispersion(float(self._start.level[0]), explained)
+        return loss.mean_slope(net), loss.dispersion(float(self._start.level[0]), explained)
 
     def _noise_while_training(self) -> list[TermNoise]:
         """Return the noise of curves in the middle of the rounds that are averaged.
@@ -546,8 +533,7 @@ class Boosted:
             for done, average in zip(self._result.updates, averaged, strict=True)
         ]
         middle = replace(self._result, updates=updates, averaged=(Averaged(1),) * len(averaged))
-        noise = self._noise_of(middle, _Estimates())
-        return with_noise_of_others(noise, self._task.bins, self._result.pruned)
+        return with_noise_of_others(self._noise_of(middle), self._task.bins, self._result.pruned)
 
     def _used(
         self, scores: Sequence[FloatArray], noise: Sequence[TermNoise]
@@ -557,21 +543,23 @@ class Boosted:
         bins = self._task.bins
         return [scores[k] for k in kept], [noise[k] for k in kept], [bins[k] for k in kept]
 
-    def _noise_of_all(self, estimates: _Estimates) -> list[TermNoise]:
+    def _noise_of_all(
+        self, correlations: Correlations | None, mean_slope: float = 1.0
+    ) -> list[TermNoise]:
         """Return the noise in each curve, that from all others included."""
-        noise, bins = self.added_noise(estimates), self._task.bins
-        if estimates.correlations is not None:
-            full_steps = estimates.mean_slope * self._result.total_step / self._start.scale.step
-            noise = with_coupling(noise, bins, estimates.correlations, full_steps=full_steps)
+        noise, bins = self._noise_of(self._result, mean_slope), self._task.bins
+        if correlations is not None:
+            full_steps = mean_slope * self._result.total_step / self._start.scale.step
+            noise = with_coupling(noise, bins, correlations, full_steps=full_steps)
         return with_noise_of_others(noise, bins, self._result.pruned)
 
-    def _curvatures(self, estimates: _Estimates) -> list[FloatArray]:
+    def _curvatures(self, mean_slope: float) -> list[FloatArray]:
         """Return the expected second derivative of the loss in each bin, from released numbers."""
         return self._start.loss.curvatures(
             self._active_curves,
             self._result.intercept,
             [b.weights for b in self._task.bins],
-            self._start.scale.curvature * estimates.mean_slope,
+            self._start.scale.curvature * mean_slope,
         )
 
 

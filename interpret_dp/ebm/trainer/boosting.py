@@ -325,12 +325,12 @@ class _Rounds:
             self._level_sum / count / LATTICE if count else self._task.start.level,
             self.terms.updates,
             self.terms.averaging(self._extrapolation),
+            self._task.start,
             self.noise,
             self.settings.step,
             self.total_step,
             # Each move forgets its step's share of the noise of earlier ones.
             self.noise * math.sqrt(self._shifts[2] / max(2.0 * self._shifts[1], 1e-300)),
-            self._task.start,
         )
 
     @property

@@ -265,11 +265,11 @@ class BoostingResult:
     intercept: FloatArray
     updates: list[list[TermUpdate]]
     averaged: tuple[Averaged, ...]
-    noise: float
-    step: float
-    total_step: float
-    level_noise: float
     start: Start
+    noise: float = 0.0
+    step: float = 0.0
+    total_step: float = 0.0
+    level_noise: float = 0.0
     pruned: frozenset[int] = frozenset()
 
 
