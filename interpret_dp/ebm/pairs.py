@@ -30,6 +30,7 @@ from interpret_dp.ebm.config import (
 )
 from interpret_dp.ebm.interactions import PairTask
 from interpret_dp.ebm.losses import Loss
+from interpret_dp.ebm.noise.propagation import TermHistory
 from interpret_dp.ebm.noise.uncertainty import TermNoise, term_noise
 from interpret_dp.ebm.trainer.binning import Bins, merge_bins, project_to_total
 from interpret_dp.ebm.trainer.boosting import LARGEST_CHANGE, score_rows
@@ -243,11 +244,10 @@ def train_pairs(
     curves, noise = boost_pairs(rows, cells, updates, config=config, session=session)
     scores = [mean.reshape(c.shape) for mean, c in zip(curves.means(), cells, strict=True)]
     curvatures = _curvatures(trained, bins, coarse, chosen, scores, start.loss)
-    how: dict[str, Any] = {"noise": noise, "averaged": Averaged(curves.n_averaged)}
-    pairs = []
+    averaged, pairs = Averaged(curves.n_averaged), []
     for k, (c, update, curvature) in enumerate(zip(cells, updates, curvatures, strict=True)):
-        facts = curves.updates[k], c.ravel(), curvature
-        spread = term_noise(*facts, **how, rng=session.public_choices)
+        histories = TermHistory.of_scores(curves.updates[k], c.ravel(), curvature, averaged)
+        spread = term_noise(histories, noise=noise, rng=session.public_choices)
         pairs.append(TrainedPair(*chosen[k], c, scores[k], spread, update.gain.reshape(c.shape)))
     return _purified(pairs, coarse, trained)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.losses import RegressionLoss
-from interpret_dp.ebm.noise.propagation import projected_variances
+from interpret_dp.ebm.noise.propagation import TermHistory, projected_variances
 from interpret_dp.ebm.noise.uncertainty import (
     MOST_SAMPLING,
     Expected,
@@ -447,15 +446,18 @@ class Boosted:
         noise = scale * result.noise * (1.0 if n_scores == 1 else (1.0 - 1.0 / n_scores) ** 0.5)
         noises = []
         for k, curvature in enumerate(self._curvatures(mean_slope)):
-            updates, weights = result.updates[k], self._task.bins[k].weights
-            how: dict[str, Any] = {"noise": noise, "averaged": result.averaged[k], "rng": self._rng}
+            histories = TermHistory.of_scores(
+                result.updates[k], self._task.bins[k].weights, curvature, result.averaged[k]
+            )
             if direction := self._task.directions[k]:
                 # What a projection leaves of noise is no linear map.
                 curve = scale * result.scores[k][:, 0]
-                facts = updates, weights, curvature[:, 0], curve, direction
-                noises.append(TermNoise(variances=projected_variances(*facts, **how)))
+                variances = projected_variances(
+                    histories[0], curve, direction, noise=noise, rng=self._rng
+                )
+                noises.append(TermNoise(variances=variances))
             else:
-                noises.append(term_noise(updates, weights, curvature, **how))
+                noises.append(term_noise(histories, noise=noise, rng=self._rng))
         return noises
 
     def denoised(

@@ -20,7 +20,8 @@ alone are computed, without it:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,21 +40,74 @@ _DRAWS = 512
 _DRAWS_AT_ONCE = 32
 
 
-def unit_covariance(
-    updates: Sequence[TermUpdate], weights: FloatArray, hessian: FloatArray, averaged: Averaged
-) -> tuple[FloatArray, FloatArray]:
-    """Return the covariance for noise of one, and the response of the averaged curve.
+@dataclass(frozen=True, eq=False)
+class TermHistory:
+    """Public record of one score of a term, from which the noise in its averaged curve follows.
 
-    Parameters
+    Attributes
     ----------
     updates : sequence of TermUpdate, shape (n_rounds,)
-        Public record of the term.
     weights : ndarray of float64, shape (n_codes,)
         Released bin weights.
+    hessian : ndarray of float64, shape (n_codes,)
+        Weight times expected second derivative of the loss in each bin.
     averaged : Averaged
         Weights of the iterates in the curve.
-    hessian : ndarray of float64, shape (n_codes,)
-        Weight times curvature of each bin.
+    """
+
+    updates: Sequence[TermUpdate]
+    weights: FloatArray
+    hessian: FloatArray
+    averaged: Averaged
+
+    @classmethod
+    def of_scores(
+        cls,
+        updates: Sequence[TermUpdate],
+        weights: FloatArray,
+        curvature: FloatArray,
+        averaged: Averaged,
+    ) -> list[TermHistory]:
+        """Return a record for each column of ``curvature``, shape (n_codes, n_scores)."""
+        return [cls(updates, weights, column * weights, averaged) for column in curvature.T]
+
+    @property
+    def counts(self) -> FloatArray:
+        """Weight of each iterate in the curve."""
+        return self.averaged.counts(len(self.updates))
+
+    @property
+    def moved(self) -> NDArray[np.bool_]:
+        """Mask of the bins that any update moves: the others have no noise, and give none."""
+        moved = np.zeros(len(self.weights), dtype=np.bool_)
+        for update in self.updates:
+            moved |= (update.gain > 0)[update.partition.leaf]
+        return moved
+
+    @property
+    def mean_curvature(self) -> float:
+        """Mean second derivative of the rows in bins that move."""
+        moved = self.moved
+        total = float(self.weights[moved].sum())
+        return float(self.hessian[moved].sum()) / total if total > 0 else 0.0
+
+    def of_bins(self, bins: NDArray[Any]) -> TermHistory:
+        """Return the record of some bins, by their indices or a mask."""
+        parts = [Partition(u.partition.leaf[bins], u.partition.n_leaves) for u in self.updates]
+        updates = [replace(u, partition=p) for u, p in zip(self.updates, parts, strict=True)]
+        return TermHistory(updates, self.weights[bins], self.hessian[bins], self.averaged)
+
+    def of_cells(self) -> tuple[NDArray[np.int64], TermHistory]:
+        """Return the first bin of each cell, and the record as if each cell were one bin."""
+        first = (run_starts(update.partition.leaf) for update in self.updates)
+        starts = np.unique(np.concatenate([[0], *first]))
+        weights = np.add.reduceat(self.weights, starts)
+        hessian = np.add.reduceat(self.hessian, starts)
+        return starts, replace(self.of_bins(starts), weights=weights, hessian=hessian)
+
+
+def unit_covariance(history: TermHistory) -> tuple[FloatArray, FloatArray]:
+    """Return the covariance for noise of one, and the response of the averaged curve.
 
     Returns
     -------
@@ -61,27 +115,28 @@ def unit_covariance(
         Were f the curve at which this term's residuals vanish, the averaged curve without noise
         would be ``response @ f``: few rounds or leaves blur it.
     """
+    updates, weights, hessian = history.updates, history.weights, history.hessian
+    extrapolation = history.averaged.extrapolation
     covariance = np.zeros((len(weights), len(weights)))
     response = np.zeros_like(covariance)
     # Backwards in time: `onward` maps a deviation after a round to one of the averaged curve. To
     # centre the average would change nothing: every update is centred by the same weights.
     onward = np.zeros_like(covariance)
     # The same of a deviation of the intercept.
-    level, curvature = np.zeros(len(weights)), _mean_curvature(updates, weights, hessian)
+    level, curvature = np.zeros(len(weights)), history.mean_curvature
     diagonal = np.einsum("ii->i", onward)  # a view
-    counts = averaged.counts(len(updates))
-    for index in range(len(updates) - 1, -1, -1):
-        leaf = updates[index].partition.leaf
+    for update, count in zip(reversed(updates), history.counts[::-1], strict=True):
+        leaf = update.partition.leaf
         starts = run_starts(leaf)
-        diagonal += counts[index] * (1.0 + averaged.extrapolation)
-        residual_map = _carried(updates[index], weights, onward, starts)
+        diagonal += count * (1.0 + extrapolation)
+        residual_map = _carried(update, weights, onward, starts)
         # The change alone counts more, and not what there was before it.
-        diagonal -= counts[index] * averaged.extrapolation
-        contrasts = without_total(updates[index], residual_map.T, leaf[starts])
-        covariance += updates[index].noise ** 2 * (contrasts.T @ contrasts)
-        if updates[index].by_contrasts:
+        diagonal -= count * extrapolation
+        contrasts = without_total(update, residual_map.T, leaf[starts])
+        covariance += update.noise**2 * (contrasts.T @ contrasts)
+        if update.by_contrasts:
             level -= contrasts.T @ np.add.reduceat(hessian, starts)
-        kept, fresh = _intercept(updates[index], curvature)
+        kept, fresh = _intercept(update, curvature)
         covariance += fresh * np.outer(level, level)
         level *= kept
         lengths = np.append(starts[1:], len(leaf)) - starts
@@ -112,23 +167,12 @@ def _carried(
     return residual_map * gain
 
 
-def noise_variances(
-    updates: Sequence[TermUpdate],
-    weights: FloatArray,
-    curvature: FloatArray,
-    *,
-    noise: float,
-    averaged: Averaged,
-    rng: np.random.Generator,
-) -> FloatArray:
+def noise_variances(history: TermHistory, *, noise: float, rng: np.random.Generator) -> FloatArray:
     """Return the diagonal of the covariance, in memory that grows with the bins alone.
 
     Parameters
     ----------
-    updates, weights, averaged
-        As for :func:`unit_covariance`.
-    curvature : ndarray of float64, shape (n_codes,)
-        Mean second derivative of the loss in each bin.
+    history : TermHistory
     noise : float
         Standard deviation of the noise of one residual sum.
     rng : numpy.random.Generator
@@ -141,59 +185,24 @@ def noise_variances(
         that no partition parts. Of more cells it is a close approximation for a nominal term, and
         the variance of 512 simulated curves for an ordered one.
     """
-    hessian = curvature * weights
-    if len(weights) > _MOST_CELLS and updates and _parts_each_bin(updates):
-        return noise**2 * _single_bin_variances(updates, weights, hessian, averaged)
-    found = np.zeros(len(weights))
-    moved = _moved_bins(updates, len(weights))
+    n_bins, updates = len(history.weights), history.updates
+    if n_bins > _MOST_CELLS and updates and _parts_each_bin(updates):
+        return noise**2 * _single_bin_variances(history)
+    found, moved = np.zeros(n_bins), history.moved
     if not moved.any():
         return found
-    weights, hessian = weights[moved], hessian[moved]
-    starts, cells = cells_of_bins(
-        [
-            replace(u, partition=Partition(u.partition.leaf[moved], u.partition.n_leaves))
-            for u in updates
-        ]
-    )
-    ends = np.diff(starts, append=len(weights))
-    weights, hessian = np.add.reduceat(weights, starts), np.add.reduceat(hessian, starts)
+    moving = history.of_bins(moved)
+    starts, cells = moving.of_cells()
     # Of a pair, whose cells are many from here on, a covariance would take longer than the fit.
-    if len(starts) > _MOST_CELLS or cells[0].effects is not None:
+    if len(starts) > _MOST_CELLS or updates[0].effects is not None:
         averages = (
-            simulated_averages(cells, weights, hessian, averaged, _DRAWS_AT_ONCE, rng)
-            for _ in range(_DRAWS // _DRAWS_AT_ONCE)
+            simulated_averages(cells, _DRAWS_AT_ONCE, rng) for _ in range(_DRAWS // _DRAWS_AT_ONCE)
         )
         variances = sum((average**2).sum(axis=1) for average in averages) / _DRAWS
     else:
-        variances = np.diagonal(unit_covariance(cells, weights, hessian, averaged)[0])
-    found[moved] = noise**2 * np.repeat(variances, ends)
+        variances = np.diagonal(unit_covariance(cells)[0])
+    found[moved] = noise**2 * np.repeat(variances, np.diff(starts, append=len(moving.weights)))
     return found
-
-
-def _moved_bins(updates: Sequence[TermUpdate], n_bins: int) -> NDArray[np.bool_]:
-    """Return a mask of the bins that any update moves: the others have no noise, and give none."""
-    moved = np.zeros(n_bins, dtype=np.bool_)
-    for update in updates:
-        moved |= (update.gain > 0)[update.partition.leaf]
-    return moved
-
-
-def cells_of_bins(updates: Sequence[TermUpdate]) -> tuple[NDArray[np.int64], list[TermUpdate]]:
-    """Return the first bin of each cell, and the updates as if each cell were one bin."""
-    starts = np.unique(np.concatenate([[0], *(run_starts(u.partition.leaf) for u in updates)]))
-    return starts, [
-        replace(u, partition=Partition(u.partition.leaf[starts], u.partition.n_leaves))
-        for u in updates
-    ]
-
-
-def _mean_curvature(
-    updates: Sequence[TermUpdate], weights: FloatArray, hessian: FloatArray
-) -> float:
-    """Return that of the rows in bins that move."""
-    moved = _moved_bins(updates, len(weights))
-    total = float(weights[moved].sum())
-    return float(hessian[moved].sum()) / total if total > 0 else 0.0
 
 
 def _intercept(update: TermUpdate, curvature: float) -> tuple[float, float]:
@@ -205,11 +214,7 @@ def _intercept(update: TermUpdate, curvature: float) -> tuple[float, float]:
 
 
 def noises_of_sums(
-    updates: Sequence[TermUpdate],
-    weights: FloatArray,
-    hessian: FloatArray,
-    n_draws: int,
-    rng: np.random.Generator,
+    history: TermHistory, n_draws: int, rng: np.random.Generator
 ) -> Iterator[FloatArray]:
     """Draw the noise in the sums of each update, that of the intercept included.
 
@@ -218,22 +223,19 @@ def noises_of_sums(
     ndarray of float64, shape (n_leaves, n_draws)
         For noise of one.
     """
-    level, curvature = np.zeros(n_draws), _mean_curvature(updates, weights, hessian)
-    for update in updates:
+    level, curvature = np.zeros(n_draws), history.mean_curvature
+    for update in history.updates:
         n_leaves, leaf = update.partition.n_leaves, update.partition.leaf
         noise = rng.normal(scale=update.noise, size=(n_leaves, n_draws))
         kept, fresh = _intercept(update, curvature)
         level = kept * level + rng.normal(scale=fresh**0.5, size=n_draws)
         if update.by_contrasts:
-            noise -= np.outer(np.bincount(leaf, hessian, minlength=n_leaves), level)
+            noise -= np.outer(np.bincount(leaf, history.hessian, minlength=n_leaves), level)
         yield without_total(update, noise)
 
 
 def simulated_averages(
-    updates: Sequence[TermUpdate],
-    weights: FloatArray,
-    hessian: FloatArray,
-    averaged: Averaged,
+    history: TermHistory,
     n_draws: int,
     rng: np.random.Generator,
     moved: Callable[[FloatArray, FloatArray], FloatArray] = np.add,
@@ -242,23 +244,23 @@ def simulated_averages(
 
     Parameters
     ----------
-    updates, weights, hessian, averaged
-        As for :func:`unit_covariance`.
+    history : TermHistory
+        Of cells.
     n_draws : int
     rng : numpy.random.Generator
         For public choices.
     moved : callable, optional
         From deviations of the curves and their change to the next deviations; by default the sum.
     """
-    deviation, average = np.zeros((2, len(weights), n_draws))
-    drawn = noises_of_sums(updates, weights, hessian, n_draws, rng)
-    for count, update, sums in zip(averaged.counts(len(updates)), updates, drawn, strict=True):
+    deviation, average = np.zeros((2, len(history.weights), n_draws))
+    drawn = noises_of_sums(history, n_draws, rng)
+    for count, update, sums in zip(history.counts, history.updates, drawn, strict=True):
         leaf = update.partition.leaf
         starts = run_starts(leaf)
-        sums[leaf[starts]] -= np.add.reduceat(deviation * hessian[:, np.newaxis], starts)
-        change = centred_change(update, weights, sums)
+        sums[leaf[starts]] -= np.add.reduceat(deviation * history.hessian[:, np.newaxis], starts)
+        change = centred_change(update, history.weights, sums)
         deviation = moved(deviation, change)
-        average += count * (deviation + averaged.extrapolation * change)
+        average += count * (deviation + history.averaged.extrapolation * change)
     return average
 
 
@@ -274,9 +276,7 @@ def _parts_each_bin(updates: Sequence[TermUpdate]) -> bool:
     )
 
 
-def _single_bin_variances(
-    updates: Sequence[TermUpdate], weights: FloatArray, hessian: FloatArray, averaged: Averaged
-) -> FloatArray:
+def _single_bin_variances(history: TermHistory) -> FloatArray:
     """Return the variances of updates of single bins, for noise of one.
 
     Notes
@@ -285,15 +285,15 @@ def _single_bin_variances(
     into ``(1 - gain hessian) N + gain noise``. Here their average is centred, by the weights that
     centre each round: a difference of the order of a bin's share of the rows.
     """
-    leaf = updates[0].partition.leaf
+    updates, weights = history.updates, history.weights
+    leaf, extrapolation = updates[0].partition.leaf, history.averaged.extrapolation
     gains = np.array([update.gain[leaf] for update in updates])
-    counts = averaged.counts(len(updates))
     own, onward = np.zeros(len(weights)), np.zeros(len(weights))
-    for gain, count in zip(gains[::-1], counts[::-1], strict=True):
-        onward += count * (1.0 + averaged.extrapolation)
+    for gain, count in zip(gains[::-1], history.counts[::-1], strict=True):
+        onward += count * (1.0 + extrapolation)
         own += (gain * onward) ** 2
         # The change alone counts more, and not what there was before it.
-        onward -= count * averaged.extrapolation + gain * hessian * onward
+        onward -= count * extrapolation + gain * history.hessian * onward
     moved = (gains > 0).any(axis=0)
     shares = np.where(moved, weights, 0.0) / max(float(weights[moved].sum()), 1e-300)
     return np.where(moved, own + shares**2 @ own, 0.0)
@@ -312,21 +312,18 @@ _PROJECTIONS_AT_ONCE = 64
 
 
 def projected_variances(
-    updates: Sequence[TermUpdate],
-    weights: FloatArray,
-    curvature: FloatArray,
+    history: TermHistory,
     curve: FloatArray,
     direction: int,
     *,
     noise: float,
-    averaged: Averaged,
     rng: np.random.Generator,
 ) -> FloatArray:
     """Return the variance of the added noise in a term that was kept monotone.
 
     Parameters
     ----------
-    updates, weights, curvature, noise, averaged, rng
+    history, noise, rng
         As for :func:`~interpret_dp.ebm.noise.propagation.noise_variances`; iterates are averaged as
         they are.
     curve : ndarray of float64, shape (n_codes,)
@@ -338,28 +335,25 @@ def projected_variances(
     ndarray of float64, shape (n_codes,)
         In units of score squared; of 512 simulated curves, around their mean.
     """
-    if not updates or noise == 0:
-        return np.zeros(len(weights))
-    starts, cells = cells_of_bins(updates)
-    hessian = np.add.reduceat(curvature * weights, starts)
-    cell_weights = np.add.reduceat(weights, starts)
+    n_bins = len(history.weights)
+    if not history.updates or noise == 0:
+        return np.zeros(n_bins)
+    starts, cells = history.of_cells()
     # A projection commutes with a change of units: simulated is noise of one, upwards.
     truth = direction / noise * curve[starts, np.newaxis]
 
     def moved(deviation: FloatArray, change: FloatArray) -> FloatArray:
         curves = truth + deviation + change
-        project_columns(curves[1:-1], cell_weights[1:-1])
+        project_columns(curves[1:-1], cells.weights[1:-1])
         return np.asarray(curves - truth)
 
     total, squares = np.zeros(len(starts)), np.zeros(len(starts))
     for _ in range(_DRAWS // _PROJECTIONS_AT_ONCE):
-        average = simulated_averages(
-            cells, cell_weights, hessian, averaged, _PROJECTIONS_AT_ONCE, rng, moved
-        )
+        average = simulated_averages(cells, _PROJECTIONS_AT_ONCE, rng, moved)
         total += average.sum(axis=1)
         squares += (average**2).sum(axis=1)
     variances = np.maximum(squares - total**2 / _DRAWS, 0.0) / (_DRAWS - 1)
-    return noise**2 * np.repeat(variances, np.diff(starts, append=len(weights)))
+    return noise**2 * np.repeat(variances, np.diff(starts, append=n_bins))
 
 
 @compiled()

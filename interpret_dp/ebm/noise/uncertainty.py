@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from interpret_dp.ebm.config import TUNING
 from interpret_dp.ebm.noise.denoising import Curve, Denoised, denoise
-from interpret_dp.ebm.noise.propagation import noise_variances, unit_covariance
+from interpret_dp.ebm.noise.propagation import TermHistory, noise_variances, unit_covariance
 from interpret_dp.ebm.trainer.binning import Bins
-from interpret_dp.ebm.trainer.curves import Averaged
-from interpret_dp.ebm.trainer.partitions import TermUpdate
 
 FloatArray = NDArray[np.float64]
 
@@ -109,36 +107,23 @@ def no_noise(n_codes: int) -> TermNoise:
 
 
 def term_noise(
-    updates: Sequence[TermUpdate],
-    weights: FloatArray,
-    curvature: FloatArray,
-    *,
-    noise: float,
-    averaged: Averaged,
-    rng: np.random.Generator,
+    histories: Sequence[TermHistory], *, noise: float, rng: np.random.Generator
 ) -> TermNoise:
     """Return the noise of a term, or of a pair, that is not kept monotone.
 
     Parameters
     ----------
-    updates : sequence of TermUpdate, shape (n_rounds,)
-    weights : ndarray of float64, shape (n_codes,)
-        Released bin weights.
-    curvature : ndarray of float64, shape (n_codes, n_scores)
-        Expected second derivative of the loss in each bin.
+    histories : sequence of TermHistory, shape (n_scores,)
     noise : float
         Standard deviation of the noise of one residual sum.
-    averaged : Averaged
     rng : numpy.random.Generator
         For public choices.
     """
-    is_single = curvature.shape[1] == 1
-    if not _is_narrow(*curvature.shape):
-        facts = [(updates, weights, column) for column in curvature.T]
-        how: dict[str, Any] = {"noise": noise, "averaged": averaged, "rng": rng}
-        columns = np.stack([noise_variances(*fact, **how) for fact in facts], axis=1)
-        return TermNoise(variances=columns[:, 0] if is_single else columns)
-    both = [unit_covariance(updates, weights, column * weights, averaged) for column in curvature.T]
+    is_single = len(histories) == 1
+    if not _is_narrow(len(histories[0].weights), len(histories)):
+        columns = [noise_variances(history, noise=noise, rng=rng) for history in histories]
+        return TermNoise(variances=columns[0] if is_single else np.stack(columns, axis=1))
+    both = [unit_covariance(history) for history in histories]
     square, response = (np.stack(found) for found in zip(*both, strict=True))
     square *= noise**2
     if is_single:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from interpret_dp.ebm.noise import propagation
-from interpret_dp.ebm.noise.propagation import noise_variances, unit_covariance
+from interpret_dp.ebm.noise.propagation import TermHistory, noise_variances, unit_covariance
 from interpret_dp.ebm.trainer.curves import Averaged
 from interpret_dp.ebm.trainer.partitions import (
     Shifts,
@@ -90,8 +90,8 @@ def covariance_by_units(updates, weights, curvature, averaged):
     return covariance
 
 
-def noise_covariance(updates, weights, curvature, *, noise, averaged):
-    return noise**2 * unit_covariance(updates, weights, curvature * weights, averaged)[0]
+def record(updates, weights, curvature, averaged):
+    return TermHistory(updates, weights, curvature * weights, averaged)
 
 
 @settings(deadline=None)
@@ -115,17 +115,17 @@ def test_covariance_and_variances_are_those_of_the_units_of_noise(
     expected = noise**2 * covariance_by_units(*term, averaged)
     # A bin that moves alone does not move at all: the two parts of its noise cancel.
     tolerance = 1e-12 * (noise * max(update.gain.max() for update in term[0])) ** 2
-    square = noise_covariance(*term, noise=noise, averaged=averaged)
+    square = noise**2 * unit_covariance(record(*term, averaged))[0]
     np.testing.assert_allclose(square, expected, rtol=1e-9, atol=tolerance)
-    variances = noise_variances(*term, noise=noise, averaged=averaged, rng=np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    variances = noise_variances(record(*term, averaged), noise=noise, rng=rng)
     np.testing.assert_allclose(variances, np.diagonal(expected), rtol=1e-9, atol=tolerance)
 
 
 def test_variances_of_many_levels_are_close_to_the_exact_ones():
-    term = make_term(1_100, False, 20)
-    how = {"noise": 2.0, "averaged": Averaged(10, 1.5)}
-    exact = np.diagonal(noise_covariance(*term, **how))
-    found = noise_variances(*term, **how, rng=np.random.default_rng(0))
+    history = record(*make_term(1_100, False, 20), Averaged(10, 1.5))
+    exact = 4.0 * np.diagonal(unit_covariance(history)[0])
+    found = noise_variances(history, noise=2.0, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(found > 0, exact > 0)
     np.testing.assert_allclose(found[exact > 0], exact[exact > 0], rtol=0.15)
 
@@ -133,10 +133,10 @@ def test_variances_of_many_levels_are_close_to_the_exact_ones():
 def test_simulated_variances_are_close_to_the_exact_ones(monkeypatch):
     """The standard error is 3 %; 300 bins differ by 20 % with a probability below 1e-7."""
     term = make_term(300, True, 20, 40, later=0.4, contrasts=True)
-    how = {"noise": 2.0, "averaged": Averaged(10, 1.5)}
-    exact = np.sqrt(noise_variances(*term, **how, rng=np.random.default_rng(0)))
+    history = record(*term, Averaged(10, 1.5))
+    exact = np.sqrt(noise_variances(history, noise=2.0, rng=np.random.default_rng(0)))
     monkeypatch.setattr(propagation, "_MOST_CELLS", 100)
-    found = np.sqrt(noise_variances(*term, **how, rng=np.random.default_rng(0)))
+    found = np.sqrt(noise_variances(history, noise=2.0, rng=np.random.default_rng(0)))
     np.testing.assert_array_equal(found == 0, exact == 0)
     ratio = found[exact > 0] / exact[exact > 0]
     assert not (ratio == 1.0).any()
@@ -148,8 +148,8 @@ def test_simulated_variances_are_close_to_the_exact_ones(monkeypatch):
 def test_the_widest_term_needs_little_memory(is_ordered, n_leaves):
     """One matrix of all bins would take 34 GB."""
     term = make_term(MANY, is_ordered, 40 if n_leaves == 16 else 4, n_leaves)
-    how = {"noise": 1.0, "averaged": Averaged(2), "rng": np.random.default_rng(0)}
-    variances, peak = peak_of(lambda: noise_variances(*term, **how))
+    how = {"noise": 1.0, "rng": np.random.default_rng(0)}
+    variances, peak = peak_of(lambda: noise_variances(record(*term, Averaged(2)), **how))
     assert variances.shape == (MANY,)
     assert (variances[1:-1] >= 0).all()
     assert variances.max() > 0

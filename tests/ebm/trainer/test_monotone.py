@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from interpret_dp import Categorical, Continuous, Schema
-from interpret_dp.ebm.noise.propagation import project_columns, projected_variances
+from interpret_dp.ebm.noise.propagation import TermHistory, project_columns, projected_variances
 from interpret_dp.ebm.trainer.curves import Averaged, monotone_change
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.released.arrays import isotonic
@@ -117,5 +117,5 @@ def test_many_curves_are_projected_as_one_is(curves, weights):
 
 
 def test_no_rounds_leave_no_noise():
-    how = {"noise": 1.0, "averaged": Averaged(1), "rng": np.random.default_rng(0)}
-    assert not projected_variances([], np.ones(7), np.ones(7), np.zeros(7), 1, **how).any()
+    history, rng = TermHistory([], np.ones(7), np.ones(7), Averaged(1)), np.random.default_rng(0)
+    assert not projected_variances(history, np.zeros(7), 1, noise=1.0, rng=rng).any()
