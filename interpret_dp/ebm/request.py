@@ -312,8 +312,12 @@ class EBMRequest(FitRequest):
 
     def completed(self, declared: Declared) -> EBMRequest:
         """Return the request with what was found out inside the session."""
-        known = self.task.columns, self.task.directions, self.task.objective
-        task = _training_task(declared.schema, *known, declared.largest_weight, self.task.pairs)
+        task = replace(
+            self.task,
+            specs=_specs(declared.schema, self.task.columns),
+            target=_in_class_order(declared.schema.target),
+            largest_weight=declared.largest_weight,
+        )
         return replace(self, schema=declared.schema, task=task)
 
 
@@ -357,9 +361,27 @@ def open_request(
     directions = constrained_directions(
         settings.monotone_constraints, names, tuple(schema.features.values()), target
     )
-    of_terms = tuple(directions[column] for column in columns)
-    task = _training_task(schema, columns, of_terms, _objective(settings), declaring.largest_weight)
-    task = replace(task, pairs=_pairs(settings, names, task, declaring))
+    task = TrainingTask(
+        _specs(schema, columns),
+        columns,
+        _in_class_order(schema.target),
+        tuple(directions[column] for column in columns),
+        _objective(settings),
+        declaring.largest_weight,
+    )
+    pairs = pair_task(
+        settings.interactions,
+        names,
+        columns,
+        task.specs,
+        task.target,
+        undeclared=tuple(declaring.partial.gaps),
+        target_is_declared=gap is None,
+        excluded=excluded_pairs(settings.exclude, names),
+        constrained=[column for column in columns if directions[column]],
+        objective=task.objective,
+    )
+    task = replace(task, pairs=pairs)
     target = None if gap is not None else task.target
     n_rows = data.rows.table.n_rows
     start = open_init_score(data.init_score, data.X, n_rows, target, task=settings.task)
@@ -486,51 +508,17 @@ def _check_target_width(target: object) -> None:
         )
 
 
-def _pairs(
-    settings: FitSettings, names: Sequence[str], task: TrainingTask, declaring: DeclaringTask
-) -> PairTask:
-    return pair_task(
-        settings.interactions,
-        names,
-        task.columns,
-        task.specs,
-        task.target,
-        undeclared=tuple(declaring.partial.gaps),
-        target_is_declared=declaring.partial.target_gap is None,
-        excluded=excluded_pairs(settings.exclude, names),
-        constrained=[
-            column for column, sign in zip(task.columns, task.directions, strict=True) if sign
-        ],
-        objective=task.objective,
-    )
-
-
-def _training_task(
-    schema: Schema,
-    columns: tuple[int, ...],
-    directions: tuple[int, ...],
-    objective: str,
-    largest_weight: float,
-    pairs: PairTask = NO_PAIRS,
-) -> TrainingTask:
+def _specs(schema: Schema, columns: Sequence[int]) -> tuple[FeatureSpec, ...]:
     specs = tuple(schema.features.values())
-    if schema.target is None:
+    return tuple(specs[column] for column in columns)
+
+
+def _in_class_order(target: FeatureSpec | None) -> FeatureSpec:
+    """Return labels in scikit-learn's order; numbers first, so that they stay so beside text."""
+    if target is None:
         raise SchemaError(
             "The schema has no target, and a fit needs one. Declare Schema(..., target=...)."
         )
-    return TrainingTask(
-        tuple(specs[column] for column in columns),
-        columns,
-        _in_class_order(schema.target),
-        directions,
-        objective,
-        largest_weight,
-        pairs,
-    )
-
-
-def _in_class_order(target: FeatureSpec) -> FeatureSpec:
-    """Return labels in scikit-learn's order; numbers first, so that they stay so beside text."""
     if not isinstance(target, Categorical):
         return target
     return Categorical(sorted(target.levels, key=lambda label: (isinstance(label, str), label)))

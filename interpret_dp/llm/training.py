@@ -605,9 +605,16 @@ class Training:
         image_shape: tuple[int, ...] | None,
         engine: str,
     ) -> None:
-        rows = TrainingRows(inputs, classes.astype(np.int64))
-        start = _start(inputs.shape[1], n_classes, settings, image_shape, session.public_choices)
-        projections, self._frame = start.projections, None
+        rows, public = TrainingRows(inputs, classes.astype(np.int64)), session.public_choices
+        projections = public_projections(inputs.shape[1], settings, image_shape, public)
+        dimension = inputs.shape[1] if projections is None else projections.shape[1]
+        # That of the weights before projection. The scales, which the paper leaves out, decide
+        # whether it learns at all: entries of the projections have variance 1/2.
+        self._shape = (settings.n_maps, n_classes, dimension)
+        limit = 1.0 / np.sqrt((dimension + 1) * n_classes)
+        size = math.prod(self._shape) + settings.n_maps * n_classes
+        parameters = public.uniform(-limit, limit, size=size).astype(np.float32)
+        self._projections, self._frame = projections, None
         if settings.shares_features:
             rows, self._frame = _shared_features(rows, projections, settings, session)
             projections = None
@@ -616,11 +623,11 @@ class Training:
         if engine == "opacus":
             from interpret_dp.llm.opacus_engine import OpacusSums
 
-            self._sums = OpacusSums(*arguments, n_parameters=len(start.parameters))
+            self._sums = OpacusSums(*arguments, n_parameters=size)
         else:
             self._sums = ClosedForm(*arguments)
-        self._adam = _Adam(start.parameters, settings.averaging)
-        self._start, self._settings, self._steps, self._session = start, settings, steps, session
+        self._adam = _Adam(parameters, settings.averaging)
+        self._settings, self._steps, self._session = settings, steps, session
         self._n_rows = len(inputs)
         self._steps_begun = 0
 
@@ -644,25 +651,47 @@ class Training:
         return self._released(interrupted=interrupted)
 
     def _released(self, *, interrupted: bool) -> TrainedMaps:
-        start, settings, frame = self._start, self._settings, self._frame
-        weights, biases = start.split(self._adam.average.astype(np.float64))
+        settings, frame, projections = self._settings, self._frame, self._projections
+        weights, biases = self._split(self._adam.average.astype(np.float64))
         scale = 1.0
         # Pixels alone, where all maps share one centred projection. Otherwise the length of rows in
         # training is unknown; on tables clipping hardly distorts the scores; and on wavelets
         # training ends before it is at rest.
-        if frame is not None and start.projections is not None:
+        if frame is not None and projections is not None:
             scale = temperature(weights, biases, settings, self._session.public_choices)
-        weights, biases = start.maps(weights / scale, biases / scale, frame)
-        shares_at = settings.inverse_temperature * scale
-        means = None if frame is None or start.projections is not None else frame.centre
-        return TrainedMaps(weights, biases, shares_at, self._steps_begun, interrupted, frame, means)
+        weights, biases = weights / scale, biases / scale
+        if frame is not None:
+            # Those of the same maps, for features as they were.
+            weights = weights * frame.scale
+            biases = biases - weights @ frame.centre
+        if projections is not None:
+            weights = weights @ projections.astype(np.float64)
+        # What all classes have in common changes no probability, and a class's contributions
+        # would be explained by it.
+        weights = weights - weights.mean(axis=(0, 1))
+        biases = biases - biases.mean()
+        return TrainedMaps(
+            np.ascontiguousarray(weights.transpose(1, 0, 2)),
+            np.ascontiguousarray(biases.T),
+            settings.inverse_temperature * scale,
+            self._steps_begun,
+            interrupted,
+            frame,
+            None if frame is None or projections is not None else frame.centre,
+        )
+
+    def _split(self, parameters: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return weights and biases of the maps, as trained."""
+        n_weights = math.prod(self._shape)
+        weights, biases = parameters[:n_weights], parameters[n_weights:]
+        return weights.reshape(self._shape), biases.reshape(self._shape[:2])
 
     def step(self) -> None:
         """Release the sum of one sample, in units of its noise, and follow it."""
         step = self._steps_begun
         # A step counts from its beginning: an interruption may come after its noise.
         self._steps_begun += 1
-        sums = partial(self._sums.lattice_sum, *self._start.split(self._adam.parameters))
+        sums = partial(self._sums.lattice_sum, *self._split(self._adam.parameters))
         noisy, sigma = self._session.sampled_gaussian(
             GRADIENTS, self._n_rows, sums, row_norm=self._sums.row_norm
         )
@@ -687,61 +716,6 @@ def _shared_features(
         )
         features = (features - frame.centre.astype(np.float32)) * np.float32(frame.scale)
     return TrainingRows(features, rows.classes), frame
-
-
-@dataclass(frozen=True)
-class _Start:
-    """Start of training; drawn from public randomness.
-
-    ``shape`` is (n_maps, n_classes, dimension), that of the weights before projection.
-    """
-
-    parameters: Singles
-    shape: tuple[int, int, int]
-    projections: Singles | None
-
-    def split(self, parameters: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return weights and biases of the maps, as trained."""
-        n_weights = math.prod(self.shape)
-        weights, biases = parameters[:n_weights], parameters[n_weights:]
-        return weights.reshape(self.shape), biases.reshape(self.shape[:2])
-
-    def maps(
-        self, weights: Doubles, biases: Doubles, frame: Frame | None
-    ) -> tuple[Doubles, Doubles]:
-        """Return weights and biases, with the frame and the projections multiplied out."""
-        if frame is not None:
-            # Those of the same maps, for features as they were.
-            weights = weights * frame.scale
-            biases = biases - weights @ frame.centre
-        if self.projections is not None:
-            weights = weights @ self.projections.astype(np.float64)
-        # What all classes have in common changes no probability, and a class's contributions
-        # would be explained by it.
-        weights = weights - weights.mean(axis=(0, 1))
-        biases = biases - biases.mean()
-        return np.ascontiguousarray(weights.transpose(1, 0, 2)), np.ascontiguousarray(biases.T)
-
-
-def _start(
-    n_inputs: int,
-    n_classes: int,
-    settings: TrainingSettings,
-    image_shape: tuple[int, ...] | None,
-    public: np.random.Generator,
-) -> _Start:
-    """Draw projections and first weights.
-
-    The scales, which the paper leaves out, decide whether it learns at all: entries of the
-    projections have variance 1/2, and weights are uniform within 1 / sqrt((dimension + 1) K).
-    """
-    projections = public_projections(n_inputs, settings, image_shape, public)
-    dimension = n_inputs if projections is None else projections.shape[1]
-    shape = (settings.n_maps, n_classes, dimension)
-    limit = 1.0 / np.sqrt((dimension + 1) * n_classes)
-    size = math.prod(shape) + settings.n_maps * n_classes
-    parameters = public.uniform(-limit, limit, size=size).astype(np.float32)
-    return _Start(parameters, shape, projections)
 
 
 class _Adam:
