@@ -283,11 +283,6 @@ class RegressionLoss(Loss):
         ratio = min(max(float(sums[1]) / n_rows, -1.0), 1.0)
         return cell_edges(self.middle + ratio * self.half, self.lower, self.upper)
 
-    def shaped(self, edges: FloatArray, counts: FloatArray, noise: float, n_rows: float) -> Self:
-        """Return the loss with the shape that the counts of :meth:`cell_edges` show."""
-        shape = Shape.of(edges, self.lower, self.upper, counts, noise, n_rows)
-        return replace(self, shape=shape)
-
     @classmethod
     def gaps(cls, values: FloatArray, mean: FloatArray) -> FloatArray:
         """Return the residuals of some targets at a predicted mean, before the clip."""
@@ -334,23 +329,12 @@ class RegressionLoss(Loss):
         if self.shape is not None:
             # Noise of far cells is not in it.
             variance = max(self.shape.spread / self.half, _MIN_CLIP) ** 2
-        return replace(
-            self,
-            spread=math.sqrt(variance) * self.half,
-            clip=self.released_clip(variance, noise_level),
-        )
-
-    def released_clip(self, variance: float, noise_level: float) -> float:
-        """Return the clip, given the released variance as a share of ``half**2``.
-
-        Parameters
-        ----------
-        variance, noise_level : float
-            As for :meth:`clipped`.
-        """
         if self.shape is None:
-            return max(_SPREADS * math.sqrt(variance), _MIN_CLIP) * self.half or 1.0
-        return best_clip(self.shape, self.clips(), TUNING.clip_noise * noise_level, self.gaps)
+            clip = max(_SPREADS * math.sqrt(variance), _MIN_CLIP) * self.half or 1.0
+        else:
+            noise = TUNING.clip_noise * noise_level
+            clip = best_clip(self.shape, self.clips(), noise, self.gaps)
+        return replace(self, spread=math.sqrt(variance) * self.half, clip=clip)
 
     def narrowed(self, residuals: Shape, noise_level: float) -> Self:
         """Return the loss with the bound that the shape of the residuals asks for."""

@@ -22,6 +22,7 @@ from interpret_dp.ebm.losses import LOSSES, LogLoss, Loss, RegressionLoss, Start
 from interpret_dp.ebm.noise.boosted import Boosted, with_noise_of_others
 from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, no_noise, significant_terms
 from interpret_dp.ebm.pairs import TrainedPair, train_pairs
+from interpret_dp.ebm.shape import Shape
 from interpret_dp.ebm.trainer.binning import Bins, public_bins
 from interpret_dp.ebm.trainer.boosting import boost, release_total
 from interpret_dp.ebm.trainer.correlations import Correlations
@@ -361,7 +362,8 @@ def _with_shape(
     cells, n_rows = counts[0] / LATTICE, max(float(sums[0]), noise)
     cells[1] += cells[0]
     cells[-2] += cells[-1]
-    loss = loss.shaped(edges, cells[1:-1], sigma / LATTICE, n_rows)
+    shape = Shape.of(edges, loss.lower, loss.upper, cells[1:-1], sigma / LATTICE, n_rows)
+    loss = replace(loss, shape=shape)
     if private.has_init_scores:
         return loss, None
     return loss, (float(cells[0]) / n_rows, float(cells[-1]) / n_rows)

@@ -140,6 +140,8 @@ def correlations_of(
         Of each of these terms.
     is_ordered : sequence of bool, one per term of the model
     """
+    from scipy.linalg import block_diag
+
     owner = np.repeat(np.arange(len(known)), [table.shape[1] for table in groups])
     shares = [b.weights / b.weights.sum() for b in bins]
     means = np.concatenate([w @ f for w, f in zip(shares, groups, strict=True)]) / PRODUCT_UNIT
@@ -148,15 +150,23 @@ def correlations_of(
         orthonormal_scores(share, table, is_ordered[k])
         for k, share, table in zip(known, shares, groups, strict=True)
     ]
-    matrix = _correlations(
-        covariances + covariances.T,
-        noise,
-        [table / PRODUCT_UNIT for table in groups],
-        functions,
-        shares,
-        [is_ordered[k] for k in known],
-    )
-    return Correlations(known, functions, matrix)
+    units = [table / PRODUCT_UNIT for table in groups]
+    are_ordered = [is_ordered[k] for k in known]
+    lifts = [_lift(*term) for term in zip(units, functions, shares, are_ordered, strict=True)]
+    lift = np.asarray(block_diag(*lifts))
+    raw = lift @ (covariances + covariances.T) @ lift.T
+    deviations = noise * np.sqrt(np.outer((lift**2).sum(axis=1), (lift**2).sum(axis=1)))
+    sizes = [len(one) for one in lifts]
+    owner = np.repeat(np.arange(len(lifts)), sizes)
+    between = owner[:, np.newaxis] != owner
+    raw = np.where(between, _shrunk(raw, deviations, between), 0.0)
+    ordered = np.array(are_ordered)[owner]
+    both = ordered[:, np.newaxis] & ordered & between
+    loading = [_loading(*term) for term in zip(units, functions, shares, strict=True)]
+    loadings = np.repeat(loading, sizes)
+    raw[both] = _latent(raw[both], np.outer(loadings, loadings)[both])
+    first = _possible(raw + np.eye(len(raw)), between)
+    return Correlations(known, functions, _of_all_orders(first, owner, functions, are_ordered))
 
 
 def group_functions(weights: FloatArray, is_ordered: bool) -> NDArray[np.int64]:
@@ -257,34 +267,6 @@ def _powers(shares: FloatArray) -> list[FloatArray]:
     scores = np.zeros(len(shares))
     scores[1:-1] = ndtri(np.clip(np.cumsum(inner) - inner / 2, 1e-6, 1.0 - 1e-6))
     return [scores**order for order in range(1, _ORDERS + 1)]
-
-
-def _correlations(
-    covariances: FloatArray,
-    noise: float,
-    groups: Sequence[FloatArray],
-    functions: Sequence[FloatArray],
-    shares: Sequence[FloatArray],
-    is_ordered: Sequence[bool],
-) -> FloatArray:
-    """Return the correlations of functions from released covariances of groups."""
-    from scipy.linalg import block_diag
-
-    lifts = [_lift(*term) for term in zip(groups, functions, shares, is_ordered, strict=True)]
-    lift = np.asarray(block_diag(*lifts))
-    raw = lift @ covariances @ lift.T
-    deviations = noise * np.sqrt(np.outer((lift**2).sum(axis=1), (lift**2).sum(axis=1)))
-    sizes = [len(one) for one in lifts]
-    owner = np.repeat(np.arange(len(lifts)), sizes)
-    between = owner[:, np.newaxis] != owner
-    raw = np.where(between, _shrunk(raw, deviations, between), 0.0)
-    ordered = np.array(is_ordered)[owner]
-    both = ordered[:, np.newaxis] & ordered & between
-    loading = [_loading(*term) for term in zip(groups, functions, shares, strict=True)]
-    loadings = np.repeat(loading, sizes)
-    raw[both] = _latent(raw[both], np.outer(loadings, loadings)[both])
-    first = _possible(raw + np.eye(len(raw)), between)
-    return _of_all_orders(first, owner, functions, is_ordered)
 
 
 def _lift(
