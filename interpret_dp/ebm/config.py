@@ -235,11 +235,6 @@ class LossScale:
     max_noise_level: float = math.inf
     max_step: float = math.inf
 
-    @property
-    def has_varying_curvature(self) -> bool:
-        """Whether the curvature of the loss depends on the score."""
-        return self.start_curvature is not None or self.max_noise_level < math.inf
-
 
 @dataclass(frozen=True, kw_only=True)
 class BoostingSettings:
@@ -518,7 +513,8 @@ class TrainerConfig:
         least, most = TUNING.leaf_range
         leaves = self.leaves if self.leaves is not None else round(TUNING.leaves / math.sqrt(level))
         step = self._step(level, scale)
-        if late and self.learning_rate is None and not scale.has_varying_curvature:
+        is_constant = scale.start_curvature is None and scale.max_noise_level == math.inf
+        if late and self.learning_rate is None and is_constant:
             longest = max(step, TUNING.longest_late_step * scale.step)
             step = min(TUNING.late_steps * step, longest)
         return BoostingSettings(

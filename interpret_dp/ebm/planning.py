@@ -80,14 +80,10 @@ class _UnpaidSession(ReleaseSession):
     ) -> tuple[NDArray[np.int64], float]:
         """Return sums with noise; those of the target without, since it moves all widths alike."""
         scaled = np.rint(exact * self._rows_each).astype(np.int64)
+        planned, limits = self._planned[name], self.neighbourhood
+        sensitivity = limits.sensitivity(row_norm, aligned=aligned, of_total=planned.of_total)
         noisy, sigma = gaussian_mechanism(
-            name,
-            scaled,
-            sensitivity=self.neighbourhood.sensitivity(
-                row_norm, aligned=aligned, of_total=self._planned[name].of_total
-            ),
-            mu=self._planned[name].mu,
-            randomness=self._randomness,
+            name, scaled, sensitivity=sensitivity, mu=planned.mu, randomness=self._randomness
         )
         return (scaled if name == "target" else noisy), sigma
 

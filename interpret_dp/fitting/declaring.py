@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -572,18 +572,16 @@ def warn_of_gaps(task: DeclaringTask, plan: ReleasePlan, neighbourhood: Neighbou
     # An audit compares what two fits say, and a text is said once.
     if not task.is_needed or active_randomness() is not None:
         return
-    text = _undeclared_text(task, dict(_rows_needed(plan, neighbourhood)))
+    sensitivity, most = neighbourhood.sensitivity(LATTICE, aligned=True), neighbourhood.max_rows
+    needed = {
+        part.name: rows_to_be_found(most, sensitivity, part.mu, part.delta)
+        for part in plan.releases
+        if isinstance(part, PlannedSelection)
+    }
+    text = _undeclared_text(task, needed)
     if text not in _said:
         _said.add(text)
         warn_caller(text, UndeclaredWarning)
-
-
-def _rows_needed(plan: ReleasePlan, neighbourhood: Neighbourhood) -> Iterator[tuple[str, int]]:
-    sensitivity = neighbourhood.sensitivity(LATTICE, aligned=True)
-    for part in plan.releases:
-        if isinstance(part, PlannedSelection):
-            budget = part.mu, part.delta
-            yield part.name, rows_to_be_found(neighbourhood.max_rows, sensitivity, *budget)
 
 
 def _undeclared_text(task: DeclaringTask, needed: Mapping[str, int]) -> str:

@@ -253,17 +253,6 @@ def explained_variance(
     return total
 
 
-def noise_variance(noise: Sequence[TermNoise], bins: Sequence[Bins]) -> float:
-    """Return the variance of the predictions over the rows that the added noise has in them.
-
-    Parameters
-    ----------
-    noise : sequence of TermNoise
-    bins : sequence of Bins
-    """
-    return float(np.sum([_mean_over_rows(one, b) for one, b in zip(noise, bins, strict=True)]))
-
-
 def with_noise_of_others(
     noise: Sequence[TermNoise], bins: Sequence[Bins], pruned: Collection[int] = ()
 ) -> list[TermNoise]:
@@ -519,8 +508,9 @@ class Boosted:
             explained += loss.score_unit**2 * shared
         explained = max(explained, 0.0) / loss.score_unit**2
         # Noise in the scores makes residuals larger, as what is explained makes them smaller.
-        added = noise_variance(*self._used(scores, self._noise_while_training())[1:])
-        net = explained - added / loss.score_unit**2
+        _, noise, bins = self._used(scores, self._noise_while_training())
+        added = [_mean_over_rows(*both) for both in zip(noise, bins, strict=True)]
+        net = explained - float(np.sum(added)) / loss.score_unit**2
         return loss.mean_slope(net), loss.dispersion(float(self._start.level[0]), explained)
 
     def _noise_while_training(self) -> list[TermNoise]:

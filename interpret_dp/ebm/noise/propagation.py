@@ -19,7 +19,7 @@ alone are computed, without it:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -213,27 +213,6 @@ def _intercept(update: TermUpdate, curvature: float) -> tuple[float, float]:
     return left**shifts.number, shifts.noise**2 * accumulated
 
 
-def noises_of_sums(
-    history: TermHistory, n_draws: int, rng: np.random.Generator
-) -> Iterator[FloatArray]:
-    """Draw the noise in the sums of each update, that of the intercept included.
-
-    Yields
-    ------
-    ndarray of float64, shape (n_leaves, n_draws)
-        For noise of one.
-    """
-    level, curvature = np.zeros(n_draws), history.mean_curvature
-    for update in history.updates:
-        n_leaves, leaf = update.partition.n_leaves, update.partition.leaf
-        noise = rng.normal(scale=update.noise, size=(n_leaves, n_draws))
-        kept, fresh = _intercept(update, curvature)
-        level = kept * level + rng.normal(scale=fresh**0.5, size=n_draws)
-        if update.by_contrasts:
-            noise -= np.outer(np.bincount(leaf, history.hessian, minlength=n_leaves), level)
-        yield without_total(update, noise)
-
-
 def simulated_averages(
     history: TermHistory,
     n_draws: int,
@@ -253,9 +232,16 @@ def simulated_averages(
         From deviations of the curves and their change to the next deviations; by default the sum.
     """
     deviation, average = np.zeros((2, len(history.weights), n_draws))
-    drawn = noises_of_sums(history, n_draws, rng)
-    for count, update, sums in zip(history.counts, history.updates, drawn, strict=True):
-        leaf = update.partition.leaf
+    level, curvature = np.zeros(n_draws), history.mean_curvature
+    for count, update in zip(history.counts, history.updates, strict=True):
+        n_leaves, leaf = update.partition.n_leaves, update.partition.leaf
+        noise = rng.normal(scale=update.noise, size=(n_leaves, n_draws))
+        # That of the intercept shows in contrasts.
+        kept, fresh = _intercept(update, curvature)
+        level = kept * level + rng.normal(scale=fresh**0.5, size=n_draws)
+        if update.by_contrasts:
+            noise -= np.outer(np.bincount(leaf, history.hessian, minlength=n_leaves), level)
+        sums = without_total(update, noise)
         starts = run_starts(leaf)
         sums[leaf[starts]] -= np.add.reduceat(deviation * history.hessian[:, np.newaxis], starts)
         change = centred_change(update, history.weights, sums)

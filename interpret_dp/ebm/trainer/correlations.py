@@ -184,9 +184,13 @@ def group_functions(weights: FloatArray, is_ordered: bool) -> NDArray[np.int64]:
         All zero if there are no two groups. A missing or unseen value of an ordered feature is in
         neither half.
     """
+    from scipy.linalg import helmert
+
     group = _halves(weights) if is_ordered else _levels(weights)
     n_groups = max(int(group.max()) + 1, 2)
-    vertices = np.trunc(PRODUCT_UNIT * _simplex(n_groups)).astype(np.int64)
+    # Points of size 1, each as far from all others.
+    simplex = helmert(n_groups).T * math.sqrt(n_groups / (n_groups - 1))
+    vertices = np.trunc(PRODUCT_UNIT * simplex).astype(np.int64)
     found = np.zeros((len(weights), n_groups - 1), dtype=np.int64)
     if group.max() > 0:
         found[group >= 0] = vertices[group[group >= 0]]
@@ -217,13 +221,6 @@ def _levels(weights: FloatArray) -> NDArray[np.int64]:
     group = np.full(len(weights), len(common) if has_rest else -1)
     group[common] = np.arange(len(common))
     return group
-
-
-def _simplex(n_vertices: int) -> FloatArray:
-    """Return points of size 1, each as far from all others; shape (n_vertices, n_vertices - 1)."""
-    from scipy.linalg import helmert
-
-    return np.asarray(helmert(n_vertices).T * math.sqrt(n_vertices / (n_vertices - 1)))
 
 
 def orthonormal_scores(
