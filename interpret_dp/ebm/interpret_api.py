@@ -25,7 +25,7 @@ from interpret_dp._validate import check_sequence
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.interactions import column_of
 from interpret_dp.ebm.losses import link_of
-from interpret_dp.ebm.request import EBMRequest, FitSettings
+from interpret_dp.ebm.request import EBMRequest
 from interpret_dp.ebm.training import TrainedTerms
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.fitting.rows import INIT_SCORE_CONDITION
@@ -202,8 +202,13 @@ def fitted_model(request: EBMRequest, trained: TrainedTerms, guarantee: Guarante
         )
         for pair in trained.pairs
     )
+    names = [features[column].name for column in columns]
+    shares = [(name, b.clipped) for name, b in zip(names, trained.bins, strict=True)]
+    settings = request.settings
+    # Names, types and bounds are in the schema.
+    kept = [n for n in SAVED_PARAMETERS if n != "objective" or settings.task == "regression"]
     return AdditiveModel(
-        task=request.settings.task,
+        task=settings.task,
         schema=request.schema,
         features=features,
         terms=terms,
@@ -216,23 +221,15 @@ def fitted_model(request: EBMRequest, trained: TrainedTerms, guarantee: Guarante
         noise_scale_boosting=trained.update_noise,
         rounds=request.config.n_rounds,
         guarantee=guarantee,
-        parameters=_json_parameters(request.settings),
+        parameters={name: plain_value(getattr(settings, name)) for name in kept},
         total_error=trained.total_error,
-        clipped=_clipped(trained, [features[column].name for column in columns]),
+        clipped=tuple((name, *own) for name, own in [*shares, (None, trained.clipped)] if own),
         needs_init_score=INIT_SCORE_CONDITION in request.conditions,
         correlations=tuple(
             (features[columns[i]].name, features[columns[j]].name, value)
             for i, j, value in trained.correlations
         ),
     )
-
-
-def _clipped(
-    trained: TrainedTerms, names: Sequence[str]
-) -> tuple[tuple[str | None, float, float], ...]:
-    """Return the shares of rows beyond the bounds of each term's feature and of the target."""
-    shares = [(name, b.clipped) for name, b in zip(names, trained.bins, strict=True)]
-    return tuple((name, *own) for name, own in [*shares, (None, trained.clipped)] if own)
 
 
 def bounds_of(feature: AdditiveFeature) -> tuple[float, float]:
@@ -268,12 +265,6 @@ def target_bounds_of(model: AdditiveModel) -> tuple[float, float]:
     if not isinstance(target, Continuous):
         raise ValueError("A regression's schema must declare its target as Continuous.")
     return target.lower, target.upper
-
-
-def _json_parameters(settings: FitSettings) -> dict[str, Any]:
-    """Return the parameters that a file keeps; names, types and bounds are in the schema."""
-    names = [n for n in SAVED_PARAMETERS if n != "objective" or settings.task == "regression"]
-    return {name: plain_value(getattr(settings, name)) for name in names}
 
 
 def plain_value(value: Any) -> Any:

@@ -29,7 +29,6 @@ from interpret_dp.ebm.config import (
     most_cells,
 )
 from interpret_dp.ebm.interactions import PairTask
-from interpret_dp.ebm.losses import Loss
 from interpret_dp.ebm.noise.propagation import TermHistory
 from interpret_dp.ebm.noise.uncertainty import TermNoise, term_noise
 from interpret_dp.ebm.trainer.binning import Bins, merge_bins, project_to_total
@@ -243,12 +242,18 @@ def train_pairs(
     ]
     curves, noise = boost_pairs(rows, cells, updates, config=config, session=session)
     scores = [mean.reshape(c.shape) for mean, c in zip(curves.means(), cells, strict=True)]
-    curvatures = _curvatures(trained, bins, coarse, chosen, scores, start.loss)
+    spreads = [_mean(b, s[:, 0] ** 2) for b, s in zip(bins, trained.scores, strict=True)]
     averaged, pairs = Averaged(curves.n_averaged), []
-    for k, (c, update, curvature) in enumerate(zip(cells, updates, curvatures, strict=True)):
+    for k, (pair, c, update) in enumerate(zip(chosen, cells, updates, strict=True)):
+        # The expected second derivative of the loss in each cell.
+        others = sum(spreads) - spreads[pair[0]] - spreads[pair[1]]
+        first, second = (_coarse_means(bins[j], coarse[j], trained.scores[j]) for j in pair)
+        centres = trained.intercept[0] + scores[k] + first[:, np.newaxis] + second
+        deviation = np.array([max(others, 0.0) ** 0.5])
+        curvature = start.loss.mean_curvature(centres.reshape(-1, 1), deviation)
         histories = TermHistory.of_scores(curves.updates[k], c.ravel(), curvature, averaged)
         spread = term_noise(histories, noise=noise, rng=session.public_choices)
-        pairs.append(TrainedPair(*chosen[k], c, scores[k], spread, update.gain.reshape(c.shape)))
+        pairs.append(TrainedPair(*pair, c, scores[k], spread, update.gain.reshape(c.shape)))
     return _purified(pairs, coarse, trained)
 
 
@@ -310,26 +315,6 @@ def _release_cells(
         weights.ravel()[places] = project_to_total(noisy[0] / LATTICE, n_rows)
         cells.append(weights)
     return cells
-
-
-def _curvatures(
-    trained: BoostingResult,
-    bins: Sequence[Bins],
-    coarse: dict[int, Bins],
-    chosen: Sequence[tuple[int, int]],
-    scores: Sequence[FloatArray],
-    loss: Loss,
-) -> list[FloatArray]:
-    """Return the expected second derivative of the loss in each cell, from released numbers."""
-    spreads = [_mean(b, s[:, 0] ** 2) for b, s in zip(bins, trained.scores, strict=True)]
-    curvatures = []
-    for pair, own in zip(chosen, scores, strict=True):
-        rest = sum(spreads) - spreads[pair[0]] - spreads[pair[1]]
-        rows, columns = (_coarse_means(bins[k], coarse[k], trained.scores[k]) for k in pair)
-        centres = trained.intercept[0] + own + rows[:, np.newaxis] + columns
-        spread = np.array([max(rest, 0.0) ** 0.5])
-        curvatures.append(loss.mean_curvature(centres.reshape(-1, 1), spread))
-    return curvatures
 
 
 def _coarse_means(fine: Bins, coarse: Bins, scores: FloatArray) -> FloatArray:

@@ -324,49 +324,37 @@ def _release_target(
 
     A row is in one class, so it adds 1 to one count; in a regression it adds 1 to the count and at
     most 1 to the scaled target and to its square, together sqrt(3). With a weight, all are
-    multiplied by it.
+    multiplied by it. Of the target's histogram, where the loss follows its shape, a row is in one
+    cell. The first cell and the last one are of targets beyond the bounds, which are in no other.
     """
     released, sigma = session.gaussian(
         "target", rows.target_sums()[np.newaxis], row_norm=rows.target_norm, aligned=True
     )
     norm = session.neighbourhood.sensitivity(rows.residual_norm, aligned=False) / LATTICE
     sums, noise, clipped = released[0] / LATTICE, sigma / LATTICE, None
-    if config.n_shapes and isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
-        loss, clipped = _with_shape(loss, rows, private, task, session, sums, noise)
+    # A range of one value leaves nothing to learn.
+    if (
+        config.n_shapes
+        and isinstance(rows, RegressionRows)
+        and isinstance(loss, RegressionLoss)
+        and loss.half > 0
+    ):
+        edges = loss.cell_edges(sums, noise)
+        below, above = private.total(_weights_beyond, task.target, task.largest_weight)
+        exact = np.concatenate(([below], rows.target_counts(edges), [above]))
+        exact[1] -= below
+        exact[-2] -= above
+        counts, sigma = session.gaussian(
+            "target cells", exact[np.newaxis], row_norm=LATTICE, aligned=True
+        )
+        cells, n_rows = counts[0] / LATTICE, max(float(sums[0]), noise)
+        cells[1] += cells[0]
+        cells[-2] += cells[-1]
+        shape = Shape.of(edges, loss.lower, loss.upper, cells[1:-1], sigma / LATTICE, n_rows)
+        loss = replace(loss, shape=shape)
+        if not private.has_init_scores:
+            clipped = float(cells[0]) / n_rows, float(cells[-1]) / n_rows
     return loss.start(sums, noise, norm, config, private.has_init_scores), clipped
-
-
-def _with_shape(
-    loss: RegressionLoss,
-    rows: RegressionRows,
-    private: PrivateRows,
-    task: TrainingTask,
-    session: ReleaseSession,
-    sums: FloatArray,
-    noise: float,
-) -> tuple[RegressionLoss, tuple[float, float] | None]:
-    """Release the target's histogram, of which a row is in one cell; return the loss with it.
-
-    The first cell and the last one are of targets beyond the bounds, which are in no other.
-    """
-    if loss.half <= 0:
-        return loss, None  # a range of one value leaves nothing to learn
-    edges = loss.cell_edges(sums, noise)
-    below, above = private.total(_weights_beyond, task.target, task.largest_weight)
-    exact = np.concatenate(([below], rows.target_counts(edges), [above]))
-    exact[1] -= below
-    exact[-2] -= above
-    counts, sigma = session.gaussian(
-        "target cells", exact[np.newaxis], row_norm=LATTICE, aligned=True
-    )
-    cells, n_rows = counts[0] / LATTICE, max(float(sums[0]), noise)
-    cells[1] += cells[0]
-    cells[-2] += cells[-1]
-    shape = Shape.of(edges, loss.lower, loss.upper, cells[1:-1], sigma / LATTICE, n_rows)
-    loss = replace(loss, shape=shape)
-    if private.has_init_scores:
-        return loss, None
-    return loss, (float(cells[0]) / n_rows, float(cells[-1]) / n_rows)
 
 
 def _weights_beyond(private: PrivateRows, target: Continuous, largest_weight: float) -> Integers:

@@ -256,7 +256,17 @@ def public_projections(
     if settings.projection == "cosine" and image_shape is not None:
         entries = _cosines(image_shape, dimension, settings.smoothing)[np.newaxis]
         return np.asarray(np.sqrt(0.5) * entries, dtype=np.float32)
-    entries = _random(n_inputs, dimension, settings, image_shape, public)
+    # Every row has the length that Gaussian ones have on average.
+    entries = public.standard_normal((settings.n_maps, dimension, n_inputs))
+    if settings.smoothing > 0 and image_shape is not None:
+        from scipy.ndimage import gaussian_filter
+
+        blur = (0, 0, settings.smoothing, settings.smoothing, *(0 for _ in image_shape[2:]))
+        images = entries.reshape(settings.n_maps, dimension, *image_shape)
+        entries = gaussian_filter(images, blur, mode="constant").reshape(entries.shape)
+        entries *= np.sqrt(n_inputs) / np.linalg.norm(entries, axis=2, keepdims=True)
+    if settings.projection == "orthonormal":
+        entries = np.sqrt(n_inputs) * np.stack([np.linalg.qr(r.T)[0].T for r in entries])
     # Bytes, so that products of integers with them are exact and fast.
     units = np.rint(np.sqrt(0.5) * entries * 2**config.PROJECTION_BITS)
     return np.asarray(np.clip(units, -127, 127) / 2**config.PROJECTION_BITS, dtype=np.float32)
@@ -280,27 +290,6 @@ def _cosines(image_shape: tuple[int, ...], dimension: int, smoothing: float) -> 
     # What a Gaussian blur of this deviation does to a wave.
     basis *= np.exp(-0.5 * smoothing**2 * np.asarray(angles))[:, np.newaxis]
     return np.asarray(basis * np.sqrt(basis.size / np.square(basis).sum()))
-
-
-def _random(
-    n_inputs: int,
-    dimension: int,
-    settings: TrainingSettings,
-    image_shape: tuple[int, ...] | None,
-    public: np.random.Generator,
-) -> Doubles:
-    """Draw projections; every row has the length that Gaussian ones have on average."""
-    entries = public.standard_normal((settings.n_maps, dimension, n_inputs))
-    if settings.smoothing > 0 and image_shape is not None:
-        from scipy.ndimage import gaussian_filter
-
-        blur = (0, 0, settings.smoothing, settings.smoothing, *(0 for _ in image_shape[2:]))
-        images = entries.reshape(settings.n_maps, dimension, *image_shape)
-        entries = gaussian_filter(images, blur, mode="constant").reshape(entries.shape)
-        entries *= np.sqrt(n_inputs) / np.linalg.norm(entries, axis=2, keepdims=True)
-    if settings.projection == "orthonormal":
-        entries = np.sqrt(n_inputs) * np.stack([np.linalg.qr(r.T)[0].T for r in entries])
-    return np.asarray(entries)
 
 
 # Sums of clipped gradients in closed form, in integers that are exact in any order.
