@@ -199,7 +199,6 @@ def train_pairs(
     specs: Sequence[FeatureSpec],
     trained: BoostingResult,
     task: PairTask,
-    *,
     config: TrainerConfig,
     session: ReleaseSession,
     count_noise: float,

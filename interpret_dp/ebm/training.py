@@ -153,9 +153,7 @@ def train(
     """
     if isinstance(task.target, Categorical) and has_one_class(task):
         return _train_constant(private, task, task.target, config, session)
-    loss: Loss = LogLoss()
-    if isinstance(task.target, Continuous):
-        loss = LOSSES[task.objective].of(task.target, has_init_scores=private.has_init_scores)
+    loss = _loss(task, has_init_scores=private.has_init_scores)
     rows = private.encoded(_encoded, task, config, loss, n_threads=n_threads)
     start, clipped = _release_target(rows, private, task, loss, config, session)
     loss, norm = start.loss, start.scale.norm
@@ -202,15 +200,9 @@ def train(
     )
     if not task.pairs.n_pairs:
         return trained
+    on_lattice = replace(result, scores=[s.reshape(len(s), -1) / in_units for s in scores])
     stage = train_pairs(
-        rows,
-        bins,
-        task.specs,
-        replace(result, scores=[s.reshape(len(s), -1) / in_units for s in scores]),
-        task.pairs,
-        config=config,
-        session=session,
-        count_noise=count_noise,
+        rows, bins, task.specs, on_lattice, task.pairs, config, session, count_noise
     )
     # The constants of pairs come of clipped residuals: a released total knows better.
     intercept = result.intercept if config.n_shapes else stage.intercept
@@ -257,6 +249,12 @@ def _correlations(
     largest_first = sorted(sizes, key=lambda k: -sizes[k])
     arguments = bins, boosting.is_ordered, largest_first, boosting.start.n_rows
     return release_correlations(rows, *arguments, boosting.config, session)
+
+
+def _loss(task: TrainingTask, *, has_init_scores: bool) -> Loss:
+    if isinstance(task.target, Categorical):
+        return LogLoss()
+    return LOSSES[task.objective].of(task.target, has_init_scores=has_init_scores)
 
 
 def _encoded(
