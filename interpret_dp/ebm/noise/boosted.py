@@ -232,27 +232,6 @@ def sampling_variances(
     return np.asarray(shared * dispersion / np.maximum(rows * curvatures, 1e-12))
 
 
-def explained_variance(
-    scores: Sequence[FloatArray], noise: Sequence[TermNoise], bins: Sequence[Bins]
-) -> float:
-    """Return the variance of the predictions over the rows, less what noise has in it.
-
-    Terms are taken as independent of one another.
-
-    Parameters
-    ----------
-    scores : sequence of ndarray of float64, shape (n_codes,) or (n_codes, n_classes) each
-        Before they are denoised.
-    noise : sequence of TermNoise
-    bins : sequence of Bins
-    """
-    total = 0.0
-    for score, spread, b in zip(scores, noise, bins, strict=True):
-        part = b.weights @ (score**2 - spread.diagonal) / max(float(b.weights.sum()), 1e-300)
-        total += max(float(np.sum(part)), 0.0)
-    return total
-
-
 def with_noise_of_others(
     noise: Sequence[TermNoise], bins: Sequence[Bins], pruned: Collection[int] = ()
 ) -> list[TermNoise]:
@@ -500,8 +479,11 @@ class Boosted:
         loss = self._start.loss
         if not isinstance(loss, RegressionLoss):
             return 1.0, 1.0
-        used = self._used(scores, independent)
-        explained = explained_variance(*used)
+        # Variance of the predictions over the rows, less what noise has in it.
+        explained = 0.0
+        for score, spread, b in zip(*self._used(scores, independent), strict=True):
+            part = b.weights @ (score**2 - spread.diagonal) / max(float(b.weights.sum()), 1e-300)
+            explained += max(float(np.sum(part)), 0.0)
         if correlations is not None:
             weights = [b.weights for b in self._task.bins]
             shared = correlations.shared_variance(self._active_curves, weights)

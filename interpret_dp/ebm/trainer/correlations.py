@@ -165,7 +165,11 @@ def correlations_of(
     loading = [_loading(*term) for term in zip(units, functions, shares, strict=True)]
     loadings = np.repeat(loading, sizes)
     raw[both] = _latent(raw[both], np.outer(loadings, loadings)[both])
-    first = _possible(raw + np.eye(len(raw)), between)
+    # A correlation matrix near one that noise may have made impossible.
+    values, vectors = np.linalg.eigh(raw + np.eye(len(raw)))
+    nearest = (vectors * np.maximum(values, _LEAST_VARIANCE)) @ vectors.T
+    scale = np.sqrt(np.diagonal(nearest))
+    first = np.where(between, nearest / np.outer(scale, scale), 0.0)
     return Correlations(known, functions, _of_all_orders(first, owner, functions, are_ordered))
 
 
@@ -316,14 +320,6 @@ def _latent(lifted: FloatArray, loading: FloatArray) -> FloatArray:
     return np.asarray(
         curved * np.interp(halves, arcs, grid) + (1.0 - curved) * np.clip(lifted, -1.0, 1.0)
     )
-
-
-def _possible(matrix: FloatArray, between: NDArray[np.bool_]) -> FloatArray:
-    """Return a correlation matrix near one that noise may have made impossible."""
-    values, vectors = np.linalg.eigh(matrix)
-    nearest = (vectors * np.maximum(values, _LEAST_VARIANCE)) @ vectors.T
-    scale = np.sqrt(np.diagonal(nearest))
-    return np.where(between, nearest / np.outer(scale, scale), 0.0)
 
 
 def _of_all_orders(
