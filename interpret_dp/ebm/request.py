@@ -383,8 +383,8 @@ def open_request(
     )
     task = replace(task, pairs=pairs)
     target = None if gap is not None else task.target
-    n_rows = data.rows.table.n_rows
-    start = open_init_score(data.init_score, data.X, n_rows, target, task=settings.task)
+    given, n_rows = data.given, data.rows.table.n_rows
+    start = open_init_score(given["init_score"], given["X"], n_rows, target, task=settings.task)
     rows = data.on_workers(replace(data.rows, start=start), settings, target)
     population = _population(settings, declaring)
     neighbourhood = neighbourhood_of(settings.neighboring, data.privacy_unit, population=population)
@@ -393,7 +393,7 @@ def open_request(
     config, neighbourhood = _with_rate(config, neighbourhood, settings.task)
     return EBMRequest.opened_for(
         settings,
-        data.unit,
+        given["unit"],
         declaring=declaring,
         plan=ReleasePlan((*declaring.plan(mu, delta), *config.plan().releases)),
         neighbourhood=neighbourhood,
@@ -403,7 +403,7 @@ def open_request(
         task=task,
         config=config,
         n_threads=thread_count(settings.n_jobs),
-        target_name=name_of_column(data.y),
+        target_name=name_of_column(given["y"]),
         conditions=() if start is None else (INIT_SCORE_CONDITION,),
     )
 

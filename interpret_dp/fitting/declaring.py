@@ -413,7 +413,10 @@ def declare(task: DeclaringTask, rows: PrivateRows, session: ReleaseSession) -> 
     target: FeatureSpec | None = None
     gap = task.partial.target_gap
     if isinstance(gap, UndeclaredCategorical):
-        target = _labels(counts[_TARGET], number_kind(rows.y), session)
+        kind, selection = number_kind(rows.y), session.select("labels", counts[_TARGET])
+        keys = _of_one_type(selection, _most_frequent(selection, MAX_CLASSES))
+        unknown: Level = 0 if kind == "i" else NO_LEVEL
+        target = Categorical(levels_of_keys(keys, kind) or [unknown])
     elif gap is not None:
         bounds = _released_bounds("target bounds", counts[_TARGET], _TARGET_GRID, session)
         target = _unknown_target(gap) if bounds is None else _between(gap, *bounds)
@@ -430,7 +433,9 @@ def declare(task: DeclaringTask, rows: PrivateRows, session: ReleaseSession) -> 
         column = task.names.index(name)
         if isinstance(spec, UndeclaredCategorical):
             kind = number_kind(rows.table.column(column))
-            filled[name] = _levels(counts[column], kind, spec, session)
+            keys = _most_frequent(session.select("levels", counts[column]), MAX_BINS)
+            levels = levels_of_keys(_in_order(keys, spec.order or ()), kind) or [NO_LEVEL]
+            filled[name] = Categorical(levels, ordered=spec.ordered)
         else:
             bounds = _released_bounds("bounds", counts[column], _FEATURE_GRID, session)
             if bounds is not None:
@@ -462,27 +467,10 @@ def _counted(rows: PrivateRows, grids: Sequence[tuple[_Place, MagnitudeGrid | No
     return counts
 
 
-def _levels(
-    counts: Mapping[str | float, int],
-    kind: str | None,
-    gap: UndeclaredCategorical,
-    session: ReleaseSession,
-) -> Categorical:
-    selection = session.select("levels", counts)
-    keys = _most_frequent(selection, MAX_BINS)
-    if gap.order is not None:
-        places = {key: place for place, key in enumerate(gap.order)}
-        keys.sort(key=lambda key: places.get(key, len(places)))
-    return Categorical(levels_of_keys(keys, kind) or [NO_LEVEL], ordered=gap.ordered)
-
-
-def _labels(
-    counts: Mapping[str | float, int], kind: str | None, session: ReleaseSession
-) -> Categorical:
-    selection = session.select("labels", counts)
-    keys = _of_one_type(selection, _most_frequent(selection, MAX_CLASSES))
-    unknown: Level = 0 if kind == "i" else NO_LEVEL
-    return Categorical(levels_of_keys(keys, kind) or [unknown])
+def _in_order(keys: Sequence[str | float], order: Sequence[Any]) -> list[str | float]:
+    """Return the keys in a given order, the others behind them."""
+    places = {key: place for place, key in enumerate(order)}
+    return sorted(keys, key=lambda key: places.get(key, len(places)))
 
 
 def _most_frequent(selection: Selection, most: int) -> list[str | float]:

@@ -85,14 +85,14 @@ class EstimatorSettings:
         return cls(task=estimator._task, **{name: given[name] for name in names})
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class OpenedData:
     """Arguments of a fit, opened. Private.
 
     Attributes
     ----------
-    X, y, init_score, unit : object
-        As they were given, or without rows in place of a Dask collection.
+    given : mapping of str to object
+        Arguments of ``fit`` by name; without rows in place of a Dask collection.
     rows : PrivateRows
         In memory; without any row where they are on Dask workers.
     privacy_unit : PrivacyUnit or None
@@ -100,10 +100,7 @@ class OpenedData:
         Rows on Dask workers.
     """
 
-    X: Any = dataclasses.field(repr=False)
-    y: Any = dataclasses.field(repr=False)
-    init_score: Any = dataclasses.field(repr=False)
-    unit: Any = dataclasses.field(repr=False)
+    given: Mapping[str, Any] = dataclasses.field(repr=False)
     rows: PrivateRows
     privacy_unit: PrivacyUnit | None
     collections: Pieces | None
@@ -124,7 +121,7 @@ class OpenedData:
         if self.collections is None:
             return rows
         roles = self.collections.roles
-        model = None if "init_score" in roles else self.init_score
+        model = None if "init_score" in roles else self.given["init_score"]
         declared = settings.feature_names, settings.schema, target, settings.task, model
         return partitioned(rows, self.collections, Opening(roles, *declared), settings.n_jobs)
 
@@ -173,15 +170,7 @@ def open_data(
         unit=given["unit"],
         has_target=settings.task is not None,
     )
-    return OpenedData(
-        X=given["X"],
-        y=given.get("y"),
-        init_score=given["init_score"],
-        unit=given["unit"],
-        rows=rows,
-        privacy_unit=privacy_unit,
-        collections=collections,
-    )
+    return OpenedData(given, rows, privacy_unit, collections)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -358,12 +358,12 @@ def open_request(
         releases = (*releases, *dependence_plan(rest * math.sqrt(share)))
     schema = declaring.without_rows()
     opened, _ = open_model_rows(
-        data.X, feature_names=settings.feature_names, schema=schema, needs_unit=False
+        data.given["X"], feature_names=settings.feature_names, schema=schema, needs_unit=False
     )
     example = example_row(opened.X, schema.features)
     return BackgroundRequest.opened_for(
         settings,
-        data.unit,
+        data.given["unit"],
         declaring=declaring,
         plan=ReleasePlan((*declaring.plan(mu, delta), *releases)),
         neighbourhood=neighbourhood_of(settings.neighboring, data.privacy_unit),
