@@ -35,6 +35,7 @@ from interpret_dp.ebm.request import (
 )
 from interpret_dp.ebm.training import train
 from interpret_dp.exceptions import warn_caller
+from interpret_dp.explanation.card import ModelCard
 from interpret_dp.explanation.objects import PrivateEBMExplanation, attach_privacy
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.estimator import FeatureTypes, PrivatePredictor
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from interpret_dp.editor import EditSession
-    from interpret_dp.explanation.card import ModelCard
     from interpret_dp.ledger import PrivacyLedger
 
 
@@ -155,12 +155,11 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         self.bins_: list[Any] = [interpret_api.bins_of(f) for f in features]
         self.term_features_: list[Any] = [term.features for term in terms]
         self.term_names_ = list(model.term_names)
-        self.bin_weights_ = [interpret_api.table_of(model, term, term.weights) for term in terms]
-        self.term_scores_ = [interpret_api.table_of(model, term, term.scores) for term in terms]
+        table = functools.partial(interpret_api.table_of, model)
+        self.bin_weights_ = [table(term, term.weights) for term in terms]
+        self.term_scores_ = [table(term, term.scores) for term in terms]
         self.bagged_scores_ = [scores[np.newaxis].copy() for scores in self.term_scores_]
-        self.standard_deviations_ = [
-            interpret_api.table_of(model, term, term.standard_deviations) for term in terms
-        ]
+        self.standard_deviations_ = [table(term, term.standard_deviations) for term in terms]
         self.bag_weights_ = np.array([model.n_rows])
         shape = (-1,) if len(model.intercept) == 1 else (1, -1)
         self.bagged_intercept_ = model.intercept.copy().reshape(shape)
@@ -417,8 +416,6 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             If a statement is unknown or of another form, ``accuracy`` is neither, or the promise
             does not hold.
         """
-        from interpret_dp.explanation.card import ModelCard
-
         return ModelCard(self.to_released(), statements, accuracy, even_if_void)
 
     # -------------------------------------------------------------------------------- files
@@ -1027,9 +1024,6 @@ def from_document(
             "rows hold much of the total, as of costs, its predictions add up to too little, by up "
             "to a half. Compare their sum with a total that you know before you use it.",
         )
-    kind = (
-        DPExplainableBoostingClassifier
-        if model.task == "classification"
-        else DPExplainableBoostingRegressor
-    )
-    return kind.from_released(model, ledger)
+    if model.task == "classification":
+        return DPExplainableBoostingClassifier.from_released(model, ledger)
+    return DPExplainableBoostingRegressor.from_released(model, ledger)
