@@ -117,12 +117,8 @@ class PrivateInfluenceExplanation(PrivateExplanation):
         line = self.privacy.line if line is None else line
         records = self.data(-1)["specific"]
         if key is None and len(records) > 1:
-            rows = [self._row(index) for index in range(len(records))]
-            return influences_figure(rows, line)
-        return row_figure(self._row(key or 0), line)
-
-    def _row(self, index: int) -> RowInfluence:
-        return RowInfluence.of(self.data(index))
+            return influences_figure([RowInfluence.of(record) for record in records], line)
+        return row_figure(RowInfluence.of(records[key or 0]), line)
 
 
 def _check_rows(records: Sequence[Mapping[str, Any]], feature_names: Sequence[str]) -> None:
