@@ -1,6 +1,6 @@
 """interpret's explanation objects of black boxes: of rows, of columns, and of a background.
 
-They are made from plain documents, so that whatever releases such explanations can show them.
+Those of rows are made from plain documents.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import ceil_text
-from interpret_dp.explanation.budget import source_of
 from interpret_dp.explanation.influence import RowInfluence, checked_record
 from interpret_dp.explanation.objects import (
     PrivateExplanation,
@@ -40,17 +38,7 @@ from interpret_dp.released.background import Background, BackgroundColumn
 from interpret_dp.schema import Categorical, Continuous
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
-
-
-# interpret's table of rows cuts what is longer.
-_SHORT_SOURCES = {
-    "released now": "released now",
-    "reused from a near query": "reused",
-    "from the released history": "from history",
-    "from the background": "from background",
-}
 
 
 def local_explanation(
@@ -60,7 +48,6 @@ def local_explanation(
     name: str,
     feature_names: Sequence[str],
     feature_types: Sequence[str],
-    selector: pd.DataFrame | None = None,
 ) -> Any:
     """Return interpret's local explanation of some rows, with figures that show noise and cost.
 
@@ -69,17 +56,12 @@ def local_explanation(
     records : sequence of mapping, shape (n_rows,)
         At least one. Each in the form of interpret's own local explanations (``type``, ``names``,
         ``scores``, ``values``, ``perf``, ``extra``), and with ``standard_errors`` of the scores,
-        what is explained (``output``) and its value (``predicted``), ``method`` and ``origin``.
-        ``meaning`` says what an effect is the result of, if it is not the usual, and ``fit`` what a
-        local fit predicts and how faithful it is.
+        what is explained (``output``), its value (``predicted``), and what an effect is the result
+        of (``meaning``). ``fit`` says what a local fit predicts and how faithful it is.
         The values are the caller's own: nothing protects them.
     privacy : PrivacySpend
-        With one entry of ``rows`` for each record, or none.
     name : str
     feature_names, feature_types : sequence of str, shape (n_features,)
-    selector : DataFrame, default=None
-        One line for each row; by default with what interpret's own explanations have. Where each
-        row comes from and what it cost are added.
 
     Returns
     -------
@@ -94,26 +76,22 @@ def local_explanation(
     Examples
     --------
     >>> from interpret_dp.accounting import Guarantee
-    >>> from interpret_dp.explanation.spend import PrivacySpend, RowSpend
+    >>> from interpret_dp.explanation.spend import PrivacySpend
     >>> record = {
     ...     "type": "univariate", "names": ["age"], "scores": [0.2], "values": [41],
     ...     "standard_errors": [0.05], "perf": None, "output": "probability of yes",
-    ...     "predicted": 0.7, "method": "statistics", "origin": "released",
+    ...     "predicted": 0.7, "meaning": "of this value, against typical ones",
     ... }
     >>> promise = Guarantee(epsilon=1.0, delta=1e-6, mu=None, mechanism="Gaussian noise")
-    >>> privacy = PrivacySpend(
-    ...     guarantee=promise, subject="explainer", explanation_epsilon=0.1, origin="released",
-    ...     rows=(RowSpend(0.1, "released", "statistics", 0.99),),
-    ... )
     >>> explanation = local_explanation(
-    ...     [record], privacy=privacy, name="one row", feature_names=["age"],
-    ...     feature_types=["continuous"],
+    ...     [record], privacy=PrivacySpend(guarantee=promise, subject="background"),
+    ...     name="one row", feature_names=["age"], feature_types=["continuous"],
     ... )
     >>> explanation.figure(0).layout.title.text
     'Probability of yes: 70 %'
     """
     plain = [checked_record(record) for record in records]
-    _check_rows(plain, privacy, feature_names)
+    _check_rows(plain, feature_names)
     actual = [_actual_score(record) for record in plain]
     cells = np.array([record["values"] for record in plain], dtype=object)
     return private_explanation(
@@ -125,7 +103,7 @@ def local_explanation(
         name=name,
         feature_names=feature_names,
         feature_types=feature_types,
-        selector=_selector(plain, privacy, selector),
+        selector=_figures_of_rows(plain),
     )
 
 
@@ -136,21 +114,14 @@ class PrivateInfluenceExplanation(PrivateExplanation):
 
     def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
         """Return the plain figure of a part: None is the overview, a number a row."""
-        line = self.spend_of(key).line if line is None else line
+        line = self.privacy.line if line is None else line
         records = self.data(-1)["specific"]
         if key is None and len(records) > 1:
-            rows = [self._row(index) for index in range(len(records))]
-            return influences_figure(rows, line)
-        return row_figure(self._row(key or 0), line)
-
-    def _row(self, index: int) -> RowInfluence:
-        costs = self.privacy.rows
-        return RowInfluence.of(self.data(index), costs[index] if costs else None)
+            return influences_figure([RowInfluence.of(record) for record in records], line)
+        return row_figure(RowInfluence.of(records[key or 0]), line)
 
 
-def _check_rows(
-    records: Sequence[Mapping[str, Any]], privacy: PrivacySpend, feature_names: Sequence[str]
-) -> None:
+def _check_rows(records: Sequence[Mapping[str, Any]], feature_names: Sequence[str]) -> None:
     if not records:
         raise ValueError("records is empty; there must be at least one explained row.")
     for index, record in enumerate(records):
@@ -159,32 +130,6 @@ def _check_rows(
                 f"Row {index} has effects of {list(record['names'])[:5]} and so on; they must be "
                 f"of the explanation's features, {list(feature_names)[:5]} and so on, in order."
             )
-    if not privacy.rows:
-        return
-    sources = [(row.origin, row.method) for row in privacy.rows]
-    if sources != [(record["origin"], record["method"]) for record in records]:
-        raise ValueError(
-            f"privacy.rows has {len(sources)} rows and there are {len(records)} records, or "
-            "their origins and methods differ; they must agree row by row."
-        )
-
-
-def _selector(
-    records: Sequence[Mapping[str, Any]], privacy: PrivacySpend, given: pd.DataFrame | None
-) -> pd.DataFrame:
-    """Return the list of rows as interpret's own explanations have it, with origin and cost."""
-    import pandas as pd
-
-    table = pd.DataFrame(_figures_of_rows(records)) if given is None else given.copy()
-    origins = [_SHORT_SOURCES[source_of(one["origin"], one["method"])] for one in records]
-    if privacy.rows:
-        table["Epsilon"] = [float(ceil_text(row.epsilon)) for row in privacy.rows]
-    if given is None:
-        # interpret's drop-down list shows the first three columns alone.
-        table.insert(min(1, len(table.columns)), "Origin", origins)
-    else:
-        table["Origin"] = origins
-    return table
 
 
 def _figures_of_rows(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

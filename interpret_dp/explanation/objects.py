@@ -107,12 +107,7 @@ class PrivateExplanation:
         key, line
             As for :meth:`figure`.
         """
-        return draw_figure(name, self, key, self.spend_of(key).line if line is None else line)
-
-    def spend_of(self, key: int | None = None) -> PrivacySpend:
-        """Return what a part cost: of a row that was paid for by itself, its own cost."""
-        is_row = key is not None and self.explanation_type == "local" and self.privacy.rows
-        return self.privacy.of_row(key) if is_row and key is not None else self.privacy
+        return draw_figure(name, self, key, self.privacy.line if line is None else line)
 
     def visualize(self, key: Any = None, title: str | None = None) -> Any:
         """Return what interpret shows for a part of the explanation.

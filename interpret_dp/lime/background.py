@@ -388,9 +388,7 @@ def open_background_request(
     ledger, dataset = account_of(estimator.ledger, estimator.dataset, neighbourhood)
     refuse_unnamed_unit(estimator.ledger, unit, declaring.without_rows())
     schema = declaring.without_rows()
-    opened, _ = open_model_rows(
-        X, feature_names=estimator.feature_names, schema=schema, needs_unit=False
-    )
+    opened = open_model_rows(X, feature_names=estimator.feature_names, schema=schema)
     example = example_row(opened.X, schema.features)
     said = set() if model is None else _try_model(model, example, declaring)
     request = BackgroundRequest(

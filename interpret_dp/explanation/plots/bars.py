@@ -349,7 +349,7 @@ def _add_bars(figure: Figure, row: RowInfluence, labels: Sequence[str]) -> None:
                 "thickness": 1.3,
                 "width": 4,
             },
-            name=f"95 % of {row.errors_of}",
+            name="95 % of noise and sampling",
             hoverinfo="skip",
             showlegend=False,
         )
@@ -358,7 +358,7 @@ def _add_bars(figure: Figure, row: RowInfluence, labels: Sequence[str]) -> None:
             y=[None],
             mode="lines",
             line={"color": COLORS["ink"], "width": 1.3},
-            name=f"95 % of {row.errors_of}, for each by itself",
+            name="95 % of noise and sampling, for each by itself",
         )
     if rest:
         lowest, highest = float(shown.effects[rest].min()), float(shown.effects[rest].max())

@@ -120,12 +120,6 @@ _PAIR_VEIL = "rgba(255, 255, 255, 0.62)"
 _MOST_ROWS, _MOST_FEATURES, _MOST_CLASSES = 200, 30, 60
 _LINE, _LEAST_HEIGHT = 23, 360  # pixels of a feature's line, and of a figure
 _LETTERS = 84
-_SYMBOLS = {
-    "released now": "circle",
-    "reused from a near query": "circle-open",
-    "from the released history": "diamond-open",
-    "from the background": "circle",
-}
 
 COLORS_SAY = "Orange raises the class's score as the input grows, blue lowers it"
 """Meaning of the colours of weights."""
@@ -395,7 +389,7 @@ def contributions_figure(rows: Sequence[Mapping[str, Any]], line: str) -> Figure
 
 
 def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
-    """Return the effects of all features at all explained rows, with where each row comes from.
+    """Return the effects of all features at all explained rows, with their noise.
 
     The first 200 rows, and of many features the 30 that do most, are drawn.
 
@@ -426,11 +420,10 @@ def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
     if noise.any():
         figure.add_trace(veil(noise, VEIL))
         add_swatch(figure, faded_words(effects.shape[1]), GREY, FADED)
-    _add_sources(figure, shown)
-    figure.update_yaxes(range=[len(names) - 0.5, -1.6])
+    figure.update_yaxes(range=[len(names) - 0.5, -0.5])
     figure.update_layout(showlegend=True)
     # Entries of the legend may need two lines on a narrow page.
-    height = max(_LEAST_HEIGHT, figure.layout.height + _LINE + 36)
+    height = max(_LEAST_HEIGHT, figure.layout.height + 36)
     place_legend(figure, below=72, height=height)
     return figure
 
@@ -438,29 +431,6 @@ def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
 def _strongest(values: FloatArray) -> NDArray[np.int64]:
     """Return the columns of largest mean size that a figure has room for."""
     return np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:_MOST_FEATURES]
-
-
-def _add_sources(figure: Figure, rows: Sequence[RowInfluence]) -> None:
-    """Mark above each row where its explanation comes from."""
-    groups: dict[str, list[int]] = {}
-    for index, row in enumerate(rows):
-        source = row.source if row.spend is None else row.spend.source
-        groups.setdefault(source, []).append(index)
-    for source, indices in groups.items():
-        figure.add_scatter(
-            x=indices,
-            y=[-1.0] * len(indices),
-            mode="markers",
-            marker={
-                "symbol": _SYMBOLS[source],
-                "size": 9,
-                "color": COLORS["ink"],
-                "line": {"width": 1.6, "color": COLORS["ink"]},
-            },
-            name=source if source == "released now" else f"{source}, free",
-            customdata=[rows[i].source for i in indices],
-            hovertemplate="row %{x}: %{customdata}<extra></extra>",
-        )
 
 
 def _cell_text(row: RowInfluence, index: int) -> str:

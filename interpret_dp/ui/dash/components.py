@@ -96,10 +96,10 @@ def panel_id(uid: Any, key: Any) -> dict[str, Any]:
     return {"type": "idp-panel", "uid": uid, "key": key}
 
 
-def panel_children(explanation: Any, key: int | None = None) -> Component:
-    """Return a part's panel, with the ledger's figures and the edits as of now."""
+def panel_children(explanation: Any) -> Component:
+    """Return an explanation's panel, with the ledger's figures and the edits as of now."""
     try:
-        spend = explanation.spend_of(key)
+        spend = explanation.privacy
         spend = dataclasses.replace(spend, edits=spend.edits + edit_count(explanation))
         return to_component(privacy_panel(spend.as_of_now().to_dict()))
     except Exception as error:

@@ -401,14 +401,13 @@ def _content(explanation: Any, key: int | None, *, has_panel: bool = True) -> Co
     if has_panel:
         identity = panel_id(uid, "overview" if key is None else str(key))
         edits: Any = {"data-edits": edit_count(explanation)}
-        parts.append(html.Div(panel_children(explanation, key), id=identity, **edits))
+        parts.append(html.Div(panel_children(explanation), id=identity, **edits))
     return html.Div(parts, className="idp")
 
 
 def _pane_content(explanation: Any, key: int | None) -> Component:
     """Return the content of a card in a pane, where the overview's panel counts for all parts."""
-    has_panel = key is None or explanation.spend_of(key) is not explanation.privacy
-    return _content(explanation, key, has_panel=has_panel)
+    return _content(explanation, key, has_panel=key is None)
 
 
 def _figure(explanation: Any, key: int | None, uid: str) -> Component:

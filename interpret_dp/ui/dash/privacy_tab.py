@@ -216,8 +216,8 @@ def _content(explanations: list[Any]) -> Component:
 def _introduction(accounts: list[ShownAccount]) -> Component:
     text = (
         "What has been spent on each data set whose models are shown here, read off the ledger "
-        "just now. Looking at explanations and editing curves costs nothing; fitting a model does, "
-        "and so does each new answer of PaperLimeTabular. No figure of the rows is on this page."
+        "just now. Looking at explanations and editing curves costs nothing; fitting a model does. "
+        "No figure of the rows is on this page."
     )
     doubts = [
         html.Div(f"{', '.join(model.names)}: {sentence}", className="idp-error")
