@@ -119,8 +119,8 @@ def test_our_claim_stands():
     """250 runs a side to choose and 250 to evaluate.
 
     At the strict confidence the interval takes 0.64 of mu, so that a statistic which carries all of
-    the mu of 0.27 has an expected bound below 0, five standard errors (0.11) from the limit. A fault
-    of the size of the reference's (mu 1.36) or of the control's is found.
+    the mu of 0.27 has an expected bound below 0, five standard errors (0.11) from the limit. A
+    fault of the size of the control's below is found.
     """
     for name, (usual, strict) in attack(fit_ours, 250).items():
         assert usual.epsilon <= EPSILON, name
@@ -132,8 +132,8 @@ def test_control_our_own_trainer_without_its_clip(monkeypatch):
     """200 runs a side to choose and 200 to evaluate; confidence 95 %.
 
     Without the clip the first residual is some ten times its declared bound. Power: with 800 runs
-    the bound on mu was 1.36 once; the claim is 0.27. With 200 runs the interval is wider by a factor
-    of 2, which costs less than the difference.
+    the bound on mu was 1.36 once; the claim is 0.27. With 200 runs the interval is twice as wide,
+    which costs less than the difference.
     """
     monkeypatch.setattr(local.LocalRegressionRows, "_kernel", staticmethod(without_clip))
     # The clip follows the released spread, which is all noise here: less with more rows.
