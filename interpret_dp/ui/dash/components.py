@@ -12,6 +12,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from html.parser import HTMLParser
 from typing import Any
 
 import dash
@@ -19,9 +20,8 @@ from dash import dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import MissingCallbackContextException
 
-from interpret_dp.explanation.markup import Element
 from interpret_dp.explanation.objects import PrivateEBMExplanation
-from interpret_dp.explanation.panel import privacy_panel
+from interpret_dp.explanation.panel import panel_html
 from interpret_dp.explanation.plots.parts import text_alternative
 
 # interpret's dashboard from outside: which apps are its own, what they show, what is running.
@@ -101,7 +101,7 @@ def panel_children(explanation: Any, key: int | None = None) -> Component:
     try:
         spend = explanation.spend_of(key)
         spend = dataclasses.replace(spend, edits=spend.edits + edit_count(explanation))
-        return to_component(privacy_panel(spend.as_of_now().to_dict()))
+        return from_html(panel_html(spend.as_of_now().to_dict()))
     except Exception as error:
         return error_message(error)
 
@@ -118,19 +118,50 @@ def is_editable(explanation: Any) -> bool:
     )
 
 
-def to_component(node: Element) -> Component:
-    """Return an element of a page as a component, with its children."""
-    attributes = {"className": node.css_class, "title": node.title, "role": node.role}
-    component: Component = getattr(html, node.tag.capitalize())(
-        [child if isinstance(child, str) else to_component(child) for child in node.children],
-        style={_camel(name): value for name, value in node.style.items()},
-        **{name: value for name, value in attributes.items() if value},
-    )
-    return component
+def from_html(page: str, **parts: Component) -> Component:
+    """Return what a template wrote as a component; each ``<slot>`` becomes the part of its name."""
+    reader = _Reader(parts)
+    reader.feed(page)
+    reader.close()
+    return reader.root
 
 
-def _camel(name: str) -> str:
-    return re.sub(r"-(\w)", lambda match: match.group(1).upper(), name)
+class _Reader(HTMLParser):
+    """Makes each component at its end, the outermost last; our templates have no void elements."""
+
+    root: Component
+
+    def __init__(self, parts: dict[str, Component]) -> None:
+        super().__init__()
+        self.parts = parts
+        self.stack: list[list[Component | str]] = [[]]
+        self.starts: list[dict[str, Any]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        # An attribute without a value, such as "open", is switched on.
+        self.starts.append({name: True if text is None else text for name, text in attrs})
+        self.stack.append([])
+
+    def handle_endtag(self, tag: str) -> None:
+        attributes, children = self.starts.pop(), self.stack.pop()
+        if tag == "slot":
+            self.root = self.parts[attributes["name"]]
+        else:
+            pairs = re.findall(r"([\w-]+):\s*([^;]+)", attributes.pop("style", ""))
+            style = {re.sub(r"-(\w)", _capital, name): value.strip() for name, value in pairs}
+            css_class = attributes.pop("class", None)
+            kind = getattr(html, tag.capitalize())
+            self.root = kind(children, style=style, className=css_class, **attributes)
+        self.stack[-1].append(self.root)
+
+    def handle_data(self, data: str) -> None:
+        # Line ends between elements are those of the template.
+        if data.strip() or "\n" not in data:
+            self.stack[-1].append(re.sub(r"\s*\n\s*", " ", data))
+
+
+def _capital(match: re.Match[str]) -> str:
+    return match.group(1).upper()
 
 
 def figure_component(

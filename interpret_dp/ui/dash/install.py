@@ -42,7 +42,7 @@ from interpret_dp.ui.dash.components import (
     titled_card,
 )
 from interpret_dp.ui.dash.layout import place_of_bars, term_editor
-from interpret_dp.ui.dash.parts import Ids, icon_styles, message
+from interpret_dp.ui.dash.parts import Ids, message
 
 # Refusal of requests to our dashboards that pages of other sites send.
 
@@ -323,10 +323,9 @@ def set_up(app: dash.Dash) -> None:
     atexit.unregister(stop_interprets_server)
     atexit.register(stop_interprets_server)
     folder = files("interpret_dp.ui.dash") / "assets"
-    styles = ("style.css", "page.css")
+    styles = ("style.css", "icons.css", "page.css")
     scripts = ("gestures.js", "cards.js", "page.js")
     head = [f"<style>{(folder / name).read_text('utf-8')}</style>" for name in styles]
-    head.append(f"<style>{icon_styles()}</style>")
     head += [f"<script>{(folder / name).read_text('utf-8')}</script>" for name in scripts]
     app.index_string = app.index_string.replace("</head>", "".join(head) + "</head>")
     privacy_tab.register(app)

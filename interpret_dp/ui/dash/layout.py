@@ -127,12 +127,7 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
 
 def own_history(term: EditedTerm) -> Component:
     """Return the edits of a card's term, each with buttons to look at it and to go back to it."""
-
-    def button(action: str, label: str, hint: str) -> Component:
-        is_shown = action == f"look-{term.entry}"
-        return link_button(action, "Hide" if is_shown else label, hint)
-
-    return history_list(term.session, term.view.name, button)
+    return history_list(term.session, term.view.name, term.entry)
 
 
 def _div(css_class: str, *children: Any, **properties: Any) -> Component:
