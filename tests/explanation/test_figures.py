@@ -371,8 +371,8 @@ def test_a_prediction_shows_the_largest_parts_and_the_sum_of_the_rest():
     model = _model()
     figure = local_figure(model, record)
     (bars,) = figure.data
-    assert figure.layout.yaxis.ticktext[-2:] == ("f19 = 19", f"intercept = {bars.x[-1]:.4g}")
-    assert bars.customdata[0].startswith("5 others: ")
+    assert figure.layout.yaxis.ticktext[:2] == (f"intercept = {bars.x[0]:.4g}", "f19 = 19")
+    assert bars.customdata[-1].startswith("5 others: ")
     assert sum(bars.x) == pytest.approx(sum(scores) + model.intercept[0])
 
 

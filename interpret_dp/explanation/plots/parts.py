@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -458,13 +459,14 @@ def text_alternative(figure: Figure) -> str:
     texts = [text for text in (layout.title.text, *axes) if text]
     labels = dict(zip(layout.yaxis.tickvals or (), layout.yaxis.ticktext or (), strict=False))
     bars = [
-        f"{labels[y]}: {x:.3g}"
+        (y, f"{labels[y]}: {x:.3g}")
         for trace in figure.data
         if trace.type == "bar" and trace.orientation == "h"
         for x, y in zip(trace.x, trace.y, strict=True)
         if y in labels
     ]
-    words = "; ".join([*texts, *bars[::-1][:_MOST_BARS_IN_WORDS]])
+    from_above = sorted(bars, key=itemgetter(0), reverse=True)[:_MOST_BARS_IN_WORDS]
+    words = "; ".join([*texts, *(text for _, text in from_above)])
     return html.unescape(re.sub(r"<br>", " ", words)) or "Plot"
 
 
