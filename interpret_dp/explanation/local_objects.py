@@ -28,7 +28,7 @@ from interpret_dp.explanation.plots.heat import influences_figure
 from interpret_dp.explanation.plots.parts import (
     COLORS,
     add_heading,
-    dress,
+    blank_figure,
     literal,
     place_legend,
     short_labels,
@@ -538,20 +538,17 @@ def _texts(column: BackgroundColumn) -> list[str]:
 
 
 def _overview(background: Background, line: str) -> Figure:
-    import plotly.graph_objects as go
-
     shares = np.array([_misplaced(c, background.n_rows) for c in background.columns])
     order = np.argsort(shares, kind="stable")[-_MOST_BARS:]
-    figure = go.Figure(
-        go.Bar(
-            x=100 * shares[order],
-            y=short_labels([literal(background.names[k]) for k in order]),
-            orientation="h",
-            marker={"color": COLORS["weight"]},
-            hovertemplate="%{y}: %{x:.2g} %<extra></extra>",
-        )
+    height = 140 + 22 * max(8, len(order))
+    figure = blank_figure(height=height, margin={"l": 10, "r": 14, "b": 50})
+    figure.add_bar(
+        x=100 * shares[order],
+        y=short_labels([literal(background.names[k]) for k in order]),
+        orientation="h",
+        marker={"color": COLORS["weight"]},
+        hovertemplate="%{y}: %{x:.2g} %<extra></extra>",
     )
-    dress(figure, height=140 + 22 * max(8, len(order)), margin={"l": 10, "r": 14, "b": 50})
     figure.update_xaxes(title="rows that noise puts into another cell, on average (%)")
     figure.update_yaxes(automargin=True, showgrid=False)
     words = f"{len(background.columns):,} columns · about {background.n_rows:,.0f} rows"
@@ -560,8 +557,6 @@ def _overview(background: Background, line: str) -> Figure:
 
 
 def _distribution_figure(background: Background, key: int, line: str) -> Figure:
-    import plotly.graph_objects as go
-
     column, n_rows = background.columns[key], background.n_rows
     counted = column.counted
     drawn = np.zeros(counted.stop)
@@ -575,15 +570,14 @@ def _distribution_figure(background: Background, key: int, line: str) -> Figure:
     if hidden:
         shown = np.sort(shown[np.argsort(-drawn[shown], kind="stable")[:_MOST_BARS]])
     labels = short_labels([literal(texts[at]) for at in shown])
-    figure = go.Figure(
-        go.Bar(
-            x=list(range(len(shown))),
-            y=100 * drawn[shown],
-            marker={"color": COLORS["weight"]},
-            name="share that rows are drawn with",
-            hovertemplate="%{customdata}: %{y:.3g} %<extra></extra>",
-            customdata=[literal(texts[at]) for at in shown],
-        )
+    figure = blank_figure(height=_HEIGHT, margin={"l": 62, "r": 16, "b": 90})
+    figure.add_bar(
+        x=list(range(len(shown))),
+        y=100 * drawn[shown],
+        marker={"color": COLORS["weight"]},
+        name="share that rows are drawn with",
+        hovertemplate="%{customdata}: %{y:.3g} %<extra></extra>",
+        customdata=[literal(texts[at]) for at in shown],
     )
     figure.add_scatter(
         x=list(range(len(shown))),
@@ -599,7 +593,6 @@ def _distribution_figure(background: Background, key: int, line: str) -> Figure:
         name="as released, with 95 % of the noise",
         hovertemplate="released: %{y:.3g} %<extra></extra>",
     )
-    dress(figure, height=_HEIGHT, margin={"l": 62, "r": 16, "b": 90})
     figure.update_layout(showlegend=True)
     figure.update_xaxes(tickvals=list(range(len(shown))), ticktext=labels, tickangle=-90)
     figure.update_yaxes(title="share of the rows (%)", rangemode="tozero")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.editor.bins import TermView
 from interpret_dp.explanation.plots.axes import Places, term_places
-from interpret_dp.explanation.plots.heat import CellPlaces, heat_figure, heat_range
+from interpret_dp.explanation.plots.heat import CellPlaces, heat_figure, reach_of
 from interpret_dp.explanation.plots.parts import COLORS, LEGEND_BELOW, literal, transparent
 from interpret_dp.explanation.plots.shape import (
     Curve,
@@ -220,7 +220,7 @@ class EditedTerm:
         """Return the plot of a pair, as it is now or as a preview has it."""
         released = self.session.released if self.preview is None else self.preview.released
         term = released.terms[self.index]
-        reach = heat_range(term)
+        reach = reach_of(term.scores)
         if on_common_scale:
             lowest, highest = _common_range(self.session.base)
             reach = max(reach, -lowest, highest)

@@ -25,8 +25,8 @@ from interpret_dp.explanation.plots.parts import (
     COLORS,
     add_heading,
     add_swatch,
+    blank_figure,
     buttons,
-    dress,
     fit_height,
     literal,
     place_legend,
@@ -207,12 +207,11 @@ def importance_bars(
     unit : str
         What an effect counts, as plotly shows it.
     """
-    import plotly.graph_objects as go
-
     measured = sorted(zip(names, importances, noise, strict=True), key=lambda entry: entry[1])
     shown = [literal(name) for name, _, _ in measured]
     positions = list(range(len(shown)))
-    figure = go.Figure()
+    margin = {"l": 10, "r": 20, "t": 10, "b": 58}
+    figure = blank_figure(height=80 + BAR_PITCH * len(shown), margin=margin)
     figure.add_bar(
         x=[importance for _, importance, _ in measured],
         y=positions,
@@ -226,16 +225,11 @@ def importance_bars(
         x=[alone for _, _, alone in measured],
         y=positions,
         mode="markers",
-        marker={
-            "symbol": "line-ns",
-            "size": 15,
-            "line": {"width": 2.5, "color": COLORS["truth"]},
-        },
+        marker={"symbol": "line-ns", "size": 15, "line": {"width": 2.5, "color": COLORS["truth"]}},
         name="what noise alone would give",
         customdata=shown,
         hovertemplate="%{customdata}: noise alone would give %{x:.4g}<extra></extra>",
     )
-    dress(figure, height=80 + BAR_PITCH * len(shown), margin={"l": 10, "r": 20, "t": 10, "b": 58})
     title = f"mean absolute effect<br>({wrapped(unit)})"
     figure.update_xaxes(title=title, automargin=True, rangemode="tozero")
     labels = short_labels(shown)
@@ -310,11 +304,8 @@ def bar_ticks(labels: Sequence[str], n_bars: int | None = None) -> dict[str, Any
 
 def row_bars_figure(bars: Sequence[RowBar], labels: Sequence[str]) -> Figure:
     """Return the contributions to one row's output, from above, with labels beside them."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+    figure = blank_figure(height=_LEAST_HEIGHT, margin={"l": 10, "r": 14, "t": 6, "b": 40})
     add_row_bars(figure, bars)
-    dress(figure, height=_LEAST_HEIGHT, margin={"l": 10, "r": 14, "t": 6, "b": 40})
     figure.update_xaxes(automargin=True)
     figure.update_yaxes(automargin=True, showgrid=False, **bar_ticks(labels))
     figure.add_vline(x=0, line={"color": COLORS["line"], "width": 1})

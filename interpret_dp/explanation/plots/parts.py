@@ -167,6 +167,15 @@ def _template() -> Any:
     )
 
 
+def blank_figure(*, height: int, margin: dict[str, int]) -> Figure:
+    """Return a figure without content in the page's layout."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    dress(figure, height=height, margin=margin)
+    return figure
+
+
 def dress(figure: Figure, *, height: int, margin: dict[str, int]) -> None:
     """Give a figure the page's layout; ``height`` and ``margin`` in pixels."""
     figure.update_layout(
@@ -281,11 +290,7 @@ def fit_card(figure: Figure) -> None:
 
 def place_legend(figure: Figure, *, below: int, height: int) -> None:
     """Put the legend in a row under the axis labels, which need ``below`` pixels."""
-    figure.update_layout(
-        height=height,
-        margin={"b": below + _LEGEND},
-        legend=LEGEND_BELOW,
-    )
+    figure.update_layout(height=height, margin={"b": below + _LEGEND}, legend=LEGEND_BELOW)
 
 
 def number_text(value: float) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.explanation.influence import drawn_curves
 from interpret_dp.explanation.plots.axes import FeatureAxis, Places, bin_texts, term_places
-from interpret_dp.explanation.plots.heat import heat_figure, heat_range
+from interpret_dp.explanation.plots.heat import heat_figure, reach_of
 from interpret_dp.explanation.plots.parts import (
     CLASS_COLORS,
     COLORS,
@@ -668,7 +668,7 @@ def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
 def _pair_figure(model: AdditiveModel, term: AdditiveTerm, line: str) -> Figure:
     figure = heat_figure(model, term)
     lowest, highest = common_range(model)
-    own, common = heat_range(term), max(-lowest, highest)
+    own, common = reach_of(term.scores), max(-lowest, highest)
     scales = [
         (name, "restyle", [{"zmin": -reach, "zmax": reach}, [0]])
         for name, reach in (("own scale", own), ("same scale for all terms", common))

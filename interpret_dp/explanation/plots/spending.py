@@ -9,8 +9,8 @@ from interpret_dp._validate import ceil_text
 from interpret_dp.explanation.plots.parts import (
     COLORS,
     LEGEND_BELOW,
+    blank_figure,
     date_axis,
-    dress,
     literal,
     shortened,
     thinned,
@@ -48,8 +48,6 @@ def timeline_figure(
         Numbers of requests that are marked as models of a dashboard, and all shown. By default
         requests are marked by class.
     """
-    import plotly.graph_objects as go
-
     budget = account["budget"]
     unit = "mu" if budget is None else "epsilon"
     numbers = [request["number"] for request in account["requests"]]
@@ -60,15 +58,14 @@ def timeline_figure(
     totals = [account["totals"][place][unit] for place in shown]
     numbers = [numbers[place] for place in shown]
     end = numbers[-1] + 1
-    figure = go.Figure(
-        go.Scatter(
-            x=[numbers[0], *numbers, end],
-            y=[0.0, *totals, totals[-1]],
-            mode="lines",
-            line={"shape": "hv", "color": COLORS["ink"], "width": 2},
-            name="spent so far",
-            hoverinfo="skip",
-        )
+    figure = blank_figure(height=360, margin={"l": 62, "r": 16, "t": 14, "b": 88})
+    figure.add_scatter(
+        x=[numbers[0], *numbers, end],
+        y=[0.0, *totals, totals[-1]],
+        mode="lines",
+        line={"shape": "hv", "color": COLORS["ink"], "width": 2},
+        name="spent so far",
+        hoverinfo="skip",
     )
     for name, color, symbol, marked in _groups(requests, own):
         figure.add_scatter(
@@ -90,7 +87,6 @@ def timeline_figure(
             name=f"limit, at delta {budget['delta']:g}",
             hovertemplate="limit: epsilon %{y:.4g}<extra></extra>",
         )
-    dress(figure, height=360, margin={"l": 62, "r": 16, "t": 14, "b": 88})
     known = [total for total in totals if total is not None]
     highest = max([*known, *(limit for _, limit in limits), 0.0])
     figure.update_yaxes(title=f"{unit} spent", range=[0, 1.15 * highest or 1.0])
@@ -139,25 +135,21 @@ def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | Non
     limit : float or None
         The budget's mu: bars are shares of its square; None: shares of what was spent.
     """
-    import plotly.graph_objects as go
-
     square = limit**2 if limit else sum(line["mu"] ** 2 for line in lines)
     shares = [100.0 * line["mu"] ** 2 / square if square else 0.0 for line in lines]
     places = [str(place) for place in range(len(lines))]
     names, costs = [literal(line[by] or "unknown") for line in lines], list(map(_cost, lines))
     parts = list(zip(names, shares, costs, strict=True))
-    figure = go.Figure(
-        go.Bar(
-            x=shares,
-            y=places,
-            orientation="h",
-            marker={"color": CLASSES[0]},
-            hovertemplate="%{customdata}<extra></extra>",
-            customdata=[f"{name}: {share:.3g} %, {cost}" for name, share, cost in parts],
-        )
-    )
     margin = {"l": 8, "r": 16, "t": 8, "b": 46}
-    dress(figure, height=_AROUND_BARS + _BAR * len(lines), margin=margin)
+    figure = blank_figure(height=_AROUND_BARS + _BAR * len(lines), margin=margin)
+    figure.add_bar(
+        x=shares,
+        y=places,
+        orientation="h",
+        marker={"color": CLASSES[0]},
+        hovertemplate="%{customdata}<extra></extra>",
+        customdata=[f"{name}: {share:.3g} %, {cost}" for name, share, cost in parts],
+    )
     of = "the budget" if limit else "what was spent"
     figure.update_xaxes(title=f"share of {of}, %", range=[0, max([*shares, 1.0]) * 1.05])
     figure.update_yaxes(
