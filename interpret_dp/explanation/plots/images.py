@@ -350,13 +350,11 @@ def class_strokes(model: LocallyLinearModel, index: int, against: int | None, li
     """
     evidence = mean_evidence(model)
     values = evidence[index] if against is None else evidence[index] - evidence[against]
-    figure = _panels([[{}, {}], [None, {"type": "polar"}]], _PANELS)
-    _add_evidence(figure, ((1, 1), (1, 2), (2, 2)), model, values, _longest([values], model))
     title = f"The evidence of {label_text(model.classes, index)}"
     if against is not None:
         title += f", compared with {label_text(model.classes, against)}"
     words = f"{_evidence_words(model)}\n{_COLORS}\n{_WHEEL}\n{NOISE_WORDS}\n{line}"
-    return _finished(figure, model, [values], title, words)
+    return _evidence_figure(model, [values], None, title, words)
 
 
 def stroke_reading(
@@ -382,21 +380,11 @@ def stroke_reading(
     line : str
         The privacy cost; left out if empty.
     """
-    figure = _panels([[{}, {}], [{}, {"type": "polar"}]], ["the image", *_PANELS])
-    places = (1, 2), (2, 1), (2, 2)
-    add_image(figure, image)
-    for place in places[:2]:
-        _add_outline(figure, place, image)
-    contributions = [one.contributions for one in readings]
-    longest = _longest(contributions, model)
-    for number, values in enumerate(contributions):
-        _add_evidence(figure, places, model, values, longest, visible=number == 0)
     title, words = row_words(model, readings[0], actual)
     compared = CLASS_WORDS if readings[0].against is None else _COLORS
     words = f"{words}\n{compared}\n{_WHEEL}\n{NOISE_WORDS}\n{line}"
-    many = len(readings) > 1
-    figure = _finished(figure, model, contributions, title, words, with_menu=many)
-    if many:
+    figure = _evidence_figure(model, [one.contributions for one in readings], image, title, words)
+    if len(readings) > 1:
         add_class_menu(figure, model, readings, actual, [{} for _ in readings], n_shared=3)
     return figure
 
@@ -404,31 +392,35 @@ def stroke_reading(
 # ----------------------------------------------------------------------------------- their parts
 
 
-def _panels(specs: list[list[Any]], titles: Sequence[str]) -> Figure:
+def _evidence_figure(
+    model: LocallyLinearModel,
+    drawn: Sequence[FloatArray],
+    image: FloatArray | None,
+    title: str,
+    words: str,
+) -> Figure:
+    """Return evidence by place, stroke and direction, the first of several shown."""
     from plotly.subplots import make_subplots
 
-    return make_subplots(
+    has_image = image is not None
+    figure = make_subplots(
         rows=2,
         cols=2,
-        specs=specs,
-        subplot_titles=titles,
+        specs=[[{}, {}], [{} if has_image else None, {"type": "polar"}]],
+        subplot_titles=[*["the image"] * has_image, *_PANELS],
         horizontal_spacing=0.12,
         vertical_spacing=0.08,
     )
-
-
-def _finished(
-    figure: Figure,
-    model: LocallyLinearModel,
-    drawn: Sequence[FloatArray],
-    title: str,
-    words: str,
-    *,
-    with_menu: bool = False,
-) -> Figure:
-    """Give a figure of evidence its scales, frames and heading."""
-    wheels = [_wheel(model, values)[0] for values in drawn]
+    places = [(1, 2), (2, 1), (2, 2)] if has_image else [(1, 1), (1, 2), (2, 2)]
+    if image is not None:
+        add_image(figure, image)
+        for place in places[:2]:
+            _add_outline(figure, place, image)
+    longest = max(reach_of(_directions(model, values)[1].sum(axis=0)) for values in drawn)
+    for number, values in enumerate(drawn):
+        _add_evidence(figure, places, model, values, longest, visible=number == 0)
     pictures = [picture_of(model, values) for values in drawn]
+    wheels = [_wheel(model, values)[0] for values in drawn]
     _add_scales(figure, (pictures, "a pixel"), (wheels, "a direction"))
     as_pictures(figure)
     height, width = pictures[0].shape
@@ -447,7 +439,7 @@ def _finished(
             "gridcolor": "rgba(0,0,0,0)",
         },
     )
-    _add_head(figure, title, words, 2 * _PANEL, with_menu=with_menu)
+    _add_head(figure, title, words, 2 * _PANEL, with_menu=len(drawn) > 1)
     return figure
 
 
@@ -458,7 +450,7 @@ def _add_evidence(
     values: FloatArray,
     longest: float,
     *,
-    visible: bool = True,
+    visible: bool,
 ) -> None:
     """Add what features sum up to: cells, strokes for and against, and the wheel."""
     where, strokes, wheel = places
@@ -511,10 +503,6 @@ def _wheel(model: LocallyLinearModel, values: FloatArray) -> tuple[FloatArray, l
             sums.append(float(of_ring[turn]))
             texts.append(f"{ring}, {180 * turn / ORIENTATIONS:g}°: {of_ring[turn]:+.3g}")
     return np.array(sums), texts
-
-
-def _longest(drawn: Sequence[FloatArray], model: LocallyLinearModel) -> float:
-    return max(reach_of(_directions(model, values)[1].sum(axis=0)) for values in drawn)
 
 
 def _segments(
