@@ -33,7 +33,7 @@ from interpret_dp.explanation.plots.parts import (
     place_legend,
     short_labels,
 )
-from interpret_dp.explanation.plots.shape import FADED, scale_menu, shape_figure
+from interpret_dp.explanation.plots.shape import BEHIND_OPACITY, scale_menu, shape_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.released.background import Background, BackgroundColumn
@@ -134,9 +134,7 @@ class PrivateInfluenceExplanation(PrivateExplanation):
 
     data: Any
 
-    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
-        """Return the plain figure of a part: None is the overview, a number a row."""
-        line = self.spend_of(key).line if line is None else line
+    def _drawn(self, key: int | None, line: str) -> Figure:
         records = self.data(-1)["specific"]
         if key is None and len(records) > 1:
             rows = [self._row(index) for index in range(len(records))]
@@ -381,9 +379,7 @@ class PrivateDependenceExplanation(PrivateExplanation):
     output: str
     fidelity: float
 
-    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
-        """Return the plain figure of a part: None is the overview, a number a column."""
-        line = self.privacy.line if line is None else line
+    def _drawn(self, key: int | None, line: str) -> Figure:
         if key is None:
             return self._overview(line)
         single_rows = [own[key] for own in self.lines]
@@ -444,7 +440,7 @@ def _dependence_figure(
     for trace in singles:
         # Named once: all are of one kind.
         is_first = trace is singles[0]
-        trace.update(visible=True, opacity=FADED, name=_LINES_NAME, showlegend=is_first)
+        trace.update(visible=True, opacity=BEHIND_OPACITY, name=_LINES_NAME, showlegend=is_first)
         trace.update(legendgroup=_LINES_NAME, line_width=1, marker_size=5)
         if model.classes is None:
             trace.update(line_color=COLORS["ink"], marker_color=COLORS["ink"])
@@ -518,9 +514,7 @@ class PrivateBackgroundExplanation(PrivateExplanation):
 
     background: Background
 
-    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
-        """Return the plain figure of a part: None is the overview, a number a column."""
-        line = self.privacy.line if line is None else line
+    def _drawn(self, key: int | None, line: str) -> Figure:
         if key is None:
             return _overview(self.background, line)
         return _distribution_figure(self.background, key, line)

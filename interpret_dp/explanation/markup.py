@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of texts."""
+    """A table of texts, with a title or none."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+    title: str = ""
 
 
 def share_text(share: float, *, down: bool = False) -> str:

@@ -68,13 +68,6 @@ _log = logging.getLogger(__name__)
 CLOCK = "idp-clock"
 """Id of the page's only clock."""
 
-_POLL = 1_000  # milliseconds between two looks at whether somebody else edited the model
-
-
-def clock() -> Component:
-    """Return what asks the server now and then, once a page."""
-    return dcc.Interval(id=CLOCK, interval=_POLL)
-
 
 # ------------------------------------------------------------------ cards, panels and figures
 

@@ -19,6 +19,7 @@ from dash.exceptions import PreventUpdate
 
 from interpret_dp._documents import parse_json, sealed
 from interpret_dp.editor import EditSession
+from interpret_dp.explanation.markup import render
 from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.ui.actions import (
     LEVEL_TOOLS,
@@ -40,6 +41,7 @@ from interpret_dp.ui.dash.components import (
     CLOCK,
     explanation_of,
     figure_component,
+    from_html,
     message_on_error,
     new_uid,
 )
@@ -153,10 +155,7 @@ def _selection_bar(ids: Ids, term: EditedTerm) -> Component:
     modes = {"select": "Select", "drag": "Drag up and down"}
     if isinstance(term.places, CellPlaces):
         del modes["drag"]
-    selectors = [
-        link_button("select-all", whole_label(term)),
-        link_button("select-none", "Clear"),
-    ]
+    selectors = [link_button("select-all", whole_label(term)), link_button("select-none", "Clear")]
     spoken: Any = {"aria-live": "polite"}
     selected = selection_line(term, ())
     line = html.Span(selected, id=ids("selected"), className="idp-editor-selected", **spoken)
@@ -296,18 +295,16 @@ def _buttons(ids: Ids, tools: Mapping[str, Tool]) -> list[Component]:
     return [action_button(ids, name, tool.label, tool.hint) for name, tool in tools.items()]
 
 
-_KIND, _PLACE = "model", "idp-model-bars"
+_KIND = "model"
 _BAR, _BARS = Ids(MATCH, _KIND, _KIND), Ids(ALL, _KIND, _KIND)
 ACTED = _BARS("acted")
 """Ids of the stores that change when a bar has changed a model."""
 
+PLACE_OF_BARS = "idp-model-bars"
+"""Id of where the bars of a page are put, once there is a card to edit."""
+
 _MAX_FILE_SIZE = 50_000_000  # bytes
 _KEYS = {"undo": " (Ctrl+Z)", "redo": " (Ctrl+Shift+Z)"}
-
-
-def place_of_bars() -> Component:
-    """Return where the bars of a page are put, once there is a card to edit."""
-    return html.Div(id=_PLACE)
 
 
 def _bar(session: EditSession, explanation: Any) -> Component:
@@ -368,28 +365,8 @@ def _files(ids: Ids) -> Component:
         style_active={},
     )
     download = action_button(ids, "download", "Download", "Hand the file to the browser")
-    content = (
-        "The file holds every edit with who, when and why, and not one row of the data. It fits "
-        "this model only. Edits use released figures only: they cost no privacy, and the guarantee "
-        "stays."
-    )
-    in_python: list[Any] = [
-        "In Python, ",
-        html.Code("explanation.edit_session.model"),
-        " is the estimator with these edits: it predicts, explains and saves like any other. The "
-        "file is written by ",
-        html.Code("explanation.edit_session.save(path)"),
-        " and read by ",
-        html.Code("EditSession.load(path, model).model"),
-        ".",
-    ]
-    return html.Div(
-        [
-            html.Div([download, upload], className="idp-editor-row"),
-            html.Div(content, className="idp-muted"),
-            html.Div(in_python),
-        ]
-    )
+    buttons = html.Div([download, upload], className="idp-editor-row")
+    return from_html(render("editor_files.html"), buttons=buttons)
 
 
 # ---------------------------------------------------------------------------------- callbacks
@@ -410,10 +387,10 @@ def _explanations(identities: Iterable[Any]) -> list[Any]:
 
 def _add_bars(app: dash.Dash) -> None:
     @app.callback(
-        Output(_PLACE, "children"),
+        Output(PLACE_OF_BARS, "children"),
         Input(Ids(ALL, ALL)("seen"), "data"),
         State(_BARS("card"), "id"),
-        State(_PLACE, "children"),
+        State(PLACE_OF_BARS, "children"),
     )
     def add(_cards: Any, bars: list[Any], shown: list[Any] | None) -> Any:
         """Put a bar above the first card of each model."""

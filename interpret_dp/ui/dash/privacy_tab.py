@@ -206,22 +206,8 @@ def with_tab(layout: Any, app: Any) -> Any:
 def _content(explanations: list[Any]) -> Component:
     accounts = collect_accounts(explanations)
     cards = [*map(_account_card, accounts), *plan_cards(explanations)]
-    return html.Div([_introduction(accounts), *cards], className="idp-tab")
-
-
-def _introduction(accounts: list[ShownAccount]) -> Component:
-    text = (
-        "What has been spent on each data set whose models are shown here, read off the ledger "
-        "just now. Looking at explanations and editing curves costs nothing; fitting a model does, "
-        "and so does each new answer of PaperLimeTabular. No figure of the rows is on this page."
-    )
-    doubts = [
-        html.Div(f"{', '.join(model.names)}: {sentence}", className="idp-error")
-        for account in accounts
-        for model in account.models
-        if (sentence := model.spend.guarantee.state_sentence)
-    ]
-    return titled_card("Privacy", [*doubts, html.Div(text)])
+    introduction = from_html(render("privacy_tab.html", accounts=accounts))
+    return html.Div([titled_card("Privacy", [introduction]), *cards], className="idp-tab")
 
 
 def _account_card(account: ShownAccount) -> Component:

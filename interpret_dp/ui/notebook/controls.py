@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp._optional import import_optional
 from interpret_dp._validate import notebook_table
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD
-from interpret_dp.explanation.markup import render
+from interpret_dp.explanation.markup import TextTable, render
 from interpret_dp.released.additive_model import edits_text
 from interpret_dp.ui.actions import (
     SESSION_BUTTONS,
     TOOLS,
-    MetricsTable,
     counted,
     shapes_for,
     time_text,
@@ -199,7 +198,7 @@ def privacy_text(guarantee: Guarantee, edits: int) -> str:
     return f"{guarantee.state_sentence} {text}".strip()
 
 
-def metrics_html(tables: Sequence[MetricsTable]) -> str:
+def metrics_html(tables: Sequence[TextTable]) -> str:
     """Return metrics on public rows as tables; nothing if there are none."""
     return "".join(notebook_table(table.title, table.head, table.rows) for table in tables)
 
