@@ -11,7 +11,7 @@ import secrets  # noqa: TID251
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
 from typing import Any
 
@@ -111,12 +111,28 @@ def is_editable(explanation: Any) -> bool:
     )
 
 
-def from_html(page: str, **parts: Component) -> Component:
-    """Return what a template wrote as a component; each ``<slot>`` becomes the part of its name."""
-    reader = _Reader(parts)
+def from_html(
+    page: str,
+    parts: Mapping[str, Any] | None = None,
+    ids: Callable[[str], Any] | None = None,
+) -> Component:
+    """Return what a template wrote as HTML as a component.
+
+    Parameters
+    ----------
+    page : str
+    parts : mapping, default=None
+        Components, or lists of them, that take the places of ``<slot>`` by their names.
+    ids : callable, default=None
+        Makes the id of a component of the attribute.
+    """
+    reader = _Reader(parts or {}, ids)
     reader.feed(page)
     reader.close()
     return reader.root
+
+
+_PROPERTIES = {"class": "className", "tabindex": "tabIndex"}
 
 
 class _Reader(HTMLParser):
@@ -124,27 +140,33 @@ class _Reader(HTMLParser):
 
     root: Component
 
-    def __init__(self, parts: dict[str, Component]) -> None:
+    def __init__(self, parts: Mapping[str, Any], ids: Callable[[str], Any] | None) -> None:
         super().__init__()
-        self.parts = parts
-        self.stack: list[list[Component | str]] = [[]]
+        self.parts, self.ids = parts, ids
+        self.stack: list[list[Any]] = [[]]
         self.starts: list[dict[str, Any]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        # An attribute without a value, such as "open", is switched on.
-        self.starts.append({name: True if text is None else text for name, text in attrs})
+        properties: dict[str, Any] = {}
+        for name, text in attrs:
+            if name == "style":
+                pairs = re.findall(r"([\w-]+):\s*([^;]*[^;\s])", text or "")
+                properties[name] = {re.sub(r"-(\w)", _capital, key): value for key, value in pairs}
+            elif name == "id" and self.ids is not None:
+                properties[name] = self.ids(text or "")
+            else:
+                # An attribute without a value, such as "open", is switched on.
+                properties[_PROPERTIES.get(name, name)] = True if text is None else text
+        self.starts.append(properties)
         self.stack.append([])
 
     def handle_endtag(self, tag: str) -> None:
-        attributes, children = self.starts.pop(), self.stack.pop()
+        properties, children = self.starts.pop(), self.stack.pop()
         if tag == "slot":
-            self.root = self.parts[attributes["name"]]
-        else:
-            pairs = re.findall(r"([\w-]+):\s*([^;]+)", attributes.pop("style", ""))
-            style = {re.sub(r"-(\w)", _capital, name): value.strip() for name, value in pairs}
-            css_class = attributes.pop("class", None)
-            kind = getattr(html, tag.capitalize())
-            self.root = kind(children, style=style, className=css_class, **attributes)
+            part = self.parts[properties["name"]]
+            self.stack[-1] += part if isinstance(part, list) else [part]
+            return
+        self.root = getattr(html, tag.capitalize())(children, **properties)
         self.stack[-1].append(self.root)
 
     def handle_data(self, data: str) -> None:

@@ -27,7 +27,6 @@ from interpret_dp.ui.figure import EditedTerm
 # Parts of the editor's card: ids, buttons, and what changes with the session.
 
 _MAX_ENTRIES = 100
-_STRONG = ("commit", "accept")
 
 
 @dataclass(frozen=True)
@@ -49,41 +48,6 @@ class Ids:
     def gestures(self) -> dict[str, Any]:
         """Ids of the stores that gestures and buttons report to."""
         return {name: self(name) for name in ("select", "act")}
-
-
-def action_button(
-    ids: Ids, action: str, label: str, hint: str, *, disabled: bool = False
-) -> Component:
-    """Return a button that acts on the session; the page reports its action when it is pressed."""
-    return html.Button(
-        label,
-        id=ids(f"button-{action}"),
-        title=hint,
-        disabled=disabled,
-        className="idp-editor-button" + (" idp-editor-strong" if action in _STRONG else ""),
-        **data_attributes(action=action),
-    )
-
-
-def link_button(action: str, label: str, hint: str = "", **properties: Any) -> Component:
-    """Return a button that looks like a link; it selects if its action begins with "select-"."""
-    return html.Button(
-        label,
-        title=hint,
-        className="idp-editor-link",
-        **data_attributes(action=action),
-        **properties,
-    )
-
-
-def named_field(name: str, field: Component) -> Component:
-    """Return a field with a name that is not on the screen."""
-    return html.Label([html.Span(name, className="idp-unseen"), field], className="idp-field")
-
-
-def data_attributes(**values: str) -> Any:
-    """Return attributes that the page's gestures read."""
-    return {f"data-{name}": value for name, value in values.items()}
 
 
 def session_of(identity: Any) -> EditSession:
@@ -122,15 +86,7 @@ def message(outcome: Outcome) -> Component:
 
 def preview_message(ids: Ids, preview: Preview, action: str) -> Component:
     """Return what a previewed edit would do, with the buttons that make it or drop it."""
-    record = preview.record
-    accept = action_button(ids, "accept", "Accept", "Make this edit (Enter)")
-    discard = action_button(ids, "discard", "Cancel", "Leave the curve as it is (Escape)")
-    return html.Div(
-        [f"Preview: {record.term} {record.what}.", accept, discard],
-        className="idp-editor-message idp-editor-note idp-editor-row",
-        role="status",
-        **data_attributes(preview=action),
-    )
+    return from_html(render("editor_preview.html", record=preview.record, action=action), ids=ids)
 
 
 def selection_line(term: EditedTerm, bins: tuple[int, ...]) -> list[Any]:
@@ -184,35 +140,6 @@ def history_list(
 _CARD = Ids(MATCH, MATCH)
 
 
-def metrics_section(ids: Ids, term: EditedTerm) -> Component:
-    """Return the part of a card that has the metrics, open if there are any."""
-    session = term.session
-    names = {
-        index: name
-        for index, name in enumerate(session.terms)
-        if session.base.terms[index].partner is None
-    }
-    style: Any = {"className": "idp-editor-levels"}
-    slices = html.Div(
-        [
-            html.Span("Slice", className="idp-muted"),
-            chooser(ids("slice"), "Feature of the slice", names, placeholder="feature", **style),
-            chooser(
-                *(ids("slice-bins"), "Values of the slice", {}),
-                multi=True,
-                placeholder="values",
-                **style,
-            ),
-        ],
-        id=ids("slices"),
-        className="idp-editor-row",
-        style=slices_style(session),
-    )
-    metrics = html.Div(metrics_children(term, ()), id=ids("metrics"))
-    is_open = session.public_rows is not None
-    return folded("Metrics on public rows", html.Div([metrics, slices]), open=is_open)
-
-
 def metrics_children(
     term: EditedTerm,
     bins: Sequence[int],
@@ -243,12 +170,6 @@ def chooser(identity: Any, name: str, options: Mapping[Any, Any], **properties: 
 def options_of(labels: Mapping[Any, Any]) -> list[dict[str, str]]:
     """Return the options of a list or of radio buttons, from their labels by value."""
     return [{"label": str(label), "value": str(value)} for value, label in labels.items()]
-
-
-def folded(title: str, content: Component, **properties: Any) -> Component:
-    """Return a part of a card that is opened by its title."""
-    css_class = "idp-editor-folded"
-    return html.Details([html.Summary(title), content], className=css_class, **properties)
 
 
 def register(app: dash.Dash) -> None:

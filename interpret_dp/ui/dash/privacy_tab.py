@@ -237,7 +237,7 @@ def _account_content(account: ShownAccount) -> Component:
         shares_text=shares_text,
     )
     figures = {"figure": figure_component(spending_figure(account))} if requests else {}
-    return from_html(page, **figures)
+    return from_html(page, figures)
 
 
 def spending_figure(account: ShownAccount) -> Figure:
