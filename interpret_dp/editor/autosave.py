@@ -146,7 +146,7 @@ class Autosave:
     def write(self) -> None:
         """Write the edits as they are now.
 
-        A failure is a RuntimeWarning and :attr:`problem`: the edits themselves stand.
+        A failure is a RuntimeWarning and ``problem``: the edits themselves stand.
         """
         with self._lock:
             if not self.is_on:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-# Pages and cards, as HTML or Markdown: templates of jinja2 beside the modules that fill them.
+# Pages and cards, as HTML or Markdown: templates of jinja2, those of the screens in `ui` included.
 #
 # Every text in them is escaped. A page works without a network: plotly is in it, once.
 

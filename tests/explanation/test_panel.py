@@ -143,8 +143,7 @@ def test_names_are_text_and_nothing_else():
 
 def test_bar_is_as_long_as_what_was_spent():
     page = render("bar.html", parts=[("this model", 0.25, "#000001"), ("others", 0.5, "#000002")])
-    assert "this model 25 %" in text_of(page)
-    assert "left 25 %" in text_of(page)
+    assert "this model 25 % others 50 % left 25 %" in text_of(page)
     assert "width: 25.0000%" in page
     assert "width: 50.0000%" in page
     # The bar behind its parts, and the legend of what is left.
