@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dash
@@ -99,37 +100,22 @@ def plan_cards(explanations: Sequence[Any]) -> list[Component]:
 
 
 def _card(explanation: Any, number: int) -> Component:
+    ids = partial(_part, number=number)
     name, guess = _guess(explanation.model)
     n_rows = round(explanation.model.n_rows)
-    fields = [
-        _field("Rows of the table", dcc.Input(n_rows, "number", id=_part("rows", number), min=2)),
-        _field(name, dcc.Input(guess, "text", id=_part("guess", number))),
-        html.Button(
-            "Plan the next fit",
-            id=_part("start", number),
-            n_clicks=0,
-            className="idp-page-strong",
-        ),
-    ]
-    text = (
-        f"What each epsilon would show, by the schema of '{explanation.name}' and the default "
-        "settings: no private row is read, and nothing is charged. The number of rows is the "
-        "released one. Change both values as you like; they must be public."
-    )
+    fields = {
+        "rows": dcc.Input(n_rows, "number", id=ids("rows"), min=2),
+        "guess": dcc.Input(guess, "text", id=ids("guess")),
+    }
+    content = from_html(render("plan_card.html", name=explanation.name, guess=name), fields, ids)
     return titled_card(
         f"Plan of the next fit: {explanation.privacy.guarantee.dataset or 'not named'}",
         [
-            html.Div(text),
-            html.Div(fields, className="idp-page idp-plan"),
-            html.Div(id=_part("shown", number)),
-            dcc.Store(id=_part("asked", number)),
-            dcc.Interval(id=_part("clock", number), interval=_PAUSE, disabled=True),
+            content,
+            dcc.Store(id=ids("asked")),
+            dcc.Interval(id=ids("clock"), interval=_PAUSE, disabled=True),
         ],
     )
-
-
-def _field(name: str, field: Component) -> Component:
-    return html.Label([html.Span(name), field])
 
 
 def _guess(model: Any) -> tuple[str, str]:
