@@ -279,18 +279,31 @@ def add_row_bars(figure: Figure, bars: Sequence[RowBar], **options: Any) -> None
         marker={"color": [bar.color for bar in bars], "opacity": [bar.opacity for bar in bars]},
         customdata=[bar.text for bar in bars],
         hovertemplate="%{customdata}<extra></extra>",
-        error_x={
-            "symmetric": False,
-            "array": [bar.band and bar.band[1] - bar.effect for bar in bars],
-            "arrayminus": [bar.band and bar.effect - bar.band[0] for bar in bars],
-            "color": COLORS["ink"],
-            "thickness": 1.3,
-            "width": 4,
-        },
         meta="contributions",
         showlegend=False,
         **options,
     )
+    known = [(bar.effect, -place, *bar.band) for place, bar in enumerate(bars) if bar.band]
+    if known:
+        x, y, low, high = np.array(known).T
+        # plotly draws whiskers of no length at bars without a band, if they are of the same trace.
+        figure.add_scatter(
+            x=x,
+            y=y,
+            mode="markers",
+            marker={"size": 0.1, "color": COLORS["ink"]},
+            error_x={
+                "symmetric": False,
+                "array": high - x,
+                "arrayminus": x - low,
+                "color": COLORS["ink"],
+                "thickness": 1.3,
+                "width": 4,
+            },
+            hoverinfo="skip",
+            showlegend=False,
+            **options,
+        )
 
 
 def bar_ticks(labels: Sequence[str], n_bars: int | None = None) -> dict[str, Any]:
