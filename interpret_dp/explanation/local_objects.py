@@ -26,12 +26,12 @@ from interpret_dp.explanation.plots.heat import influences_figure
 from interpret_dp.explanation.plots.parts import (
     COLORS,
     add_heading,
-    dress,
+    blank_figure,
     literal,
     place_legend,
     short_labels,
 )
-from interpret_dp.explanation.plots.shape import FADED, scale_menu, shape_figure
+from interpret_dp.explanation.plots.shape import BEHIND_OPACITY, scale_menu, shape_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.released.background import Background, BackgroundColumn
@@ -112,9 +112,7 @@ class PrivateInfluenceExplanation(PrivateExplanation):
 
     data: Any
 
-    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
-        """Return the plain figure of a part: None is the overview, a number a row."""
-        line = self.privacy.line if line is None else line
+    def _drawn(self, key: int | None, line: str) -> Figure:
         records = self.data(-1)["specific"]
         if key is None and len(records) > 1:
             return influences_figure([RowInfluence.of(record) for record in records], line)
@@ -326,9 +324,7 @@ class PrivateDependenceExplanation(PrivateExplanation):
     output: str
     fidelity: float
 
-    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
-        """Return the plain figure of a part: None is the overview, a number a column."""
-        line = self.privacy.line if line is None else line
+    def _drawn(self, key: int | None, line: str) -> Figure:
         if key is None:
             return self._overview(line)
         single_rows = [own[key] for own in self.lines]
@@ -389,7 +385,7 @@ def _dependence_figure(
     for trace in singles:
         # Named once: all are of one kind.
         is_first = trace is singles[0]
-        trace.update(visible=True, opacity=FADED, name=_LINES_NAME, showlegend=is_first)
+        trace.update(visible=True, opacity=BEHIND_OPACITY, name=_LINES_NAME, showlegend=is_first)
         trace.update(legendgroup=_LINES_NAME, line_width=1, marker_size=5)
         if model.classes is None:
             trace.update(line_color=COLORS["ink"], marker_color=COLORS["ink"])
@@ -463,9 +459,7 @@ class PrivateBackgroundExplanation(PrivateExplanation):
 
     background: Background
 
-    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
-        """Return the plain figure of a part: None is the overview, a number a column."""
-        line = self.privacy.line if line is None else line
+    def _drawn(self, key: int | None, line: str) -> Figure:
         if key is None:
             return _overview(self.background, line)
         return _distribution_figure(self.background, key, line)
@@ -483,20 +477,17 @@ def _texts(column: BackgroundColumn) -> list[str]:
 
 
 def _overview(background: Background, line: str) -> Figure:
-    import plotly.graph_objects as go
-
     shares = np.array([_misplaced(c, background.n_rows) for c in background.columns])
     order = np.argsort(shares, kind="stable")[-_MOST_BARS:]
-    figure = go.Figure(
-        go.Bar(
-            x=100 * shares[order],
-            y=short_labels([literal(background.names[k]) for k in order]),
-            orientation="h",
-            marker={"color": COLORS["weight"]},
-            hovertemplate="%{y}: %{x:.2g} %<extra></extra>",
-        )
+    height = 140 + 22 * max(8, len(order))
+    figure = blank_figure(height=height, margin={"l": 10, "r": 14, "b": 50})
+    figure.add_bar(
+        x=100 * shares[order],
+        y=short_labels([literal(background.names[k]) for k in order]),
+        orientation="h",
+        marker={"color": COLORS["weight"]},
+        hovertemplate="%{y}: %{x:.2g} %<extra></extra>",
     )
-    dress(figure, height=140 + 22 * max(8, len(order)), margin={"l": 10, "r": 14, "b": 50})
     figure.update_xaxes(title="rows that noise puts into another cell, on average (%)")
     figure.update_yaxes(automargin=True, showgrid=False)
     words = f"{len(background.columns):,} columns · about {background.n_rows:,.0f} rows"
@@ -505,8 +496,6 @@ def _overview(background: Background, line: str) -> Figure:
 
 
 def _distribution_figure(background: Background, key: int, line: str) -> Figure:
-    import plotly.graph_objects as go
-
     column, n_rows = background.columns[key], background.n_rows
     counted = column.counted
     drawn = np.zeros(counted.stop)
@@ -520,15 +509,14 @@ def _distribution_figure(background: Background, key: int, line: str) -> Figure:
     if hidden:
         shown = np.sort(shown[np.argsort(-drawn[shown], kind="stable")[:_MOST_BARS]])
     labels = short_labels([literal(texts[at]) for at in shown])
-    figure = go.Figure(
-        go.Bar(
-            x=list(range(len(shown))),
-            y=100 * drawn[shown],
-            marker={"color": COLORS["weight"]},
-            name="share that rows are drawn with",
-            hovertemplate="%{customdata}: %{y:.3g} %<extra></extra>",
-            customdata=[literal(texts[at]) for at in shown],
-        )
+    figure = blank_figure(height=_HEIGHT, margin={"l": 62, "r": 16, "b": 90})
+    figure.add_bar(
+        x=list(range(len(shown))),
+        y=100 * drawn[shown],
+        marker={"color": COLORS["weight"]},
+        name="share that rows are drawn with",
+        hovertemplate="%{customdata}: %{y:.3g} %<extra></extra>",
+        customdata=[literal(texts[at]) for at in shown],
     )
     figure.add_scatter(
         x=list(range(len(shown))),
@@ -544,7 +532,6 @@ def _distribution_figure(background: Background, key: int, line: str) -> Figure:
         name="as released, with 95 % of the noise",
         hovertemplate="released: %{y:.3g} %<extra></extra>",
     )
-    dress(figure, height=_HEIGHT, margin={"l": 62, "r": 16, "b": 90})
     figure.update_layout(showlegend=True)
     figure.update_xaxes(tickvals=list(range(len(shown))), ticktext=labels, tickangle=-90)
     figure.update_yaxes(title="share of the rows (%)", rangemode="tozero")

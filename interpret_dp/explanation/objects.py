@@ -95,7 +95,10 @@ class PrivateExplanation:
         line : str, default=None
             The privacy cost that is written into the figure; by default that of ``privacy``.
         """
-        return self.draw(self.figure_name, key, line=line)
+        return self._drawn(key, self.privacy.line if line is None else line)
+
+    def _drawn(self, key: int | None, line: str) -> Figure:
+        return draw_figure(self.figure_name, self, key, line)
 
     def draw(self, name: str, key: int | None = None, *, line: str | None = None) -> Figure:
         """Return a registered figure of a part, with the privacy cost above it.
@@ -277,9 +280,7 @@ class PrivateEBMExplanation(PrivateExplanation):
         """Whether :attr:`edit_session` is open; to open it, the model is hashed."""
         return _SESSION in vars(self)
 
-    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
-        """Return the plain figure of a part: None is the overview, a number a term or a row."""
-        line = self.privacy.line if line is None else line
+    def _drawn(self, key: int | None, line: str) -> Figure:
         if self.explanation_type == "global":
             if key is None:
                 return overview_figure(self.model, line)

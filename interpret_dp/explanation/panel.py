@@ -13,7 +13,7 @@ from interpret_dp._validate import ceil_text, left_for_selections
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, HOLDS, HOLDS_IF, detection_text
 from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS
-from interpret_dp.explanation.markup import Element, parsed, percent_up, render, share_text
+from interpret_dp.explanation.markup import percent_up, render, share_text
 
 # Wong's palette: distinct to the colour-blind, and in grey.
 _MODEL, _OTHERS = "#0072b2", "#e69f00"
@@ -48,11 +48,6 @@ def shares_text(of_mu: float, of_delta: float) -> str:
         f"({share_text(of_mu)} spent). What is left of epsilon is for requests without selections, "
         "such as fits whose schema declares all levels and labels."
     )
-
-
-def privacy_panel(document: Mapping[str, Any]) -> Element:
-    """Return the panel of one explanation as an element; of what, see :func:`panel_html`."""
-    return parsed(panel_html(document))
 
 
 def panel_html(document: Mapping[str, Any], *, boxed: bool = True) -> str:
@@ -98,17 +93,6 @@ def meaning_text(document: Mapping[str, Any]) -> str:
     relation = guarantee["neighboring"]
     odds = detection_text(probability, relation=relation, of_rows=of_rows, seen=seen)
     return f"{odds} {OF_SEVERAL_ROWS}" if of_rows else odds
-
-
-def budget_bar(parts: Sequence[tuple[str, float, str]]) -> Element:
-    """Return a bar of coloured parts with a legend below.
-
-    Parameters
-    ----------
-    parts : sequence of (name, share, colour)
-        Shares between 0 and 1 that add up to at most 1; the rest of the bar is what is left.
-    """
-    return parsed(render("bar.html", parts=parts))
 
 
 def _bar_parts(budget: Mapping[str, Any], subject: str) -> list[tuple[str, float, str]]:

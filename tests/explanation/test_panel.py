@@ -1,7 +1,9 @@
 """The figures of an explanation, and their panel: plain words, and names that break nothing."""
 
 import dataclasses
+import html
 import json
+import re
 from datetime import UTC, datetime
 from unittest.mock import Mock
 
@@ -11,8 +13,8 @@ from hypothesis import given, settings, strategies as st
 from interpret_dp import LedgerError, PrivacyLedger
 from interpret_dp.accounting import GdpPair, Guarantee, ReleaseShare, mu_of_budget
 from interpret_dp.explanation.budget import BudgetState
-from interpret_dp.explanation.markup import share_text, to_html
-from interpret_dp.explanation.panel import budget_bar, meaning_text, privacy_panel
+from interpret_dp.explanation.markup import render, share_text
+from interpret_dp.explanation.panel import meaning_text, panel_html
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.ledger.account import (
     Account,
@@ -41,7 +43,11 @@ def spend(guarantee=None, **changes):
 
 
 def text(spend_):
-    return privacy_panel(json.loads(json.dumps(spend_.to_dict(), allow_nan=False))).text
+    return text_of(panel_html(json.loads(json.dumps(spend_.to_dict(), allow_nan=False))))
+
+
+def text_of(page):
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
 
 
 def test_a_panel_says_all_that_was_asked_of_it():
@@ -133,15 +139,13 @@ def test_names_are_text_and_nothing_else():
 
 
 def test_bar_is_as_long_as_what_was_spent():
-    bar = budget_bar([("this model", 0.25, "#000001"), ("others", 0.5, "#000002")])
-    assert "this model 25 %" in bar.text
-    assert "left 25 %" in bar.text
-    page = to_html(bar)
+    page = render("bar.html", parts=[("this model", 0.25, "#000001"), ("others", 0.5, "#000002")])
+    assert "this model 25 % others 50 % left 25 %" in text_of(page)
     assert "width: 25.0000%" in page
     assert "width: 50.0000%" in page
     # The bar behind its parts, and the legend of what is left.
     assert page.count("background: #e4e9ee") == 2
-    assert "left 100 %" in budget_bar([("this model", 0.0, "#000001")]).text
+    assert "left 100 %" in text_of(render("bar.html", parts=[("this model", 0.0, "#000001")]))
 
 
 def test_costs_are_rounded_up_and_what_is_left_down():
@@ -160,7 +164,7 @@ def test_documents_are_json_whatever_was_spent():
     state = budget_state(delta_x=5e-6, spent_delta=2e-5)
     document = json.loads(json.dumps(spend(budget=state).to_dict(), allow_nan=False))
     assert document["budget"]["spent_epsilon"] is None
-    assert "more than can be stated" in privacy_panel(document).text
+    assert "more than can be stated" in text_of(panel_html(document))
     assert dataclasses.replace(state, n_requests=0).spent_epsilon == 0.0
 
 
@@ -265,7 +269,7 @@ def test_exactly_as_many_fit_as_is_said(spent, pair):
 def test_the_scarcer_part_of_a_budget_is_the_one_that_is_shown():
     state = budget_state(delta_x=4e-6, spent_delta=3e-6)
     assert state.spent_share == pytest.approx(0.75)
-    panel = privacy_panel(spend(budget=state).to_dict()).text
+    panel = text_of(panel_html(spend(budget=state).to_dict()))
     assert "of which 4e-06 for selections" in panel
     assert "; delta 9.999e-07 left for selections" in panel
     assert f"mu squared ({share_text(state.spent_shares[0])} spent)" in panel

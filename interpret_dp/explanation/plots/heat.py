@@ -30,8 +30,8 @@ from interpret_dp.explanation.plots.parts import (
     TOO_FEW_ROWS,
     add_heading,
     add_swatch,
+    blank_figure,
     cut_words,
-    dress,
     fit_height,
     label_angle,
     literal,
@@ -259,13 +259,11 @@ def heat_figure(
         the added noise and the noisy count of rows; cells whose effect noise alone could give are
         pale.
     """
-    import plotly.graph_objects as go
-
     places = CellPlaces.of(model, term)
     across, up, cells = places.across, places.up, places.cells
     scores = term.scores[cells]
-    reach = heat_range(term) if reach is None else reach
-    cells_drawn = signed_cells(
+    reach = reach_of(term.scores) if reach is None else reach
+    drawn = signed_cells(
         scores.tolist(),
         reach,
         has_signs=True,
@@ -277,28 +275,14 @@ def heat_figure(
         ),
         meta="released",
     )
-    figure = go.Figure(cells_drawn)
+    figure = _blank_map(across, up).add_trace(drawn)
     figure.update_layout(meta={"alternative": term_sentence(model, term)})
-    within = _within_noise(term)
-    if within is not None and within[cells].any():
-        figure.add_trace(veil(within[cells], _PAIR_VEIL))
-    _lay_out(figure, across, up)
-    figure.update_layout(shapes=_frames(cells, selected))
-    return figure
-
-
-def heat_range(term: AdditiveTerm) -> float:
-    """Return the largest size of a term's scores; 1 where all are zero."""
-    return reach_of(term.scores)
-
-
-def _within_noise(term: AdditiveTerm) -> NDArray[np.bool_] | None:
-    """Return which scores noise alone could give; None where the noise is not known."""
-    deviations = term.noise_deviations
-    if deviations is None:
-        return None
-    within: NDArray[np.bool_] = (np.abs(term.scores) < _QUANTILE_95 * deviations) & (deviations > 0)
-    return within
+    if term.noise_deviations is not None:
+        # Zero where no noise was added.
+        within = np.abs(scores) < _QUANTILE_95 * term.noise_deviations[cells]
+        if within.any():
+            figure.add_trace(veil(within, _PAIR_VEIL))
+    return figure.update_layout(shapes=_frames(cells, selected))
 
 
 def _hover_rows(texts: Sequence[str], term: AdditiveTerm, cells: NDArray[np.int64]) -> list[Any]:
@@ -332,9 +316,10 @@ def _frames(cells: NDArray[np.int64], selected: Sequence[int]) -> list[dict[str,
     ]
 
 
-def _lay_out(figure: Figure, across: _PairAxis, up: _PairAxis) -> None:
+def _blank_map(across: _PairAxis, up: _PairAxis) -> Figure:
     angle, depth = label_angle(across.tick_labels, sum(map(len, across.tick_labels)))
-    dress(figure, height=360 + depth, margin={"l": 70, "r": 14, "t": 8, "b": 52 + depth})
+    margin = {"l": 70, "r": 14, "t": 8, "b": 52 + depth}
+    figure = blank_figure(height=360 + depth, margin=margin)
     figure.update_xaxes(
         title={"text": wrapped(across.name, 2 * LONGEST_LINE), "standoff": 8},
         tickvals=across.tick_positions,
@@ -353,7 +338,7 @@ def _lay_out(figure: Figure, across: _PairAxis, up: _PairAxis) -> None:
         showgrid=False,
         automargin=True,
     )
-    figure.update_layout(plot_bgcolor=COLORS["grid"])
+    return figure.update_layout(plot_bgcolor=COLORS["grid"])
 
 
 # ------------------------------------------------- features by rows, and by classes of a model
@@ -535,22 +520,18 @@ def _features_figure(
     letters: int = _LETTERS,
 ) -> Figure:
     """Return a signed heat map with one line a feature; names, columns and texts are literal."""
-    import plotly.graph_objects as go
-
     value = "" if texts else ": %{z:+.4g}"
     texts = texts or [[f"{name}<br>{column}" for column in columns] for name in names]
-    figure = go.Figure(
-        signed_cells(
-            z,
-            has_signs=True,
-            colorbar={"title": scale, "thickness": 12, "nticks": 5},
-            customdata=texts,
-            hovertemplate=f"%{{customdata}}{value}<extra></extra>",
-            xgap=1,
-            ygap=1,
-        )
+    cells = signed_cells(
+        z,
+        has_signs=True,
+        colorbar={"title": scale, "thickness": 12, "nticks": 5},
+        customdata=texts,
+        hovertemplate=f"%{{customdata}}{value}<extra></extra>",
+        xgap=1,
+        ygap=1,
     )
-    dress(figure, height=400, margin={"l": 10, "r": 10, "b": 70})
+    figure = blank_figure(height=400, margin={"l": 10, "r": 10, "b": 70}).add_trace(cells)
     figure.update_yaxes(
         tickvals=list(range(len(names))),
         ticktext=short_labels(names, 30),

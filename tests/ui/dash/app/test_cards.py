@@ -52,7 +52,7 @@ def test_an_error_in_the_panel_leaves_the_figure(shown, open_app, monkeypatch):
     def broken(*_, **__):
         raise ValueError("no figures today")
 
-    monkeypatch.setattr("interpret_dp.ui.dash.components.privacy_panel", broken)
+    monkeypatch.setattr("interpret_dp.ui.dash.components.panel_html", broken)
     part = open_app(shown.total).part(1)
     assert "ValueError: no figures today" in text_of(part)
     assert graphs(part)
