@@ -15,19 +15,10 @@ import pandas as pd
 
 from benchmarks.machine import describe_machine, machine_text
 
-__all__ = ["COLOURS", "Report", "public_tables", "spread"]
+__all__ = ["Report", "public_tables", "spread"]
 
 _RESULTS = Path("benchmarks/results")
 _FIGURES = Path("docs/figures")
-
-COLOURS = {
-    "paper": "#24323f",
-    "statistics": "#14609c",
-    "interactive": "#2b8a3e",
-    "adaptive": "#d9480f",
-    "enhanced": "#9c36b5",
-    "non_interactive": "#e8a200",
-}
 
 
 class Report:

@@ -137,7 +137,7 @@ class ReleaseRequest:
             mechanism=mechanism,
             neighboring=self.neighbourhood.relation,
             unit=self.neighbourhood.unit_text,
-            assumptions=(*assumptions, *request_assumptions(self.ledger, self.neighbourhood)),
+            assumptions=(*assumptions, *_request_assumptions(self.ledger, self.neighbourhood)),
             releases=self.plan.shares if releases is None else tuple(releases),
             dataset=self.dataset,
             scope=scope,
@@ -148,7 +148,7 @@ class ReleaseRequest:
         )
 
 
-def request_assumptions(ledger: PrivacyLedger, neighbourhood: Neighbourhood) -> Iterator[str]:
+def _request_assumptions(ledger: PrivacyLedger, neighbourhood: Neighbourhood) -> Iterator[str]:
     """Yield what a promise assumes of its ledger and of the identifiers of its unit.
 
     Without the clause about a ledger in memory, such a promise looks like one that a ledger can
@@ -337,9 +337,8 @@ class ReleaseSession:
         scores: Sequence[int],
         *,
         row_norm: int,
-        prefers_large: bool = False,
     ) -> int:
-        """Release which of some public candidates has one of the lowest scores.
+        """Release which of some public candidates has one of the highest scores.
 
         Parameters
         ----------
@@ -349,8 +348,6 @@ class ReleaseSession:
             Private: for each candidate the L2 norm of a sum over rows, rounded down.
         row_norm : int
             Bound on the L2 norm of what one row adds to any of these sums.
-        prefers_large : bool, default=False
-            Choose one of the highest scores instead.
 
         Returns
         -------
@@ -368,7 +365,7 @@ class ReleaseSession:
         sensitivity = self.neighbourhood.sensitivity(row_norm, aligned=False)
         return exponential_mechanism(
             name,
-            [-score for score in scores] if prefers_large else scores,
+            [-score for score in scores],
             sensitivity=sensitivity,
             epsilon=planned.epsilon,
             randomness=self._randomness,

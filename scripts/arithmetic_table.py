@@ -20,9 +20,6 @@ import numpy as np
 
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 from interpret_dp.backends.base import MAX_SCORE
-from interpret_dp.lime.adaptive import PHI_UNITS
-from interpret_dp.lime.black_box import LABEL_UNITS
-from interpret_dp.lime.coordinates import UNITS
 from interpret_dp.llm.config import MOST_INPUTS, MOST_PROJECTED
 from interpret_dp.schema.declarations import MAX_BINS, MAX_CLASSES
 
@@ -65,17 +62,12 @@ SIZES = {
     "f": ("columns, or terms", 2**22),
     "b": ("bins or levels of a column", MAX_BINS),
     "n": ("rows of a table, which no machine holds", 2**43 - 1),
-    "s": ("features' ranges in a distance of DP-LIME", 2**12),
-    "v": ("a weight of DP-LIME times the squared distance that it bounds", 2**52),
     "a": ("pixels of an image", 2**22),
 }
 CONSTANTS = {
     "L": LATTICE,
     "S": MAX_SCORE,
     "P": PRODUCT_UNIT,
-    "U": UNITS,
-    "Y": LABEL_UNITS,
-    "PHI": PHI_UNITS,
 }
 _SMALL_SIZES = (1, 2, 3, 1000, 2**15 - 1, 2**15)
 _FUNCTIONS = {
@@ -244,8 +236,7 @@ no line; the same file names each, with the reason.
   so does the noise: the noisy sum is a function of the true one. Floats add up only whole numbers
   below 2^53 ("float64, whole"), which is exact in any order.
 - **Choices** by the size of a sum need sums that do not wrap: those of a table of fewer than 2^43
-  rows. The length of a vector modulo 2^64, of the nearest representatives, changes by no more than
-  the vector does.
+  rows.
 - **Floats** ("float64", "float32") are used within a row where their rounding is allowed for; the
   limit is that of infinity.
 

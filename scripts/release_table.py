@@ -27,7 +27,6 @@ PROOFS = {
     "interpret_dp/evaluation": "evaluation.md",
     "interpret_dp/ebm": "dp_ebm.md",
     "interpret_dp/fitting/declaring.py": "approximate_bounds.md",
-    "interpret_dp/lime/paper": "dp_lime.md",
     "interpret_dp/lime": "private_background.md",
     "interpret_dp/llm": "dp_llm.md",
 }

@@ -43,7 +43,6 @@ _LENGTHY = (
     "evaluation/test_private_metrics.py",
     *("fitting/test_declaring.py", "fitting/test_weights_and_scores.py"),
     "ledger/test_team_sequences.py",
-    "lime/paper/test_adaptive.py",
     *("llm/test_adversary.py", "llm/test_gradients.py"),
     *("ui/dash/app/test_cards.py", "ui/dash/editor/test_callbacks.py"),
     "ui/notebook/test_editor.py",

@@ -300,7 +300,7 @@ def test_a_choice_gets_the_epsilon_of_its_plan_and_the_sensitivity_of_the_promis
         with request.opened("test") as session:
             assert session.choose("start", [300, 100, 200], row_norm=7) in (0, 1, 2)
         name, scores, sensitivity, epsilon = asked.pop()
-        assert (name, scores, sensitivity) == ("start", [300, 100, 200], 7 * factor)
+        assert (name, scores, sensitivity) == ("start", [-300, -100, -200], 7 * factor)
         assert mu_of_range(epsilon) == pytest.approx(0.3, rel=1e-9)
         assert mu_of_range(epsilon) <= 0.3
 

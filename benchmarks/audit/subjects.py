@@ -28,7 +28,6 @@ from interpret_dp.audit.neighbours import (
     DATASET,
     ROW_COUNT,
     canary_tables,
-    explanation_parts,
     metric_statistics,
     model_statistics,
     published_parts,
@@ -44,7 +43,6 @@ from interpret_dp.ebm.estimators import (
 from interpret_dp.evaluation import private_metrics
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.lime.background import PrivateBackground
-from interpret_dp.lime.paper import PaperLimeTabular
 from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 from interpret_dp.schema import Categorical, Continuous, Schema
 
@@ -63,11 +61,8 @@ _ONE_ROUND: dict[str, Any] = {"max_rounds": 1, "learning_rate": 1.0, "n_jobs": 1
 _OTHERS = 100
 _REFERENCE_OTHERS = 400
 _ROWS = 60
-_LIME_METHODS = ("interactive", "adaptive", "enhanced")
 _LOG_LINKS = ("poisson_deviance", "gamma_deviance")
 _AMOUNTS = Continuous(1_000.0, 50_000.0)
-_QUERIES = 2
-_EXPLAINED = ("age", "insurance")
 _PAIRS = [("age", "insurance"), (0, 1)]
 
 # Of so few rows, cells of pairs move only where there is next to no noise.
@@ -214,63 +209,6 @@ def background_statistics(background: Any) -> Mapping[str, float]:
     }
 
 
-@dataclass(frozen=True)
-class Answers:
-    """Answers of an explainer of a black box, which pays for each answer.
-
-    Attributes
-    ----------
-    explainer : PaperLimeTabular
-    explanation : object
-        interpret's.
-    """
-
-    explainer: PaperLimeTabular
-    explanation: Any
-
-    @property
-    def guarantee_(self) -> Any:
-        """The explainer's promise."""
-        return self.explainer.guarantee_
-
-
-def answering(
-    make: Callable[[Any, Any], PaperLimeTabular], queries: Any
-) -> Callable[[Any], Answers]:
-    """Return what makes an explainer of explanation data and asks it.
-
-    Parameters
-    ----------
-    make : callable
-        Of explanation data and of an in-memory ledger, which it hands to the explainer with
-        ``dataset="audit"``.
-    queries : as ``explain_local`` takes them
-        Public rows.
-    """
-
-    def explain(data: Any) -> Answers:
-        explainer = make(data, PrivacyLedger.in_memory())
-        return Answers(explainer, explainer.explain_local(queries))
-
-    return explain
-
-
-def published_answers(answers: Answers) -> dict[str, Any]:
-    """Return what an explainer of a black box publishes, by name.
-
-    Explanations with their costs, the history and the promise. The explainer itself is not
-    published: it holds the private rows, and refuses to be copied.
-    """
-    guarantee = answers.guarantee_
-    return {
-        "history": [vars(one) for one in answers.explainer.history_],
-        "sentence": guarantee.sentence,
-        "scope": guarantee.scope,
-        "explanation": explanation_parts(answers.explanation),
-        "costs": answers.explanation.privacy.per_row.to_dict("list"),
-    }
-
-
 def replay_explainer(name: str) -> ReplayLine:
     """Replay one explainer on three pairs of tables, both ways.
 
@@ -353,42 +291,6 @@ def _background() -> Iterator[ReplayReport]:
     return _both_ways(refit(background), pairs)
 
 
-class _Risk:
-    """A black box that looks at each row alone, and knows two labels."""
-
-    classes_ = np.array(["low", "high"])
-
-    def predict_proba(self, X: pd.DataFrame) -> Any:
-        """Return a probability that rises with age."""
-        age = pd.to_numeric(X["age"], errors="coerce").fillna(50.0).clip(0.0, 110.0).to_numpy()
-        high = 0.1 + 0.7 * age / 110.0
-        return np.column_stack([1.0 - high, high])
-
-
-def _explained(method: str) -> Iterator[ReplayReport]:
-    cohort = _cohort()
-    schema = Schema({name: cohort.schema.features[name] for name in _EXPLAINED})
-    rows = [X[list(_EXPLAINED)] for X, _ in _last_rows(cohort)]
-    pairs = ((own, own.iloc[:-1]) for own in rows)
-
-    def make(data: Any, ledger: Any) -> PaperLimeTabular:
-        return PaperLimeTabular(
-            _Risk(),
-            data,
-            trained_on_same_people=False,
-            schema=schema,
-            method=method,
-            epsilon=2.0,
-            per_query=0.5,
-            steps=24,
-            ledger=ledger,
-            dataset=DATASET,
-        )
-
-    queries = cohort.X[list(_EXPLAINED)].iloc[:_QUERIES]
-    return _both_ways(answering(make, queries), pairs, published_answers)
-
-
 def _maps() -> Iterator[ReplayReport]:
     cohort = _cohort()
     model = DPLocallyLinearClassifier(schema=cohort.schema, epochs=2, sampling_rate=0.1, n_maps=2)
@@ -411,7 +313,6 @@ REPLAYS: dict[str, Callable[[], Iterator[ReplayReport]]] = {
     ),
     "private_metrics": _metrics,
     "PrivateBackground": _background,
-    **{f"PaperLimeTabular ({method})": partial(_explained, method) for method in _LIME_METHODS},
     "DPLocallyLinearClassifier": _maps,
 }
 """Replays by name."""

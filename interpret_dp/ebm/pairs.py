@@ -382,9 +382,7 @@ def select_pairs(
     strengths = [interaction_size(table[:-1, :-1, 0]) for table in exact]
     chosen = []
     for _ in range(task.n_chosen):
-        place = session.choose(
-            "pair selection", strengths, row_norm=rows.residual_norm, prefers_large=True
-        )
+        place = session.choose("pair selection", strengths, row_norm=rows.residual_norm)
         chosen.append(candidates.pop(place))
         strengths.pop(place)
     return chosen

@@ -90,6 +90,15 @@ class Autosave:
         False: no file is written or read. The environment variable ``INTERPRET_DP_AUTOSAVE=off``
         does the same.
 
+    Attributes
+    ----------
+    is_on : bool
+        Whether files are written and read.
+    path : Path or None
+        The file that holds the edits of this session; None while there is none.
+    problem : str
+        Why the latest edits are in no file; empty if nothing failed.
+
     Raises
     ------
     ValueError
@@ -114,32 +123,17 @@ class Autosave:
                 "'off'."
             )
         self._session = session
-        self._is_on = is_on and _SWITCH[switch]
+        self.is_on = is_on and _SWITCH[switch]
         self._has_started = False
         self._lock = threading.RLock()
-        self._path: Path | None = None
+        self.path: Path | None = None
         self._mark: tuple[int, ...] = ()
-        self._problem = ""
-
-    @property
-    def is_on(self) -> bool:
-        """Whether files are written and read."""
-        return self._is_on
-
-    @property
-    def path(self) -> Path | None:
-        """The file that holds the edits of this session; None while there is none."""
-        return self._path
-
-    @property
-    def problem(self) -> str:
-        """Why the latest edits are in no file; empty if nothing failed."""
-        return self._problem
+        self.problem = ""
 
     def start(self) -> None:
         """Write every edit from now on. A second call does nothing."""
         with self._lock:
-            if self._has_started or not self._is_on:
+            if self._has_started or not self.is_on:
                 return
             self._has_started = True
         _live.add(self)
@@ -147,49 +141,49 @@ class Autosave:
 
     def stop(self) -> None:
         """Write and read no file from now on; one that is there stays."""
-        self._is_on = False
+        self.is_on = False
 
     def write(self) -> None:
         """Write the edits as they are now.
 
-        A failure is a RuntimeWarning and :attr:`problem`: the edits themselves stand.
+        A failure is a RuntimeWarning and ``problem``: the edits themselves stand.
         """
         with self._lock:
-            if not self._is_on:
+            if not self.is_on:
                 return
             try:
                 self._write()
             except OSError as error:
-                is_new = not self._problem
-                self._problem = (
+                is_new = not self.problem
+                self.problem = (
                     f"The edits cannot be kept in a file ({error}). Download them, or save them "
                     "with session.save(path)."
                 )
                 if is_new:
-                    warn_caller(self._problem, RuntimeWarning)
+                    warn_caller(self.problem, RuntimeWarning)
             else:
-                self._problem = ""
+                self.problem = ""
 
     def _write(self) -> None:
         document = self._session.to_dict()
         is_own = self._is_own()
         if not document["edits"]:
-            if is_own and self._path is not None:
-                self._path.unlink()
-            self._path = None
+            if is_own and self.path is not None:
+                self.path.unlink()
+            self.path = None
             return
-        path = self._path if is_own and self._path is not None else self._new_file()
+        path = self.path if is_own and self.path is not None else self._new_file()
         try:
             write_sealed(path, document)
         except OSError:
             if not is_own:
                 path.unlink(missing_ok=True)
             raise
-        self._path, self._mark = path, _mark_of(path)
+        self.path, self._mark = path, _mark_of(path)
 
     def _is_own(self) -> bool:
         """Whether the file is as this session wrote it: others may have taken or discarded it."""
-        return self._path is not None and _mark_of(self._path) == self._mark != ()
+        return self.path is not None and _mark_of(self.path) == self._mark != ()
 
     def _new_file(self) -> Path:
         """Return a new, empty file; beside the model where that folder can be written."""
@@ -215,9 +209,9 @@ class Autosave:
         Files that open sessions of this process write to are left out, and so are those that
         belong to another user.
         """
-        if not self._is_on:
+        if not self.is_on:
             return ()
-        open_files = {self._path, *(other.path for other in list(_live) if other._is_own())}
+        open_files = {self.path, *(other.path for other in list(_live) if other._is_own())}
         paths = _files_in(*_beside(self._session.base))
         if _is_in_use():
             paths += _files_in(_user_folder(), self._stem())
@@ -266,13 +260,13 @@ class Autosave:
         with self._lock:
             path, content = self._unchanged(earlier)
             document = parse_json(content, repr(str(path)))
-            state = self._path, self._mark
-            before = self._path if self._is_own() else None
-            self._path, self._mark = path, _mark_of(path)
+            state = self.path, self._mark
+            before = self.path if self._is_own() else None
+            self.path, self._mark = path, _mark_of(path)
             try:
                 added = self._session.continue_from(document)
             except Exception:
-                self._path, self._mark = state
+                self.path, self._mark = state
                 raise
             if before is not None:
                 before.unlink(missing_ok=True)

@@ -215,6 +215,15 @@ class EditHistory:
     entries in between take them back.
 
     Each operation returns the record that it wrote into the history, or None if nothing changed.
+
+    Attributes
+    ----------
+    base : AdditiveModel
+        The model that the session started from.
+    author : str
+        Who is written into the history.
+    version : int
+        Grows by one at every change, so that a view can tell that it is stale.
     """
 
     def __init__(
@@ -225,31 +234,16 @@ class EditHistory:
             raise TypeError(f"author is {author!r} ({type(author).__name__}); it must be a text.")
         if not name.strip():
             raise ValueError(f"author is {author!r}; it must not be empty.")
-        self._base, self._build, self._author = base, build, name
+        self.base, self._build, self.author = base, build, name
         self._public_rows: PublicRows | None = None
         self._start = State.of_model(base)
         self._steps: list[Step] = []
         self._undone: list[Step] = []
-        self._version = 0
+        self.version = 0
         # Of the public rows whose metrics were computed last; each edit from then on says so.
         self._n_public_rows = 0
         self._lock = threading.RLock()
         self._subscribers: list[Callable[[Any], object]] = []
-
-    @property
-    def base(self) -> AdditiveModel:
-        """The model that the session started from."""
-        return self._base
-
-    @property
-    def author(self) -> str:
-        """Who is written into the history."""
-        return self._author
-
-    @property
-    def version(self) -> int:
-        """Number that grows by one at every change, so that a view can tell that it is stale."""
-        return self._version
 
     @property
     def _state(self) -> State:
@@ -265,25 +259,25 @@ class EditHistory:
         with self._lock:
             state = self._state
             operation = self._planned(kind, term, arguments)
-            after = state.after(self._base, operation)
+            after = state.after(self.base, operation)
             if after.same_scores(state):
                 return None
             step = Step(operation, self._record(operation, after), after)
             self._end_undoing()
             self._steps.append(step)
-            self._version += 1
+            self.version += 1
         self._notify()
         return step.record
 
     def _planned(self, kind: str, term: str | int, arguments: Mapping[str, Any]) -> Operation:
-        operation = plan_operation(self._base, self._state, kind, term, arguments)
+        operation = plan_operation(self.base, self._state, kind, term, arguments)
         return dataclasses.replace(operation, n_public_rows=self._n_public_rows)
 
     def _end_undoing(self) -> None:
         """Forget undone edits; committed ones stay, followed by entries that take them back."""
         n_done = len(self._steps)
         self._keep_committed()
-        self._restore(n_done, range(len(self._base.terms)))
+        self._restore(n_done, range(len(self.base.terms)))
 
     def _keep_committed(self) -> None:
         """Put undone edits back up to the last committed one, and forget the others."""
@@ -300,7 +294,7 @@ class EditHistory:
             after = self._state.with_term_of(target, index)
             if not after.same_scores(self._state):
                 operation = dataclasses.replace(
-                    whole_term(self._base, RESTORE, index, entry=entry),
+                    whole_term(self.base, RESTORE, index, entry=entry),
                     n_public_rows=self._n_public_rows,
                 )
                 self._steps.append(Step(operation, self._record(operation, after), after))
@@ -345,9 +339,9 @@ class EditHistory:
         """
         with self._lock:
             self._state_at(entry)
-            chosen = range(len(self._base.terms))
+            chosen = range(len(self.base.terms))
             if term is not None:
-                chosen = range(index := find_term(self._base, term), index + 1)
+                chosen = range(index := find_term(self.base, term), index + 1)
             n_done = len(self._steps)
             if entry > n_done and term is None:
                 redone = [self._undone.pop() for _ in range(entry - n_done)]
@@ -361,13 +355,13 @@ class EditHistory:
                 else:
                     self._end_undoing()
                 records = self._restore(entry, chosen)
-            self._version += 1
+            self.version += 1
         self._notify()
         return tuple(records)
 
     def _record(self, operation: Operation, after: State) -> EditRecord:
-        what = operation_in_words(self._base, operation, self._state, after)
-        return EditRecord.of_now(operation.term, what, self._author)
+        what = operation_in_words(self.base, operation, self._state, after)
+        return EditRecord.of_now(operation.term, what, self.author)
 
     @property
     def history(self) -> tuple[EditRecord, ...]:
@@ -400,7 +394,7 @@ class EditHistory:
     def total_change(self) -> str:
         """How far all edits together move the mean prediction, in words; empty below 0.05 %."""
         with self._lock:
-            return movement_text(self._base, self._start, self._state)
+            return movement_text(self.base, self._start, self._state)
 
     def undo(self) -> EditRecord:
         """Take back the latest edit, committed or not.
@@ -415,7 +409,7 @@ class EditHistory:
                 raise ValueError("There is no edit to undo: the model is as it was released.")
             step = self._steps.pop()
             self._undone.append(step)
-            self._version += 1
+            self.version += 1
         self._notify()
         return step.record
 
@@ -434,7 +428,7 @@ class EditHistory:
                 )
             step = self._undone.pop()
             self._steps.append(step)
-            self._version += 1
+            self.version += 1
         self._notify()
         return step.record
 
@@ -475,7 +469,7 @@ class EditHistory:
                 record = dataclasses.replace(steps[position].record, why=message)
                 steps[position] = dataclasses.replace(steps[position], record=record)
             self._steps = steps
-            self._version += 1
+            self.version += 1
         self._notify()
         return len(pending)
 
@@ -488,7 +482,7 @@ class EditHistory:
                 count += 1
             if not count:
                 return 0
-            self._version += 1
+            self.version += 1
         self._notify()
         return count
 
@@ -775,10 +769,10 @@ class EditHistory:
         SchemaError
             If the rows lack features of the model.
         """
-        rows = PublicRows(self._base, self._build, X, y, public=public)
+        rows = PublicRows(self.base, self._build, X, y, public=public)
         with self._lock:
             self._public_rows, self._n_public_rows = rows, rows.n_rows
-            self._version += 1
+            self.version += 1
         self._notify()
 
     def metrics(
@@ -827,7 +821,7 @@ class EditHistory:
 
         rows, is_given = self._public_rows, X is not None or y is not None
         if is_given:
-            rows = PublicRows(self._base, self._build, X, y, public=public)
+            rows = PublicRows(self.base, self._build, X, y, public=public)
         elif rows is None:
             raise ValueError(
                 "The session has no public rows. Call session.use_public_rows(X, y, public=True) "
@@ -856,16 +850,16 @@ class EditHistory:
                 f"where is {where!r}; it must be a mapping of terms to selections, such as "
                 "{'age': {'between': (40, 60)}}."
             )
-        indices = [find_term(self._base, term) for term in where]
+        indices = [find_term(self.base, term) for term in where]
         chosen = []
         for index, selection in zip(indices, where.values(), strict=True):
             unknown = set(selection) - {"between", "levels", "bins"}
             if unknown or not selection:
                 raise TypeError(
-                    f"where has {selection!r} for {self._base.term_names[index]!r}; it must have "
+                    f"where has {selection!r} for {self.base.term_names[index]!r}; it must have "
                     "one of between, levels and bins."
                 )
-            subject = self._base.subject(self._base.terms[index])
+            subject = self.base.subject(self.base.terms[index])
             chosen.append(select_codes(subject, **selection))
         return tuple(zip(indices, chosen, strict=True))
 
@@ -874,7 +868,7 @@ class EditHistory:
     def to_dict(self) -> dict[str, Any]:
         """Return the session as plain JSON values, with no row, for ``EditSession.from_dict``."""
         with self._lock:
-            return write_document(self._base, self._steps)
+            return write_document(self.base, self._steps)
 
     def continue_from(self, document: Mapping[str, Any]) -> int:
         """Bring this session to where a document is that begins with the same edits.
@@ -898,9 +892,9 @@ class EditHistory:
             any reason of :meth:`from_dict`.
         """
         with self._lock:
-            steps = steps_of(document, self._base, self._start)
+            steps = steps_of(document, self.base, self._start)
             edits = self.to_dict()["edits"]
-            read = write_document(self._base, steps)["edits"]
+            read = write_document(self.base, steps)["edits"]
             if not all(map(_is_same_edit, edits, read)) or len(edits) > len(read):
                 raise ValueError(
                     f"The document does not begin with the {len(edits)} edits of this session, "
@@ -911,7 +905,7 @@ class EditHistory:
                 return 0
             self._steps = steps
             self._undone.clear()
-            self._version += 1
+            self.version += 1
         self._notify()
         return len(read) - len(edits)
 

@@ -12,17 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_int
-from interpret_dp.editor.bins import (
-    Subject,
-    code_positions,
-    codes_text,
-    label_index,
-    select_codes,
-)
+from interpret_dp.editor.bins import Subject, code_positions, codes_text, label_index, select_codes
 from interpret_dp.editor.recipes import (
     KINDS,
     SELECTION,
-    Curve,
+    BinScores,
     checked_parameters,
     given_parameters,
     of_class,
@@ -86,12 +80,7 @@ class Operation:
         }
 
 
-def plan(
-    model: AdditiveModel,
-    kind: str,
-    index: int,
-    arguments: Mapping[str, Any],
-) -> Operation:
+def plan(model: AdditiveModel, kind: str, index: int, arguments: Mapping[str, Any]) -> Operation:
     """Check a request against a model and resolve what it leaves open.
 
     Parameters
@@ -263,7 +252,7 @@ def operation_text(feature: Subject, operation: Operation, labels: tuple[Any, ..
     return text
 
 
-def _curve(feature: Subject, term: AdditiveTerm, bins: tuple[int, ...], column: int) -> Curve:
+def _curve(feature: Subject, term: AdditiveTerm, bins: tuple[int, ...], column: int) -> BinScores:
     chosen = np.array(bins)
     n_codes = len(term.scores)
     covariance = None
@@ -271,7 +260,7 @@ def _curve(feature: Subject, term: AdditiveTerm, bins: tuple[int, ...], column: 
         layers = term.covariance.reshape(-1, n_codes, n_codes)
         covariance = layers[column][np.ix_(chosen, chosen)]
     positions, scaled = code_positions(feature, chosen)
-    return Curve(
+    return BinScores(
         scores=term.scores.reshape(n_codes, -1)[chosen, column],
         weights=term.weights[chosen],
         positions=positions,

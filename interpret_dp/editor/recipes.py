@@ -31,7 +31,7 @@ _APPROXIMATION = 1e-3
 
 
 @dataclass(frozen=True)
-class Curve:
+class BinScores:
     """One class' scores of the selected bins, and what is known about them."""
 
     scores: FloatArray
@@ -44,7 +44,7 @@ class Curve:
 # New scores, and the linear part of the map from the old ones, which carries their noise along: a
 # matrix, or a factor such as 1.0 (all of the noise) or 0.0 (none); None if it is not linear.
 Result = tuple[FloatArray, "FloatArray | float | None"]
-Runner = Callable[[Curve, Mapping[str, Any]], Result]
+Runner = Callable[[BinScores, Mapping[str, Any]], Result]
 
 
 def convex(scores: FloatArray, weights: FloatArray, positions: FloatArray) -> FloatArray:
@@ -97,7 +97,7 @@ def _kernel(positions: FloatArray, length: float) -> FloatArray:
     return kernel
 
 
-def _noise_matrix(curve: Curve, noise: float | None) -> FloatArray:
+def _noise_matrix(curve: BinScores, noise: float | None) -> FloatArray:
     """Return the covariance of the noise, with a thousandth of it as independent noise on top.
 
     The released covariance is a first-order figure: without that part, differences between bins
@@ -113,7 +113,7 @@ def _noise_matrix(curve: Curve, noise: float | None) -> FloatArray:
     return matrix
 
 
-def choose_smoothing(curve: Curve, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def choose_smoothing(curve: BinScores, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the length, amplitude and noise of largest marginal likelihood.
 
     The scores are taken as a constant, plus a Gaussian process, plus the known noise. If the
@@ -122,7 +122,7 @@ def choose_smoothing(curve: Curve, parameters: Mapping[str, Any]) -> dict[str, A
 
     Parameters
     ----------
-    curve : Curve
+    curve : BinScores
     parameters : mapping
         ``length`` is the length scale to keep; None to choose it.
 
@@ -176,7 +176,7 @@ def choose_smoothing(curve: Curve, parameters: Mapping[str, Any]) -> dict[str, A
     return settings
 
 
-def smooth(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+def smooth(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
     """Return the posterior mean of the curve given the scores, and the matrix of that map.
 
     Generalised least squares for the constant, kriging for the rest (Rasmussen and Williams,
@@ -246,7 +246,7 @@ class Recipe:
     smallest: int = 1
     largest: int = 2**16
     everything: bool = False
-    resolve: Callable[[Curve, Mapping[str, Any]], dict[str, Any]] | None = None
+    resolve: Callable[[BinScores, Mapping[str, Any]], dict[str, Any]] | None = None
 
 
 def given_parameters(
@@ -338,7 +338,7 @@ def _check_direction(increasing: Any, n_bins: int) -> bool:
     return increasing
 
 
-def _resolve_direction(curve: Curve, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _resolve_direction(curve: BinScores, parameters: Mapping[str, Any]) -> dict[str, Any]:
     chosen = parameters["increasing"]
     if chosen == "auto":
         weights = positive_weights(curve.weights)
@@ -350,7 +350,7 @@ def _resolve_direction(curve: Curve, parameters: Mapping[str, Any]) -> dict[str,
     return {"increasing": chosen}
 
 
-def _monotone(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+def _monotone(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
     return isotonic(curve.scores, curve.weights, increasing=parameters["increasing"]), None
 
 
@@ -361,11 +361,11 @@ def _monotone_text(parameters: Mapping[str, Any]) -> str:
     return "made increasing" if directions == {True} else "made decreasing"
 
 
-def _convex(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+def _convex(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
     return convex(curve.scores, curve.weights, curve.positions), None
 
 
-def _concave(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+def _concave(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
     return -convex(-curve.scores, curve.weights, curve.positions), None
 
 
@@ -393,7 +393,7 @@ def _check_steps(steps: Any, n_bins: int) -> int:
     )
 
 
-def _line(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+def _line(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
     method, steps = parameters["method"], parameters.get("steps")
     if method == "fit" and steps is not None:
         raise ValueError(
@@ -427,7 +427,7 @@ def _line_text(parameters: Mapping[str, Any]) -> str:
 # ------------------------------------------------------------------------------------- levels
 
 
-def _align(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+def _align(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
     shares = np.zeros(len(curve.scores))
     if parameters["to"] == "mean":
         weights = positive_weights(curve.weights)
@@ -440,7 +440,7 @@ def _align(curve: Curve, parameters: Mapping[str, Any]) -> Result:
     return np.full_like(curve.scores, shares @ curve.scores), matrix
 
 
-def _flatten(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+def _flatten(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
     return _align(curve, {"to": "mean"})
 
 
@@ -476,7 +476,7 @@ def _split_scores(scores: Any, n_bins: int, n_classes: int) -> list[list[float]]
     return columns
 
 
-def _set(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+def _set(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
     return np.array(parameters["scores"], dtype=np.float64), 0.0
 
 
@@ -485,19 +485,19 @@ def _set_text(parameters: Mapping[str, Any]) -> str:
     return f"set to {values.pop():.4g}" if len(values) == 1 else "set to given scores"
 
 
-def _shift(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+def _shift(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
     return curve.scores + parameters["by"], 1.0
 
 
-def _scale(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+def _scale(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
     return curve.scores * parameters["factor"], parameters["factor"]
 
 
-def _cap(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+def _cap(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
     return np.clip(curve.scores, -parameters["magnitude"], parameters["magnitude"]), None
 
 
-def _remove(curve: Curve, parameters: Mapping[str, Any]) -> Result:
+def _remove(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
     return np.zeros(len(curve.scores)), 0.0
 
 

@@ -15,13 +15,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._documents import read_json, write_sealed
 from interpret_dp.editor.autosave import Autosave
-from interpret_dp.editor.bins import (
-    TermView,
-    bin_edges,
-    bin_positions,
-    code_labels,
-    select_codes,
-)
+from interpret_dp.editor.bins import TermView, bin_edges, bin_positions, code_labels, select_codes
 from interpret_dp.editor.history import EditHistory
 from interpret_dp.editor.operations import Preview
 from interpret_dp.editor.state import base_digest, find_term, steps_of
@@ -101,7 +95,7 @@ class EditSession(EditHistory):
     def __repr__(self) -> str:
         """Show how many edits there are."""
         return (
-            f"EditSession({len(self._base.terms)} terms, {len(self._steps)} edits, "
+            f"EditSession({len(self.base.terms)} terms, {len(self._steps)} edits, "
             f"{len(self.pending)} of them pending)"
         )
 
@@ -110,18 +104,18 @@ class EditSession(EditHistory):
     @property
     def terms(self) -> tuple[str, ...]:
         """Names of the terms."""
-        return self._base.term_names
+        return self.base.term_names
 
     @property
     def class_labels(self) -> tuple[Any, ...]:
         """Labels of the columns of the scores; empty unless there are more than two classes."""
-        return (self._base.classes or ()) if len(self._base.intercept) > 1 else ()
+        return (self.base.classes or ()) if len(self.base.intercept) > 1 else ()
 
     @property
     def released(self) -> AdditiveModel:
         """The released model with all edits made so far."""
         with self._lock:
-            return self._state.model(self._base, self.history)
+            return self._state.model(self.base, self.history)
 
     @property
     def model(self) -> Any:
@@ -148,9 +142,9 @@ class EditSession(EditHistory):
             If there is no such term or entry.
         """
         with self._lock:
-            index = find_term(self._base, term)
-            original, current = self._base.terms[index].as_released, self._state.terms[index]
-            feature = self._base.subject(original)
+            index = find_term(self.base, term)
+            original, current = self.base.terms[index].as_released, self._state.terms[index]
+            feature = self.base.subject(original)
             last = self._state_before_last if entry is None else self._state_at(entry)
             curve = None if isinstance(feature, FeaturePair) else feature
             return TermView(
@@ -166,7 +160,7 @@ class EditSession(EditHistory):
                 current=current.scores,
                 band=_band(original),
                 current_band=_band(current),
-                version=self._version,
+                version=self.version,
             )
 
     def preview(self, kind: str, term: str | int, **arguments: Any) -> Preview:
@@ -208,15 +202,15 @@ class EditSession(EditHistory):
         with self._lock:
             state = self._state
             operation = self._planned(kind, term, arguments)
-            after = state.after(self._base, operation)
+            after = state.after(self.base, operation)
             record = self._record(operation, after)
-            index = find_term(self._base, term)
+            index = find_term(self.base, term)
             return Preview(
                 record=record,
                 before=state.terms[index].scores,
                 after=after.terms[index].scores,
-                intercept=after.intercept(self._base),
-                released=after.model(self._base, (*self.history, record)),
+                intercept=after.intercept(self.base),
+                released=after.model(self.base, (*self.history, record)),
                 changed=not after.same_scores(state),
             )
 
@@ -232,7 +226,7 @@ class EditSession(EditHistory):
         """
         import pandas as pd
 
-        base, state = self._base, self._state
+        base, state = self.base, self._state
         rows = []
         for index, name in enumerate(base.term_names):
             change = state.terms[index].scores - base.terms[index].scores
@@ -282,7 +276,7 @@ class EditSession(EditHistory):
         """
         import pandas as pd
 
-        base = self._base
+        base = self.base
         index = find_term(base, term)
         name = base.term_names[index]
         kinds = {feature.name: feature.kind for feature in base.features}
@@ -387,7 +381,7 @@ class EditSession(EditHistory):
             )
         session = model.edit(author=author, autosave=False)
         session._has_autosave = True
-        session._steps = steps_of(document, session._base, session._start)
+        session._steps = steps_of(document, session.base, session._start)
         return session
 
     @classmethod
@@ -449,14 +443,14 @@ class EditSession(EditHistory):
             If the term's noise covariance is not known, the bins have no order, or an argument is
             unknown or out of range.
         """
-        index = find_term(self._base, term)
+        index = find_term(self.base, term)
         codes = self._codes(index, **selection) if selection else None
-        return judge(self._base, index, shape, class_label, alpha, codes)
+        return judge(self.base, index, shape, class_label, alpha, codes)
 
     def _codes(
         self, index: int, *, between: Any = None, levels: Any = None, bins: Any = None
     ) -> tuple[int, ...]:
-        subject = self._base.subject(self._base.terms[index])
+        subject = self.base.subject(self.base.terms[index])
         return select_codes(subject, between=between, levels=levels, bins=bins)
 
     def suggest_repairs(
@@ -484,7 +478,7 @@ class EditSession(EditHistory):
             keeps its direction.
         """
         with self._lock:
-            return suggest_repairs(self._base, self._state, monotone, alpha, bins)
+            return suggest_repairs(self.base, self._state, monotone, alpha, bins)
 
     def apply(self, suggestions: Iterable[Suggestion]) -> tuple[EditRecord, ...]:
         """Make the suggested terms monotone; each is one pending edit.

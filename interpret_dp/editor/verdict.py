@@ -281,7 +281,8 @@ class _TestedCurve:
 
     def pairs(self) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
         """Return fall, deviation, first and last bin of every pair of windows."""
-        falls, deviations, starts, ends = [], [], [], []
+        falls, deviations = [np.zeros(0)], [np.zeros(0)]
+        starts, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for windows in self.windows:
             means = windows.matrix @ self.scores
             for lag in range(windows.least_lag, len(means)):
@@ -289,15 +290,8 @@ class _TestedCurve:
                 deviations.append(windows.deviations(lag, self.floor))
                 starts.append(windows.first[:-lag])
                 ends.append(windows.first[lag:] + windows.width - 1)
-        if not falls:
-            empty = np.zeros(0)
-            return empty, empty, empty.astype(np.int64), empty.astype(np.int64)
-        return (
-            np.concatenate(falls),
-            np.concatenate(deviations),
-            np.concatenate(starts),
-            np.concatenate(ends),
-        )
+        join = np.concatenate
+        return join(falls), join(deviations), join(starts), join(ends)
 
 
 @lru_cache(maxsize=256)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from interpret_dp.explanation.budget import QueryBudget, RowSpend
 from interpret_dp.explanation.plan import PlannedCurve, PlannedFit
 from interpret_dp.explanation.spend import PrivacySpend
 
-__all__ = ["PlannedCurve", "PlannedFit", "PrivacySpend", "QueryBudget", "RowSpend"]
+__all__ = ["PlannedCurve", "PlannedFit", "PrivacySpend"]

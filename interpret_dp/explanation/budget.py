@@ -1,4 +1,4 @@
-"""Costs that explanations show: of single answers, and of a data set's account in the ledger."""
+"""A data set's account in the ledger, as explanations show it."""
 
 from __future__ import annotations
 
@@ -7,26 +7,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from interpret_dp._validate import ceil_text, check_choice, check_int, check_real
 from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import FALSE_ALARMS
 
 OF_SEVERAL_ROWS = "A person who has several rows is protected less: k rows count k times in mu."
 """The sentence wherever the promise is about rows."""
-
-ORIGINS = ("post-processed", "reused", "released")
-"""Origins of an explanation: computed from what was released before, taken over from an earlier
-explanation as it is, or released anew."""
-
-BACKGROUND = "background"
-"""The method whose answers are computed from one released background."""
-
-_SOURCES = {
-    "released": "released now",
-    "reused": "reused from a near query",
-    "post-processed": "from the released history",
-}
 
 
 def spent_shares(
@@ -172,103 +158,3 @@ class BudgetState:
             "detection_spent": detection_power(ever.mu, FALSE_ALARMS, ever.delta),
             "detection_limit": detection_power(self.mu, FALSE_ALARMS, self.delta_x),
         }
-
-
-@dataclass(frozen=True)
-class RowSpend:
-    """The cost of one row's explanation; public.
-
-    Attributes
-    ----------
-    epsilon : float
-        At the delta of the explainer's guarantee; 0 unless released. Those of several rows do not
-        add up: together they cost less than their sum.
-    origin : {"post-processed", "reused", "released"}
-        Computed from released history or from a released background; taken over from the released
-        explanation of a near query; or computed on the private rows and paid for.
-    method : str
-        How it was made, such as ``"statistics"`` or ``"background"``.
-    remaining_epsilon : float or None
-        Largest epsilon of one more answer of the explainer after this row; None if not known.
-
-    Examples
-    --------
-    >>> from interpret_dp.explanation import RowSpend
-    >>> RowSpend(0.1, "released", "adaptive", remaining_epsilon=0.9).epsilon
-    0.1
-    """
-
-    epsilon: float
-    origin: str
-    method: str
-    remaining_epsilon: float | None = None
-
-    def __post_init__(self) -> None:
-        """Check every field."""
-        check_choice("origin", self.origin, ORIGINS)
-        object.__setattr__(self, "epsilon", check_real("epsilon", self.epsilon, low=0))
-        if self.epsilon > 0 and self.origin != "released":
-            raise ValueError(
-                f"epsilon is {self.epsilon!r} and origin is {self.origin!r}; only what is "
-                "'released' costs anything."
-            )
-        if not isinstance(self.method, str) or not self.method:
-            raise TypeError(f"method is {self.method!r}; it must be a name such as 'statistics'.")
-        if self.remaining_epsilon is not None:
-            left = check_real("remaining_epsilon", self.remaining_epsilon, low=0)
-            object.__setattr__(self, "remaining_epsilon", left)
-
-    @property
-    def source(self) -> str:
-        """The origin in words, one of four; figures distinguish no others."""
-        return source_of(self.origin, self.method)
-
-    @property
-    def words(self) -> str:
-        """The source with its cost, for a figure."""
-        source = self.source[0].upper() + self.source[1:]
-        if self.origin == "released":
-            return f"{source} for epsilon {ceil_text(self.epsilon)}, method {self.method}"
-        if self.origin == "reused" or self.method == BACKGROUND:
-            return f"{source}: free"
-        return f"{source}: free, less exact"
-
-
-def source_of(origin: str, method: str) -> str:
-    """Return the origin of an explanation in words: one of four sources."""
-    if origin == "post-processed" and method == BACKGROUND:
-        return "from the background"
-    return _SOURCES[origin]
-
-
-@dataclass(frozen=True)
-class QueryBudget:
-    """Spending of an explainer when an explanation was made; public.
-
-    Attributes
-    ----------
-    spent : GdpPair
-        Everything that it had released, this explanation included.
-    remaining_epsilon : float
-        Largest epsilon, at the delta of its guarantee, of one more answer.
-    more_queries : int or None
-        About how many more queries at the usual cost of one are left; None if that is not known.
-
-    Examples
-    --------
-    >>> from interpret_dp.accounting import GdpPair
-    >>> from interpret_dp.explanation import QueryBudget
-    >>> QueryBudget(GdpPair(0.1), remaining_epsilon=0.9).more_queries is None
-    True
-    """
-
-    spent: GdpPair
-    remaining_epsilon: float
-    more_queries: int | None = None
-
-    def __post_init__(self) -> None:
-        """Check the figures."""
-        left = check_real("remaining_epsilon", self.remaining_epsilon, low=0)
-        object.__setattr__(self, "remaining_epsilon", left)
-        if self.more_queries is not None:
-            check_int("more_queries", self.more_queries, low=0)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from interpret_dp._validate import check_int
-from interpret_dp.explanation.budget import BACKGROUND, ORIGINS, RowSpend, source_of
 from interpret_dp.explanation.plots.parts import literal, number_text
 from interpret_dp.released import AdditiveModel, AdditiveTerm
 from interpret_dp.released.background import public_generator
@@ -141,11 +140,8 @@ VEIL = "rgba(255, 255, 255, 0.72)"
 
 _CHANCE = 0.05
 _PARTS = ("names", "scores", "values", "standard_errors")
-_NEEDED = (*_PARTS, "output", "predicted", "method")
+_NEEDED = (*_PARTS, "output", "predicted", "meaning")
 _PROBABILITY = "probability of "
-_OF_NUMBER = "over a number's whole range"
-_OF_LEVEL = "of the row's level against the mean of the others"
-_SAMPLED = "noise and sampling"
 _LONGEST_OUTPUT = 60
 _WIDE = 30
 
@@ -219,15 +215,9 @@ class RowInfluence:
         That output at the row, as the model gives it; and what came true, NaN if not known.
     meaning : str
         What an effect is the result of.
-    spend : RowSpend or None
-        What it cost and where it comes from.
-    source : str
-        Where it comes from, in words.
     fit : mapping or None
         What a local fit predicts for the row (``prediction``), and the share of the variance around
         the row that it explains (``fidelity``).
-    errors_of : str
-        What the error bars hold, in words.
     """
 
     features: Influence
@@ -236,15 +226,11 @@ class RowInfluence:
     predicted: float
     actual: float
     meaning: str
-    spend: RowSpend | None
-    source: str
     fit: Mapping[str, float] | None = None
-    errors_of: str = "the added noise"
 
     @classmethod
-    def of(cls, record: Mapping[str, Any], spend: RowSpend | None = None) -> RowInfluence:
+    def of(cls, record: Mapping[str, Any]) -> RowInfluence:
         """Return the reading of a checked record."""
-        source = source_of(record["origin"], record["method"])
         return cls(
             features=Influence(
                 tuple(str(name) for name in record["names"]),
@@ -256,11 +242,8 @@ class RowInfluence:
             output=textwrap.shorten(record["output"], _LONGEST_OUTPUT, placeholder=" …"),
             predicted=record["predicted"],
             actual=float((record.get("perf") or {}).get("actual", math.nan)),
-            meaning=record.get("meaning", _usual_meaning(record)),
-            spend=spend,
-            source=source if spend is None else spend.words,
+            meaning=record["meaning"],
             fit=record.get("fit"),
-            errors_of=_SAMPLED if record["method"] == BACKGROUND else cls.errors_of,
         )
 
     @property
@@ -276,7 +259,7 @@ class RowInfluence:
 
     @property
     def heading(self) -> str:
-        """Source and, below, the number of significant effects; for a figure's heading."""
+        """Cost and, below, the number of significant effects; for a figure's heading."""
         words = self.features.words
         if self.fit is not None:
             value, share = self.fit["prediction"], self.fit["fidelity"]
@@ -284,7 +267,7 @@ class RowInfluence:
             text = f"{100 * value:.0f} %" if is_share else number_text(value)
             part = "?" if math.isnan(share) else math.floor(100 * max(share, 0.0))
             words += f" · local fit: {text}, explains {part} % of the variance"
-        return f"{_capital(self.source)}\n{words}"
+        return f"From the background: free\n{words}"
 
     @property
     def change(self) -> str:
@@ -324,8 +307,6 @@ def checked_record(record: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name in _NEEDED if name not in record]
     if missing:
         raise ValueError(f"The record of an explained row lacks {missing}; it has {list(record)}.")
-    if record.get("origin") not in ORIGINS:
-        raise ValueError(f"origin is {record.get('origin')!r}; it must be one of {ORIGINS}.")
     plain = dict(record) | {"predicted": float(record["predicted"])}
     parts = {name: [_plain(value) for value in record[name]] for name in _PARTS}
     lengths = {name: len(values) for name, values in parts.items()}
@@ -335,15 +316,6 @@ def checked_record(record: Mapping[str, Any]) -> dict[str, Any]:
     plain.setdefault("perf", None)
     plain.setdefault("extra", {"names": [], "scores": [], "values": []})
     return plain
-
-
-def _usual_meaning(record: Mapping[str, Any]) -> str:
-    numbers = [
-        isinstance(value, int | float) and not isinstance(value, bool) for value in record["values"]
-    ]
-    if all(numbers):
-        return _OF_NUMBER
-    return f"{_OF_NUMBER}; {_OF_LEVEL}" if any(numbers) else _OF_LEVEL
 
 
 def _plain(value: Any) -> Any:

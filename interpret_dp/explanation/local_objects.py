@@ -1,6 +1,6 @@
 """interpret's explanation objects of black boxes: of rows, of columns, and of a background.
 
-They are made from plain documents, so that whatever releases such explanations can show them.
+Those of rows are made from plain documents.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import ceil_text
-from interpret_dp.explanation.budget import source_of
 from interpret_dp.explanation.influence import RowInfluence, checked_record
 from interpret_dp.explanation.objects import (
     PrivateExplanation,
@@ -28,29 +26,19 @@ from interpret_dp.explanation.plots.heat import influences_figure
 from interpret_dp.explanation.plots.parts import (
     COLORS,
     add_heading,
-    dress,
+    blank_figure,
     literal,
     place_legend,
     short_labels,
 )
-from interpret_dp.explanation.plots.shape import FADED, scale_menu, shape_figure
+from interpret_dp.explanation.plots.shape import BEHIND_OPACITY, scale_menu, shape_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.released.background import Background, BackgroundColumn
 from interpret_dp.schema import Categorical, Continuous
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
-
-
-# interpret's table of rows cuts what is longer.
-_SHORT_SOURCES = {
-    "released now": "released now",
-    "reused from a near query": "reused",
-    "from the released history": "from history",
-    "from the background": "from background",
-}
 
 
 def local_explanation(
@@ -60,7 +48,6 @@ def local_explanation(
     name: str,
     feature_names: Sequence[str],
     feature_types: Sequence[str],
-    selector: pd.DataFrame | None = None,
 ) -> Any:
     """Return interpret's local explanation of some rows, with figures that show noise and cost.
 
@@ -69,17 +56,12 @@ def local_explanation(
     records : sequence of mapping, shape (n_rows,)
         At least one. Each in the form of interpret's own local explanations (``type``, ``names``,
         ``scores``, ``values``, ``perf``, ``extra``), and with ``standard_errors`` of the scores,
-        what is explained (``output``) and its value (``predicted``), ``method`` and ``origin``.
-        ``meaning`` says what an effect is the result of, if it is not the usual, and ``fit`` what a
-        local fit predicts and how faithful it is.
+        what is explained (``output``), its value (``predicted``), and what an effect is the result
+        of (``meaning``). ``fit`` says what a local fit predicts and how faithful it is.
         The values are the caller's own: nothing protects them.
     privacy : PrivacySpend
-        With one entry of ``rows`` for each record, or none.
     name : str
     feature_names, feature_types : sequence of str, shape (n_features,)
-    selector : DataFrame, default=None
-        One line for each row; by default with what interpret's own explanations have. Where each
-        row comes from and what it cost are added.
 
     Returns
     -------
@@ -94,26 +76,22 @@ def local_explanation(
     Examples
     --------
     >>> from interpret_dp.accounting import Guarantee
-    >>> from interpret_dp.explanation.spend import PrivacySpend, RowSpend
+    >>> from interpret_dp.explanation.spend import PrivacySpend
     >>> record = {
     ...     "type": "univariate", "names": ["age"], "scores": [0.2], "values": [41],
     ...     "standard_errors": [0.05], "perf": None, "output": "probability of yes",
-    ...     "predicted": 0.7, "method": "statistics", "origin": "released",
+    ...     "predicted": 0.7, "meaning": "of this value, against typical ones",
     ... }
     >>> promise = Guarantee(epsilon=1.0, delta=1e-6, mu=None, mechanism="Gaussian noise")
-    >>> privacy = PrivacySpend(
-    ...     guarantee=promise, subject="explainer", explanation_epsilon=0.1, origin="released",
-    ...     rows=(RowSpend(0.1, "released", "statistics", 0.99),),
-    ... )
     >>> explanation = local_explanation(
-    ...     [record], privacy=privacy, name="one row", feature_names=["age"],
-    ...     feature_types=["continuous"],
+    ...     [record], privacy=PrivacySpend(guarantee=promise, subject="background"),
+    ...     name="one row", feature_names=["age"], feature_types=["continuous"],
     ... )
     >>> explanation.figure(0).layout.title.text
     'Probability of yes: 70 %'
     """
     plain = [checked_record(record) for record in records]
-    _check_rows(plain, privacy, feature_names)
+    _check_rows(plain, feature_names)
     actual = [_actual_score(record) for record in plain]
     cells = np.array([record["values"] for record in plain], dtype=object)
     return private_explanation(
@@ -125,7 +103,7 @@ def local_explanation(
         name=name,
         feature_names=feature_names,
         feature_types=feature_types,
-        selector=_selector(plain, privacy, selector),
+        selector=_figures_of_rows(plain),
     )
 
 
@@ -134,23 +112,14 @@ class PrivateInfluenceExplanation(PrivateExplanation):
 
     data: Any
 
-    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
-        """Return the plain figure of a part: None is the overview, a number a row."""
-        line = self.spend_of(key).line if line is None else line
+    def _drawn(self, key: int | None, line: str) -> Figure:
         records = self.data(-1)["specific"]
         if key is None and len(records) > 1:
-            rows = [self._row(index) for index in range(len(records))]
-            return influences_figure(rows, line)
-        return row_figure(self._row(key or 0), line)
-
-    def _row(self, index: int) -> RowInfluence:
-        costs = self.privacy.rows
-        return RowInfluence.of(self.data(index), costs[index] if costs else None)
+            return influences_figure([RowInfluence.of(record) for record in records], line)
+        return row_figure(RowInfluence.of(records[key or 0]), line)
 
 
-def _check_rows(
-    records: Sequence[Mapping[str, Any]], privacy: PrivacySpend, feature_names: Sequence[str]
-) -> None:
+def _check_rows(records: Sequence[Mapping[str, Any]], feature_names: Sequence[str]) -> None:
     if not records:
         raise ValueError("records is empty; there must be at least one explained row.")
     for index, record in enumerate(records):
@@ -159,32 +128,6 @@ def _check_rows(
                 f"Row {index} has effects of {list(record['names'])[:5]} and so on; they must be "
                 f"of the explanation's features, {list(feature_names)[:5]} and so on, in order."
             )
-    if not privacy.rows:
-        return
-    sources = [(row.origin, row.method) for row in privacy.rows]
-    if sources != [(record["origin"], record["method"]) for record in records]:
-        raise ValueError(
-            f"privacy.rows has {len(sources)} rows and there are {len(records)} records, or "
-            "their origins and methods differ; they must agree row by row."
-        )
-
-
-def _selector(
-    records: Sequence[Mapping[str, Any]], privacy: PrivacySpend, given: pd.DataFrame | None
-) -> pd.DataFrame:
-    """Return the list of rows as interpret's own explanations have it, with origin and cost."""
-    import pandas as pd
-
-    table = pd.DataFrame(_figures_of_rows(records)) if given is None else given.copy()
-    origins = [_SHORT_SOURCES[source_of(one["origin"], one["method"])] for one in records]
-    if privacy.rows:
-        table["Epsilon"] = [float(ceil_text(row.epsilon)) for row in privacy.rows]
-    if given is None:
-        # interpret's drop-down list shows the first three columns alone.
-        table.insert(min(1, len(table.columns)), "Origin", origins)
-    else:
-        table["Origin"] = origins
-    return table
 
 
 def _figures_of_rows(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -381,9 +324,7 @@ class PrivateDependenceExplanation(PrivateExplanation):
     output: str
     fidelity: float
 
-    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
-        """Return the plain figure of a part: None is the overview, a number a column."""
-        line = self.privacy.line if line is None else line
+    def _drawn(self, key: int | None, line: str) -> Figure:
         if key is None:
             return self._overview(line)
         single_rows = [own[key] for own in self.lines]
@@ -444,7 +385,7 @@ def _dependence_figure(
     for trace in singles:
         # Named once: all are of one kind.
         is_first = trace is singles[0]
-        trace.update(visible=True, opacity=FADED, name=_LINES_NAME, showlegend=is_first)
+        trace.update(visible=True, opacity=BEHIND_OPACITY, name=_LINES_NAME, showlegend=is_first)
         trace.update(legendgroup=_LINES_NAME, line_width=1, marker_size=5)
         if model.classes is None:
             trace.update(line_color=COLORS["ink"], marker_color=COLORS["ink"])
@@ -518,9 +459,7 @@ class PrivateBackgroundExplanation(PrivateExplanation):
 
     background: Background
 
-    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
-        """Return the plain figure of a part: None is the overview, a number a column."""
-        line = self.privacy.line if line is None else line
+    def _drawn(self, key: int | None, line: str) -> Figure:
         if key is None:
             return _overview(self.background, line)
         return _distribution_figure(self.background, key, line)
@@ -538,20 +477,17 @@ def _texts(column: BackgroundColumn) -> list[str]:
 
 
 def _overview(background: Background, line: str) -> Figure:
-    import plotly.graph_objects as go
-
     shares = np.array([_misplaced(c, background.n_rows) for c in background.columns])
     order = np.argsort(shares, kind="stable")[-_MOST_BARS:]
-    figure = go.Figure(
-        go.Bar(
-            x=100 * shares[order],
-            y=short_labels([literal(background.names[k]) for k in order]),
-            orientation="h",
-            marker={"color": COLORS["weight"]},
-            hovertemplate="%{y}: %{x:.2g} %<extra></extra>",
-        )
+    height = 140 + 22 * max(8, len(order))
+    figure = blank_figure(height=height, margin={"l": 10, "r": 14, "b": 50})
+    figure.add_bar(
+        x=100 * shares[order],
+        y=short_labels([literal(background.names[k]) for k in order]),
+        orientation="h",
+        marker={"color": COLORS["weight"]},
+        hovertemplate="%{y}: %{x:.2g} %<extra></extra>",
     )
-    dress(figure, height=140 + 22 * max(8, len(order)), margin={"l": 10, "r": 14, "b": 50})
     figure.update_xaxes(title="rows that noise puts into another cell, on average (%)")
     figure.update_yaxes(automargin=True, showgrid=False)
     words = f"{len(background.columns):,} columns · about {background.n_rows:,.0f} rows"
@@ -560,8 +496,6 @@ def _overview(background: Background, line: str) -> Figure:
 
 
 def _distribution_figure(background: Background, key: int, line: str) -> Figure:
-    import plotly.graph_objects as go
-
     column, n_rows = background.columns[key], background.n_rows
     counted = column.counted
     drawn = np.zeros(counted.stop)
@@ -575,15 +509,14 @@ def _distribution_figure(background: Background, key: int, line: str) -> Figure:
     if hidden:
         shown = np.sort(shown[np.argsort(-drawn[shown], kind="stable")[:_MOST_BARS]])
     labels = short_labels([literal(texts[at]) for at in shown])
-    figure = go.Figure(
-        go.Bar(
-            x=list(range(len(shown))),
-            y=100 * drawn[shown],
-            marker={"color": COLORS["weight"]},
-            name="share that rows are drawn with",
-            hovertemplate="%{customdata}: %{y:.3g} %<extra></extra>",
-            customdata=[literal(texts[at]) for at in shown],
-        )
+    figure = blank_figure(height=_HEIGHT, margin={"l": 62, "r": 16, "b": 90})
+    figure.add_bar(
+        x=list(range(len(shown))),
+        y=100 * drawn[shown],
+        marker={"color": COLORS["weight"]},
+        name="share that rows are drawn with",
+        hovertemplate="%{customdata}: %{y:.3g} %<extra></extra>",
+        customdata=[literal(texts[at]) for at in shown],
     )
     figure.add_scatter(
         x=list(range(len(shown))),
@@ -599,7 +532,6 @@ def _distribution_figure(background: Background, key: int, line: str) -> Figure:
         name="as released, with 95 % of the noise",
         hovertemplate="released: %{y:.3g} %<extra></extra>",
     )
-    dress(figure, height=_HEIGHT, margin={"l": 62, "r": 16, "b": 90})
     figure.update_layout(showlegend=True)
     figure.update_xaxes(tickvals=list(range(len(shown))), ticktext=labels, tickangle=-90)
     figure.update_yaxes(title="share of the rows (%)", rangemode="tozero")

@@ -1,13 +1,11 @@
-"""Page elements and templates, so that one description becomes HTML here and Dash elsewhere."""
+"""Pages, cards and panels of HTML or Markdown, from templates."""
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import printable
@@ -19,129 +17,18 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-@dataclass(frozen=True)
-class Element:
-    """One element of a page.
-
-    Attributes
-    ----------
-    tag : str
-        Name of the HTML element, such as ``"div"``.
-    children : tuple of Element or str
-        Texts are shown literally, whatever they hold.
-    style : dict of str to str
-        Style by CSS property. Notebooks drop style sheets of cells that they do not trust, so
-        everything is written at the element.
-    css_class, title, role : str
-        The attributes of the same names (``class``); left out if empty.
-    """
-
-    tag: str
-    children: tuple[Element | str, ...] = ()
-    style: dict[str, str] = field(default_factory=dict)
-    css_class: str = ""
-    title: str = ""
-    role: str = ""
-
-    @property
-    def text(self) -> str:
-        """All texts below the element, one after the other."""
-        texts = (c if isinstance(c, str) else c.text for c in self.children if c)
-        return " ".join(text.strip() for text in texts)
-
-
-def element(
-    tag: str,
-    *children: Element | str | None,
-    style: str = "",
-    css_class: str = "",
-    title: str = "",
-    role: str = "",
-) -> Element:
-    """Return an element; children that are None are left out, ``style`` is CSS.
-
-    Parameters
-    ----------
-    tag : str
-        Name of the HTML element.
-    *children : Element, str or None
-    style : str
-        ``"property: value; property: value"``, written by this package, never by a user.
-    css_class, title, role : str
-        Attributes; left out if empty.
-    """
-    pairs = (entry.split(":", 1) for entry in style.split(";") if entry.strip())
-    return Element(
-        tag,
-        tuple(child for child in children if child is not None),
-        {name.strip(): value.strip() for name, value in pairs},
-        css_class,
-        title,
-        role,
-    )
-
-
-def to_html(node: Element | str) -> str:
-    """Return the element as HTML without scripts or style sheets; every text is escaped."""
-    if isinstance(node, str):
-        return html.escape(printable(node))
-    attributes = {
-        "class": node.css_class,
-        "title": node.title,
-        "role": node.role,
-        "style": "; ".join(f"{name}: {value}" for name, value in node.style.items()),
-    }
-    written = "".join(
-        f' {name}="{html.escape(printable(value))}"' for name, value in attributes.items() if value
-    )
-    return f"<{node.tag}{written}>{''.join(map(to_html, node.children))}</{node.tag}>"
-
-
-def parsed(page: str) -> Element:
-    """Return the element that a template wrote as HTML, without the line ends between elements."""
-    reader = _Reader()
-    reader.feed(page)
-    reader.close()
-    return reader.root
-
-
-class _Reader(HTMLParser):
-    """Makes each element at its end, the outermost last; our templates have no void ones."""
-
-    root: Element
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stack: list[list[Element | str]] = [[]]
-        self.starts: list[tuple[str, dict[str, str | None]]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.starts.append((tag, dict(attrs)))
-        self.stack.append([])
-
-    def handle_endtag(self, tag: str) -> None:
-        (name, attributes), children = self.starts.pop(), self.stack.pop()
-        options = {part: attributes.get(part) or "" for part in ("style", "title", "role")}
-        css_class = attributes.get("class") or ""
-        self.root = element(name, *children, css_class=css_class, **options)
-        self.stack[-1].append(self.root)
-
-    def handle_data(self, data: str) -> None:
-        if data.strip() or "\n" not in data:
-            self.stack[-1].append(re.sub(r"\s*\n\s*", " ", data))
-
-
-# Pages and cards, as HTML or Markdown: templates of jinja2 beside the modules that fill them.
+# Pages and cards, as HTML or Markdown: templates of jinja2, those of the screens in `ui` included.
 #
 # Every text in them is escaped. A page works without a network: plotly is in it, once.
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of texts."""
+    """A table of texts, with a title or none."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+    title: str = ""
 
 
 def share_text(share: float, *, down: bool = False) -> str:

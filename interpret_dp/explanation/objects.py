@@ -95,7 +95,10 @@ class PrivateExplanation:
         line : str, default=None
             The privacy cost that is written into the figure; by default that of ``privacy``.
         """
-        return self.draw(self.figure_name, key, line=line)
+        return self._drawn(key, self.privacy.line if line is None else line)
+
+    def _drawn(self, key: int | None, line: str) -> Figure:
+        return draw_figure(self.figure_name, self, key, line)
 
     def draw(self, name: str, key: int | None = None, *, line: str | None = None) -> Figure:
         """Return a registered figure of a part, with the privacy cost above it.
@@ -107,12 +110,7 @@ class PrivateExplanation:
         key, line
             As for :meth:`figure`.
         """
-        return draw_figure(name, self, key, self.spend_of(key).line if line is None else line)
-
-    def spend_of(self, key: int | None = None) -> PrivacySpend:
-        """Return what a part cost: of a row that was paid for by itself, its own cost."""
-        is_row = key is not None and self.explanation_type == "local" and self.privacy.rows
-        return self.privacy.of_row(key) if is_row and key is not None else self.privacy
+        return draw_figure(name, self, key, self.privacy.line if line is None else line)
 
     def visualize(self, key: Any = None, title: str | None = None) -> Any:
         """Return what interpret shows for a part of the explanation.
@@ -282,9 +280,7 @@ class PrivateEBMExplanation(PrivateExplanation):
         """Whether :attr:`edit_session` is open; to open it, the model is hashed."""
         return _SESSION in vars(self)
 
-    def figure(self, key: int | None = None, *, line: str | None = None) -> Figure:
-        """Return the plain figure of a part: None is the overview, a number a term or a row."""
-        line = self.privacy.line if line is None else line
+    def _drawn(self, key: int | None, line: str) -> Figure:
         if self.explanation_type == "global":
             if key is None:
                 return overview_figure(self.model, line)

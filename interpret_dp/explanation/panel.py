@@ -12,8 +12,8 @@ from typing import Any
 from interpret_dp._validate import ceil_text, left_for_selections
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, HOLDS, HOLDS_IF, detection_text
 from interpret_dp.accounting.lattice import Neighbourhood
-from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, source_of
-from interpret_dp.explanation.markup import Element, parsed, percent_up, render, share_text
+from interpret_dp.explanation.budget import OF_SEVERAL_ROWS
+from interpret_dp.explanation.markup import percent_up, render, share_text
 
 # Wong's palette: distinct to the colour-blind, and in grey.
 _MODEL, _OTHERS = "#0072b2", "#e69f00"
@@ -50,11 +50,6 @@ def shares_text(of_mu: float, of_delta: float) -> str:
     )
 
 
-def privacy_panel(document: Mapping[str, Any]) -> Element:
-    """Return the panel of one explanation as an element; of what, see :func:`panel_html`."""
-    return parsed(panel_html(document))
-
-
 def panel_html(document: Mapping[str, Any], *, boxed: bool = True) -> str:
     """Return the panel of one explanation: a plain block, and all figures in a fold.
 
@@ -76,11 +71,9 @@ def panel_html(document: Mapping[str, Any], *, boxed: bool = True) -> str:
         of_rows=_is_of_rows(guarantee),
         # A figure and its unit stay on one line.
         meaning=meaning_text(document).replace(" %", "\N{NO-BREAK SPACE}%"),
-        source_of=source_of,
         left_for_selections=left_for_selections,
         shares_text=shares_text,
         parts=None if budget is None else _bar_parts(budget, document["subject"]),
-        sources=_sources(document["rows"]),
         shares=_shares(guarantee["releases"]),
     )
 
@@ -95,24 +88,11 @@ def meaning_text(document: Mapping[str, Any]) -> str:
     if document["state"] == DOES_NOT_HOLD:
         return "No figure bounds what somebody can find out."
     seen = f"that the {document['subject']} published"
-    if document["subject"] == "explainer":
-        seen = "that the explainer may answer with its whole budget"
     guarantee = document["guarantee"]
     of_rows, probability = _is_of_rows(guarantee), percent_up(document["detection"]["model"])
     relation = guarantee["neighboring"]
     odds = detection_text(probability, relation=relation, of_rows=of_rows, seen=seen)
     return f"{odds} {OF_SEVERAL_ROWS}" if of_rows else odds
-
-
-def budget_bar(parts: Sequence[tuple[str, float, str]]) -> Element:
-    """Return a bar of coloured parts with a legend below.
-
-    Parameters
-    ----------
-    parts : sequence of (name, share, colour)
-        Shares between 0 and 1 that add up to at most 1; the rest of the bar is what is left.
-    """
-    return parsed(render("bar.html", parts=parts))
 
 
 def _bar_parts(budget: Mapping[str, Any], subject: str) -> list[tuple[str, float, str]]:
@@ -121,26 +101,6 @@ def _bar_parts(budget: Mapping[str, Any], subject: str) -> list[tuple[str, float
         return [("spent", spent, _OTHERS)]
     others = spent - model if spent - model > _NOTHING else 0.0
     return [(f"this {subject}", model, _MODEL), ("other requests", others, _OTHERS)]
-
-
-def _sources(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str, str]]:
-    """Return how many of several rows come from where, and what each of them cost."""
-    groups: dict[tuple[str, str], list[float]] = {}
-    for row in rows:
-        key = (source_of(row["origin"], row["method"]), row["method"])
-        groups.setdefault(key, []).append(row["epsilon"])
-    return [
-        (source, method, f"{len(costs):,}", _each(costs))
-        for (source, method), costs in groups.items()
-        if len(rows) > 1
-    ]
-
-
-def _each(costs: Sequence[float]) -> str:
-    lowest, highest = ceil_text(min(costs)), ceil_text(max(costs))
-    if max(costs) == 0:
-        return "free"
-    return highest if lowest == highest else f"{lowest} to {highest}"
 
 
 def _shares(releases: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:

@@ -17,6 +17,7 @@ from interpret_dp.explanation.plots.parts import (
     COLORS,
     LEGEND_BELOW,
     add_heading,
+    blank_figure,
     dress,
     literal,
 )
@@ -262,10 +263,7 @@ class FitPlan:
         return fits
 
     def _draw_widths(self) -> Figure:
-        import plotly.graph_objects as go
-
-        figure = go.Figure()
-        dress(figure, height=420, margin={"l": 64, "r": 24, "b": 96, "t": 40})
+        figure = blank_figure(height=420, margin={"l": 64, "r": 24, "b": 96, "t": 40})
         self._add_widths(figure, list(dict.fromkeys(fit.n_rows for fit in self.fits)))
         add_heading(figure, _WIDTHS, self._heading())
         figure.update_layout(showlegend=True, legend=LEGEND_BELOW)

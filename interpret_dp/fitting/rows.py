@@ -173,9 +173,7 @@ def open_rows(
         If one has another form, or it is not clear which rows are one unit's.
     """
     known = schema if isinstance(schema, Schema) else None
-    table, identifiers, declared = open_people(
-        X, feature_names, known, unit, call="fit(X, y, unit=ids)"
-    )
+    table, identifiers, declared = open_people(X, feature_names, known, unit)
     n_rows = table.n_rows
     y = open_target(y, n_rows) if has_target else np.zeros(n_rows, dtype=np.int8)
     weights = None
@@ -299,7 +297,7 @@ def _numbers(scores: Any, shape: tuple[int, int], task: str | None) -> NDArray[n
 
 
 def open_people(
-    X: Any, feature_names: Any, schema: Schema | None, unit: Any, *, call: str
+    X: Any, feature_names: Any, schema: Schema | None, unit: Any
 ) -> tuple[Table, Values | None, PrivacyUnit | None]:
     """Open the features of a table and the identifiers of its rows' units.
 
@@ -316,8 +314,6 @@ def open_people(
     unit : Series, pyarrow.Array, ndarray or list, shape (n_rows,), "rows" or None
         Identifiers that are given beside the table; a DataFrame of the unit's columns will do.
         ``"rows"``: each row is a unit.
-    call : str
-        How a user gives them, for the message, such as ``"fit(X, y, unit=ids)"``.
 
     Returns
     -------
@@ -340,7 +336,7 @@ def open_people(
         raise TypeError(
             f"unit is {unit!r} (str); it must hold the identifier of each row. Name a column in "
             f"the schema, Schema(..., unit=PrivacyUnit({unit!r})), or pass the column's cells: "
-            f"{call}. If each row is a person of its own, pass unit='rows'."
+            "fit(X, y, unit=ids). If each row is a person of its own, pass unit='rows'."
         )
     if isinstance(unit, str):
         if declared is not None:
@@ -356,7 +352,8 @@ def open_people(
         if absent:
             raise SchemaError(
                 f"X lacks {listed(absent)}, which the schema names as the privacy unit. "
-                f"Add it, or pass its cells: {call}. Data without names need feature_names=[...]."
+                "Add it, or pass its cells: fit(X, y, unit=ids). Data without names need "
+                "feature_names=[...]."
             )
         parts = identifiers_of(table, declared.columns)
         table = table.without(*declared.columns)

@@ -1,1 +1,1 @@
-"""Explanations of black boxes: from one private background, by the paper."""
+"""Explanations of black boxes from one private background."""

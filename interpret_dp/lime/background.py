@@ -357,9 +357,7 @@ def open_request(
     if has_dependence:
         releases = (*releases, *dependence_plan(rest * math.sqrt(share)))
     schema = declaring.without_rows()
-    opened, _ = open_model_rows(
-        data.given["X"], feature_names=settings.feature_names, schema=schema, needs_unit=False
-    )
+    opened = open_model_rows(data.given["X"], feature_names=settings.feature_names, schema=schema)
     example = example_row(opened.X, schema.features)
     return BackgroundRequest.opened_for(
         settings,

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from interpret_dp._optional import load_shap
 from interpret_dp._validate import shortened
-from interpret_dp.explanation.budget import BACKGROUND, RowSpend
 from interpret_dp.fitting.account import progress
 from interpret_dp.lime.black_box import (
     PublicModel,
@@ -491,7 +490,6 @@ def ice_lines(background: Background, ask: Ask) -> list[FloatArray]:
     return lines
 
 
-_FREE = "post-processed"
 _MOST_LINES = 10  # of single rows, of all classes together
 
 
@@ -538,8 +536,6 @@ def explain_rows(
                 row,
                 fit.effects,
                 fit.standard_errors,
-                method=BACKGROUND,
-                origin=_FREE,
                 baseline=("Baseline", fit.baseline),
                 meaning=method.meaning,
                 fit=fit.shown,
@@ -547,10 +543,9 @@ def explain_rows(
         )
     from interpret_dp.explanation.local_objects import local_explanation
 
-    free = (RowSpend(0.0, _FREE, BACKGROUND),) * n_rows
     return local_explanation(
         documents,
-        privacy=replace(private.privacy_spend_, rows=free),
+        privacy=private.privacy_spend_,
         name=name,
         feature_names=background.names,
         feature_types=[column.feature.kind for column in background.columns],

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 _PAID_ONCE = (
     "it is charged once, when made, for any number of explanations; epsilon covers them all"
 )
-_PAPER = "interpret_dp.lime.paper.PaperLimeTabular has it, with the algorithms that pay for a row"
+_PAID_BY_ROW = (
+    "it belonged to explanations that were paid for row by row, which are gone; all are free now"
+)
 _ELSEWHERE = {
     "predict_fn": "older versions of interpret called model so",
     "per_query": _PAID_ONCE,
@@ -36,7 +38,7 @@ _ELSEWHERE = {
     "dependence": "pass background=PrivateBackground(..., dependence=False).fit(data), and no data",
     "n_bins": "the cells of a column follow its released counts",
 } | dict.fromkeys(
-    ("method", "centered", "weight", "c", "steps", "reuse_distance", "n_rows"), _PAPER
+    ("method", "centered", "weight", "c", "steps", "reuse_distance", "n_rows"), _PAID_BY_ROW
 )
 """Hints for parameters and attributes of an earlier form of the explainer, or of a background."""
 

@@ -15,10 +15,9 @@ from interpret_dp._validate import ceil_text, check_real
 from interpret_dp.accounting.composition import compose
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, Doubts, Guarantee
 from interpret_dp.exceptions import PrivacyWarning, SchemaError, warn_caller
-from interpret_dp.fitting.rows import open_people
 from interpret_dp.lime.black_box import Floats, PublicModel
-from interpret_dp.schema import PrivacyUnit, Schema, Table, open_table
-from interpret_dp.schema.cells import Values, whole_rows
+from interpret_dp.schema import Schema, Table, open_table
+from interpret_dp.schema.cells import Values
 from interpret_dp.schema.containers import Source, read_source, warn_of_mismatches
 
 # Rows in the user's container, opened twice: as a table to explain, and as input of the model.
@@ -42,13 +41,10 @@ class OpenedRows:
     X : object
         The container as it was given, without the unit's columns; sparse ones in a format that can
         be sliced.
-    identifiers : Values, shape (n_rows,), or None
-        Of each row's unit; None where every row is a unit.
     """
 
     table: Table = field(repr=False)
     X: Any = field(repr=False)
-    identifiers: Values | None = field(default=None, repr=False)
 
 
 def open_model_rows(
@@ -56,10 +52,8 @@ def open_model_rows(
     *,
     feature_names: Sequence[str | None] | None,
     schema: Schema | None,
-    unit: Any = None,
-    needs_unit: bool = True,
-) -> tuple[OpenedRows, PrivacyUnit | None]:
-    """Open rows for the explanation and for the model.
+) -> OpenedRows:
+    """Open rows for the explanation and for the model; the unit's columns are dropped if there.
 
     Parameters
     ----------
@@ -71,17 +65,6 @@ def open_model_rows(
         is interpret's, ``feature_0000`` onwards.
     schema : Schema or None
         Only its ``unit`` is used here.
-    unit : Series, pyarrow.Array, ndarray, list or "rows", default=None
-        Identifier of each row's unit, where X does not have it as a column.
-    needs_unit : bool, default=True
-        False for queries, which belong to no unit: the unit's columns are dropped if there.
-
-    Returns
-    -------
-    OpenedRows
-        Private, if the rows are.
-    PrivacyUnit or None
-        Which rows are one unit's; None where every row is one.
 
     Raises
     ------
@@ -89,27 +72,19 @@ def open_model_rows(
         If X is not such a container.
     SchemaError
         If X has another number of dimensions or columns, lacks a column, or holds a dtype that
-        cannot be read; or if it is not clear which rows are one unit's. No value of a cell makes
-        it raise.
+        cannot be read. No value of a cell makes it raise.
     """
     known = schema if isinstance(schema, Schema) else None
     declared = None if known is None else known.people
     columns = () if declared is None else declared.columns
-    if needs_unit:
-        X = whole_rows(X, feature_names, identifier=columns)
     X, source = _readable_sparse(X) if hasattr(X, "tocsc") else (X, read_source(X))
-    if needs_unit:
-        call = "PaperLimeTabular(model, data, unit=ids)"
-        table, identifiers, declared = open_people(source, feature_names, known, unit, call=call)
-    else:
-        feature_names = _without_unit(source, feature_names, columns)
-        table, identifiers = open_table(source, feature_names, identifier=columns), None
-        table = table.without(*columns)
+    feature_names = _without_unit(source, feature_names, columns)
+    table = open_table(source, feature_names, identifier=columns).without(*columns)
     own_names = feature_names if source.names is None else source.names
     places = [at for at, name in enumerate(own_names or ()) if name not in columns]
     if own_names is not None and len(places) < len(own_names):
         X = _columns(X, places)
-    return OpenedRows(table, X, identifiers), declared
+    return OpenedRows(table, X)
 
 
 def open_query_rows(
@@ -127,22 +102,11 @@ def open_query_rows(
     DeclarationWarning
         If the dtype of a column contradicts its declaration.
     """
-    opened, _ = open_model_rows(X, feature_names=feature_names, schema=schema, needs_unit=False)
+    opened = open_model_rows(X, feature_names=feature_names, schema=schema)
     if opened.table.n_rows == 0:
         raise ValueError("X has 0 rows; there must be at least one row to explain.")
     warn_of_mismatches(opened.table, schema.resolve(opened.table.names))
     return opened
-
-
-def kind_of_container(X: Any) -> str:
-    """Return the kind of a container in words."""
-    if isinstance(X, list | tuple):
-        return "list"
-    if isinstance(X, np.ndarray):
-        return "numpy array"
-    if hasattr(X, "tocsc"):
-        return "scipy sparse matrix"
-    return f"{type(X).__module__.partition('.')[0]} {type(X).__name__}"
 
 
 def _readable_sparse(X: Any) -> tuple[Any, Source]:
@@ -522,9 +486,7 @@ class ExplainedRows:
         baseline : (str, float), optional
             Name and value of the number to which the effects are added.
         **shown
-            Further entries: ``method`` and ``origin`` as in
-            :class:`~interpret_dp.explanation.spend.RowSpend`, ``meaning`` of an effect, the
-            ``fit``.
+            Further entries: the ``meaning`` of an effect, and the ``fit``.
         """
         table = self.opened.table
         actual, predicted = float(self.actual[row]), float(self.predicted[row])

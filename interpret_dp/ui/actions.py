@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp._validate import enumerated
 from interpret_dp.editor.bins import TermView, codes_text, select_codes
 from interpret_dp.editor.recipes import KINDS
+from interpret_dp.explanation.markup import TextTable
 from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.explanation.plots.parts import row_noun
 from interpret_dp.released import EditRecord
@@ -30,30 +31,12 @@ _MOST_CORRELATED = 5
 _METRICS = {"log_loss": "log loss", "auroc": "AUROC", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
 
 
-@dataclass(frozen=True)
-class MetricsTable:
-    """Metrics on a part of the public rows, before and after editing, as texts.
-
-    Attributes
-    ----------
-    title : str
-        The part, with its number of rows.
-    head : tuple of str
-        Names of the columns: the metric, and the versions of the model.
-    rows : tuple of tuple of str
-    """
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
 def metrics_tables(
     term: EditedTerm,
     bins: Sequence[int] | None,
     slice_term: int | None = None,
     slice_bins: Sequence[int] | None = None,
-) -> list[MetricsTable]:
+) -> list[TextTable]:
     """Return metrics on all public rows, on those of the selection and on a slice.
 
     Parameters
@@ -68,8 +51,9 @@ def metrics_tables(
 
     Returns
     -------
-    list of MetricsTable
-        Empty if the session has no public rows.
+    list of TextTable
+        Heads are the metric and the versions of the model. Empty if the session has no public
+        rows.
     """
     session = term.session
     if session.public_rows is None:
@@ -89,12 +73,12 @@ def metrics_tables(
     return [_metrics_table(term, title, where) for title, where in parts.items()]
 
 
-def _metrics_table(term: EditedTerm, title: str, where: Mapping[str, Any]) -> MetricsTable:
+def _metrics_table(term: EditedTerm, title: str, where: Mapping[str, Any]) -> TextTable:
     session = term.session
     figures = session.metrics(where=where, preview=term.preview).drop(index="last")
     names = {"original": "loaded" if session.base.edits else "released", "current": "now"}
     n_rows = int(figures.pop("n_rows").iloc[0])
-    return MetricsTable(
+    return TextTable(
         title=f"{title} ({n_rows:,})",
         head=("", *(names.get(version, version) for version in figures.index)),
         rows=tuple(

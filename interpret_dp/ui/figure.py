@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from interpret_dp.editor.bins import TermView
 from interpret_dp.explanation.plots.axes import Places, term_places
-from interpret_dp.explanation.plots.heat import CellPlaces, heat_figure, heat_range
+from interpret_dp.explanation.plots.heat import CellPlaces, heat_figure, reach_of
 from interpret_dp.explanation.plots.parts import COLORS, LEGEND_BELOW, literal, transparent
 from interpret_dp.explanation.plots.shape import (
-    Curve,
+    TermCurve,
     TermPlot,
     add_draws,
     common_range,
@@ -220,7 +220,7 @@ class EditedTerm:
         """Return the plot of a pair, as it is now or as a preview has it."""
         released = self.session.released if self.preview is None else self.preview.released
         term = released.terms[self.index]
-        reach = heat_range(term)
+        reach = reach_of(term.scores)
         if on_common_scale:
             lowest, highest = _common_range(self.session.base)
             reach = max(reach, -lowest, highest)
@@ -257,7 +257,7 @@ _common_range = lru_cache(maxsize=8)(common_range)
 
 
 def _score_range(
-    shown: Sequence[tuple[Curve, list[FloatArray]]], places: Places
+    shown: Sequence[tuple[TermCurve, list[FloatArray]]], places: Places
 ) -> tuple[float, float]:
     """Return the vertical range that holds all versions of the curves and the noise bands."""
     codes = list(places.codes)
@@ -285,7 +285,7 @@ def _marks(places: Places, selected: Collection[int]) -> list[dict[str, Any]]:
 
 def _add_curve(
     plot: TermPlot,
-    curve: Curve,
+    curve: TermCurve,
     versions: Sequence[FloatArray],
     of_all: FloatArray,
     last_name: str,
@@ -348,7 +348,7 @@ def _add_curve(
 
 
 def _add_present(
-    plot: TermPlot, curve: Curve, x: list[float], scores: FloatArray, name: str, count: int
+    plot: TermPlot, curve: TermCurve, x: list[float], scores: FloatArray, name: str, count: int
 ) -> list[dict[str, Any]]:
     """Draw the scores as they are now."""
     figure, places, traces = plot.figure, plot.places, []
@@ -382,7 +382,7 @@ def _add_present(
     return traces
 
 
-def _add_whiskers(plot: TermPlot, curve: Curve, x: list[float], *, in_legend: bool) -> None:
+def _add_whiskers(plot: TermPlot, curve: TermCurve, x: list[float], *, in_legend: bool) -> None:
     """Draw the noise of bins that stand by themselves, around their scores."""
     if not x:
         return

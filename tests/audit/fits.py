@@ -4,9 +4,7 @@ import numpy as np
 import pandas as pd
 
 import interpret_dp as dp
-from benchmarks.audit.subjects import answering
 from interpret_dp.audit import replay
-from interpret_dp.lime.paper import PaperLimeTabular
 
 FEATURES = {
     "age": dp.Continuous(0, 100),
@@ -43,17 +41,6 @@ def check_both_ways(fit, table, neighbour, **options):
         assert report.ok, str(report)
         assert report.worst_ratio <= 1.0
     return reports
-
-
-def paper_answers(model, queries, method, **given):
-    """Return what makes the paper's explainer of explanation data and asks it."""
-    settings = {"epsilon": 4.0, "per_query": 1.0, "steps": 8, "trained_on_same_people": False}
-
-    def make(data, ledger):
-        account = {"ledger": ledger, "dataset": "audit", "method": method}
-        return PaperLimeTabular(model, data, **settings | account | given)
-
-    return answering(make, queries)
 
 
 def kinds(report):

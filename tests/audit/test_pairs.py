@@ -3,6 +3,9 @@
 Replays on neighbours: test_units_and_relations.py and test_replay.py.
 """
 
+import numpy as np
+from hypothesis import given, strategies as st
+
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import replay
 from interpret_dp.audit.replaying import Recording
@@ -17,6 +20,20 @@ def fitted(fit, pairs):
 
 
 ADDED = (50, 1e3, "a", 2, 5)
+
+
+@given(st.lists(st.integers(-(2**43), 2**43), min_size=16, max_size=16), st.integers(0, 15))
+def test_an_entry_moves_the_size_of_an_interaction_by_no_more_than_itself(entries, cell):
+    """Of all rows, one may be the only one: then by three quarters, on the largest grid."""
+    for shape in ((4, 4), (2, 8), (2, 2), (1, 3)):
+        sums = np.array(entries[: shape[0] * shape[1]]).reshape(shape)
+        more = sums.copy()
+        more.flat[cell % sums.size] += LATTICE
+        change = pair_selection.interaction_size(more) - pair_selection.interaction_size(sums)
+        assert abs(change) <= LATTICE
+    alone = np.zeros((4, 4), dtype=np.int64)
+    alone.flat[cell] = LATTICE
+    assert pair_selection.interaction_size(alone) == 3 * LATTICE // 4
 
 
 def test_a_choice_by_exact_sizes_without_their_projection_fails(monkeypatch):

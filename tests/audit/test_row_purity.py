@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.audit import refit
 from interpret_dp.audit.replaying import Recording, Replaying
-from interpret_dp.lime.coordinates import Coordinates
+from interpret_dp.lime.background import codes_of
 from interpret_dp.llm.request import input_coding
 from interpret_dp.mechanisms import use_randomness
 from interpret_dp.schema import encode_classes, encode_column, encode_target, open_table
@@ -91,14 +91,13 @@ def row_values(table):
         for at, spec in enumerate(SCHEMA.features.values())
     ]
     features = opened.without("target")
-    names = list(SCHEMA.features)
     found += [
         # Where all numbers of a column are whole pandas makes integers of them, without -0.0.
         encode_target(target, SCHEMA.target) + 0.0,
         encode_classes(target, LABELS),
         encode_weights(target, 4.0, 1000),
         input_coding(SCHEMA, None).encode(features),
-        Coordinates.of_schema(SCHEMA, names).points(features),
+        codes_of(opened.column(1), SCHEMA.features["real"], np.array([-1.0, 0.0, 7.5])),
     ]
     return [b"|".join(part[at].tobytes() for part in found) for at in range(opened.n_rows)]
 

@@ -3,23 +3,26 @@
 The lines of docs/proofs/arithmetic.md, by the functions that compute them.
 """
 
-import math
 import warnings
 
 import numpy as np
 import pytest
 
-from interpret_dp import Categorical, Continuous, DPExplainableBoostingRegressor, Schema, evaluation
+from interpret_dp import (
+    Categorical,
+    Continuous,
+    DPExplainableBoostingRegressor,
+    PrivateBackground,
+    Schema,
+    evaluation,
+)
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 from interpret_dp.backends import local
 from interpret_dp.backends.base import MAX_SCORE
 from interpret_dp.ebm.training import _on_lattice
-from interpret_dp.exceptions import SchemaError
 from interpret_dp.fitting.declaring import MagnitudeGrid
 from interpret_dp.fitting.rows import open_rows
-from interpret_dp.lime.adaptive import ExplanationData, Queries, exact_moments
-from interpret_dp.lime.black_box import LABEL_UNITS, black_box
-from interpret_dp.lime.coordinates import stable_weight, weight_table
+from interpret_dp.lime.background import _counted, _fine_cuts, _products
 from interpret_dp.llm.config import TrainingRows, exact_rows
 from interpret_dp.llm.training import ClosedForm
 from interpret_dp.schema.encode import encode_classes, encode_weights
@@ -27,11 +30,6 @@ from interpret_dp.schema.encode import encode_classes, encode_weights
 EXTREMES = np.array([0, 5e-324, -1.0, 1e300, 1.797e308, -1.797e308, np.inf, -np.inf, np.nan])
 NONE = np.zeros(0, dtype=np.int64)
 CODE, WANTED = np.zeros((1, 1), dtype=np.uint8), np.zeros(1, dtype=np.int64)
-
-
-def modulo(number):
-    """Return the integer that 64 bits keep of it."""
-    return (number + 2**63) % 2**64 - 2**63
 
 
 # Boosting
@@ -80,7 +78,7 @@ def test_sums_of_many_rows_are_those_of_python():
     assert evaluation.tolist() == [[66 * 66 - 1]]
 
 
-# Metrics, black boxes and what belongs to a row
+# Metrics, and what belongs to a row
 
 
 def test_scores_of_any_model_are_in_a_cell():
@@ -121,29 +119,34 @@ def test_what_belongs_to_a_row_is_cut_before_it_is_cast():
     assert grid.counts(EXTREMES).sum() == np.isfinite(EXTREMES).sum()
     many = Categorical(list(range(32_767)))
     assert encode_classes([0, 32_766, 32_767, None], many).tolist() == [0, 32_766, -1, -1]
-    for lower, upper in ((-8e307, 8e307), (0.0, 1e-323)):
-        labels = black_box(lambda rows: rows, (lower, upper)).labels(EXTREMES, len(EXTREMES), 1)
-        assert np.abs(labels).max() <= LABEL_UNITS
-    with pytest.raises(SchemaError, match="by more than the smallest float"):
-        black_box(lambda rows: rows, (0.0, 5e-324))
 
 
-# DP-LIME
+# Backgrounds
 
 
-@pytest.mark.parametrize("c", [2.0**-10, 0.5, 2.0**10])
-@pytest.mark.parametrize("n_coordinates", [1, 40, 3_000])
-def test_moments_are_those_of_python_modulo_64_bits(c, n_coordinates):
-    stretch = math.isqrt(n_coordinates - 1) + 1
-    weights = weight_table(stable_weight, c, 2**16 * n_coordinates, stretch)
-    points = np.full((3, n_coordinates), 128, dtype=np.int16)
-    points[1] *= -1
-    labels = np.full((3, 1), 2**15 - 1, dtype=np.int16)
-    query = np.full((1, n_coordinates), -128, dtype=np.int16)
-    (found,) = exact_moments(ExplanationData(points, labels), Queries(query, (0,), (0,)), weights)
-    weight = int(weights.of_squares(np.array([2**16 * n_coordinates]))[0])
-    assert (found.second == modulo(2 * weight * 2**16)).all()
-    assert (found.first == modulo(2 * weight * LABEL_UNITS * 16 * stretch * 256)).all()
+@pytest.mark.parametrize("bounds", [(0, 1), (-8e307, 8e307), (0, 5e-324), (5, 5)])
+def test_a_row_is_in_one_cell_of_each_histogram_and_adds_a_sign_to_each_pair(bounds):
+    cells = np.array(np.meshgrid(EXTREMES, EXTREMES)).reshape(2, -1).T
+    specs = [Continuous(*bounds)] * 2
+    schema = Schema(default=specs[0])
+    forms = {"feature_names": None, "schema": schema, "sample_weight": None, "unit": None}
+    with warnings.catch_warnings(action="ignore"):
+        columns = PrivateBackground(schema, epsilon=100.0).fit(cells).background_.columns
+    fine, merged = [_fine_cuts(spec) for spec in specs], [one.feature.cuts for one in columns]
+
+    def sums(table):
+        rows, _ = open_rows(table, None, **forms, has_target=False)
+        counts = [*_counted(rows, specs, fine), *_counted(rows, specs, merged)]
+        return counts, _products(rows, (0, 1), columns)
+
+    alone = [sums(row[np.newaxis]) for row in cells]
+    for counts, products in alone:
+        assert all(one.sum() == 1 and one.min() == 0 for one in counts)
+        assert np.abs(products).max() <= 1
+    counts, products = sums(cells)
+    for place, whole in enumerate(counts):
+        assert np.array_equal(whole, sum(one[place] for one, _ in alone))
+    assert np.array_equal(products, sum(one for _, one in alone))
 
 
 # DP-LLM

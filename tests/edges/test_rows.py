@@ -12,13 +12,13 @@ import pytest
 
 from interpret_dp.schema.cells import whole_rows
 from interpret_dp.schema.containers import open_table
-from tests.contract.explainers.registry import EXPLAINERS, ONE_EACH, Lime, names
+from tests.contract.explainers.registry import ONE_EACH, names
 from tests.contract.explainers.tables import COLUMNS, TARGET, frame, published
 
 ROWS = [list(row) for row in zip(*COLUMNS.values(), strict=True)]
 EMPTY = [None, None]
 ADDED = 23
-"""Where the odd row stands. Rows 0 and 1 are also the queries of black boxes."""
+"""Where the odd row stands."""
 
 
 class Broken:
@@ -76,8 +76,6 @@ def outcome(name, X, y=TARGET, **given):
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("name", names(only=(*ONE_EACH, "lime")))
 def test_a_row_of_another_form_is_an_empty_row(name, container):
-    if container == "objects" and isinstance(EXPLAINERS[name], Lime):
-        pytest.skip("its queries, which are public, are no such array")
     make = CONTAINERS[container]
     expected = outcome(name, make(with_row(EMPTY)))
     for kind, row in ODD.items():
@@ -96,7 +94,7 @@ def test_without_names_most_rows_say_how_many_columns_there_are(name):
         assert outcome(name, with_row(row), **NAMELESS) == expected, kind
 
 
-@pytest.mark.parametrize("name", names("interactive", only=ONE_EACH))
+@pytest.mark.parametrize("name", names(only=ONE_EACH))
 def test_names_say_how_many_columns_there_are(name):
     """Whatever the rows are: in a list of one row, or of none, nothing else says so."""
     expected = outcome(name, [EMPTY], TARGET[:1])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from interpret_dp.editor.recipes import Curve, choose_smoothing, convex, smooth
+from interpret_dp.editor.recipes import BinScores, choose_smoothing, convex, smooth
 from interpret_dp.released.arrays import isotonic, positive_weights
 
 
@@ -98,7 +98,7 @@ def test_smoothing_brings_noisy_curves_nearer_to_the_truth(is_known):
     for seed in range(10):
         truth, scores, weights, positions, covariance = noisy_curve(seed)
         noise = covariance if is_known else None
-        curve = Curve(scores, weights, positions, positions, noise)
+        curve = BinScores(scores, weights, positions, positions, noise)
         fitted, matrix = smooth(curve, choose_smoothing(curve, {"length": None}))
         np.testing.assert_allclose(matrix @ scores, fitted)
         np.testing.assert_allclose(matrix.sum(axis=1), 1.0, atol=1e-6)
@@ -112,7 +112,7 @@ def test_smoothing_equals_the_posterior_mean_of_scikit_learns_process():
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
     _, scores, weights, positions, covariance = noisy_curve(1)
-    curve = Curve(scores, weights, positions, positions, covariance)
+    curve = BinScores(scores, weights, positions, positions, covariance)
     fitted, _ = smooth(curve, {"length": 0.3, "amplitude": 0.8, "noise": None})
     # A constant of huge variance stands for the unknown mean.
     kernel = ConstantKernel(1e4) + ConstantKernel(0.64) * Matern(0.3, nu=1.5)
@@ -125,6 +125,6 @@ def test_smoothing_equals_the_posterior_mean_of_scikit_learns_process():
 def test_constant_curves_and_curves_without_noise_come_back():
     positions, ones = np.linspace(0, 1, 5), np.ones(5)
     for scores, covariance in ((2 * ones, None), (2 * ones, np.eye(5)), (positions, 0 * np.eye(5))):
-        curve = Curve(scores, ones, positions, positions, covariance)
+        curve = BinScores(scores, ones, positions, positions, covariance)
         fitted, _ = smooth(curve, choose_smoothing(curve, {"length": None}))
         np.testing.assert_allclose(fitted, scores, atol=1e-6)

@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from interpret_dp.accounting import GdpPair, Guarantee, largest_mu, mu_of_budget
-from interpret_dp.explanation.budget import BudgetState, QueryBudget, RowSpend
+from interpret_dp.accounting import Guarantee, largest_mu, mu_of_budget
+from interpret_dp.explanation.budget import BudgetState
 from interpret_dp.explanation.local_objects import local_explanation
 from interpret_dp.explanation.spend import PrivacySpend
 
-EPSILON, DELTA, EACH = 1.0, 1e-6, 0.1
-_MU = mu_of_budget(EACH, DELTA)
+EPSILON, DELTA = 1.0, 1e-6
 
 ADULT = {
     "age": (39, 0.11),
@@ -26,53 +25,31 @@ ADULT = {
     "hours-per-week": (40, 0.13),
     "native-country": (None, 0.0),
 }
-SOURCES = (
-    ("released", "statistics"),
-    ("released", "statistics"),
-    ("reused", "statistics"),
-    ("post-processed", "non_interactive"),
-    ("post-processed", "background"),
-)
 
 
 def guarantee(**changes):
-    """Return the promise of an explainer of epsilon 1 for the data set "loans"."""
+    """Return the promise of a background of epsilon 1 for the data set "loans"."""
     fields = {
         "epsilon": EPSILON,
         "delta": DELTA,
         "mu": mu_of_budget(EPSILON, DELTA),
-        "mechanism": "discrete Gaussian noise on integer sums",
+        "mechanism": "discrete Gaussian noise on histograms",
         "dataset": "loans",
     }
     return Guarantee(**(fields | changes))
 
 
-def explainer_spend(sources, **changes):
-    """Return the cost of so many rows, each released one of epsilon 0.1."""
-    rows = tuple(
-        RowSpend(EACH if origin == "released" else 0.0, origin, method, 0.9)
-        for origin, method in sources
-    )
-    paid = sum(row.origin == "released" for row in rows)
-    origins = {row.origin for row in rows}
-    spent = GdpPair(_MU * max(1, paid) ** 0.5)
-    fields = {
-        "guarantee": guarantee(),
-        "subject": "explainer",
-        "rows": rows,
-        "origin": "released" if paid else origins.pop() if len(origins) == 1 else "post-processed",
-        "explanation_epsilon": spent.epsilon_at(DELTA) if paid else 0.0,
-        "queries": QueryBudget(spent, 0.95, 87),
-    }
-    return PrivacySpend(**(fields | changes))
+def background_spend(**changes):
+    """Return the cost of an explanation from that background."""
+    return PrivacySpend(**({"guarantee": guarantee(), "subject": "background"} | changes))
 
 
 def _record(names, values, scores, errors, **others):
     columns = {"names": names, "values": values, "scores": scores, "standard_errors": errors}
-    return {"perf": None, "method": "interactive", "origin": "released"} | columns | others
+    return {"perf": None, "meaning": "of this value, against typical ones"} | columns | others
 
 
-def adult_record(seed=0, origin="released", method="statistics", **changes):
+def adult_record(seed=0, **changes):
     """Return the explanation of one row of a table like adult."""
     rng = np.random.default_rng(seed)
     names = list(ADULT)
@@ -86,8 +63,7 @@ def adult_record(seed=0, origin="released", method="statistics", **changes):
         "output": "probability of >50K",
         "predicted": 0.73 - 0.1 * seed,
     }
-    how = {"method": method, "origin": origin}
-    return _record(names, values, scores, [error] * 13 + [0.0], **fields, **how) | changes
+    return _record(names, values, scores, [error] * 13 + [0.0], **fields) | changes
 
 
 def text_record(seed=0, n_words=500):
@@ -108,10 +84,9 @@ def text_record(seed=0, n_words=500):
 
 def explanation_of(records, **changes):
     """Return the explanation object of such records."""
-    sources = [(record["origin"], record["method"]) for record in records]
     names = list(records[0]["names"])
     fields = {
-        "privacy": explainer_spend(sources),
+        "privacy": background_spend(),
         "name": "loans explained",
         "feature_names": names,
         "feature_types": ["continuous"] * len(names),
@@ -120,9 +95,8 @@ def explanation_of(records, **changes):
 
 
 def adult_explanation(**changes):
-    """Return five rows of a table like adult, one of each source and one more that was paid for."""
-    records = [adult_record(seed, *source) for seed, source in enumerate(SOURCES)]
-    return explanation_of(records, **changes)
+    """Return five rows of a table like adult."""
+    return explanation_of([adult_record(seed) for seed in range(5)], **changes)
 
 
 def budget_state(**changes):

@@ -371,8 +371,8 @@ def test_a_prediction_shows_the_largest_parts_and_the_sum_of_the_rest():
     model = _model()
     figure = local_figure(model, record)
     (bars,) = figure.data
-    assert figure.layout.yaxis.ticktext[-2:] == ("f19 = 19", f"intercept = {bars.x[-1]:.4g}")
-    assert bars.customdata[0].startswith("5 others: ")
+    assert figure.layout.yaxis.ticktext[:2] == (f"intercept = {bars.x[0]:.4g}", "f19 = 19")
+    assert bars.customdata[-1].startswith("5 others: ")
     assert sum(bars.x) == pytest.approx(sum(scores) + model.intercept[0])
 
 
@@ -384,20 +384,20 @@ def test_bars_of_a_prediction_have_the_noise_of_their_bin_and_name_the_probabili
     total = scores.reshape(4, -1).sum(axis=0) + model.intercept
     column = int(np.argmax(total)) if n_classes == 3 else 0
     record = {"names": list(model.term_names), "values": values, "scores": scores.tolist()}
-    (bars,) = local_figure(model, record | {"extra": {"scores": model.intercept}}).data
+    bars, noise = local_figure(model, record | {"extra": {"scores": model.intercept}}).data
     place = next(k for k, text in enumerate(bars.customdata) if text.startswith("dose = 1: "))
     low, high = (end[2] for end in model.terms[DOSE].band().of_class(column))
-    assert bars.x[place] - bars.error_x.arrayminus[place] == pytest.approx(low)
-    assert bars.x[place] + bars.error_x.array[place] == pytest.approx(high)
-    assert np.isnan(np.array(bars.error_x.array, dtype=float)).sum() == 1  # the intercept
+    # The intercept, which is on top, has none.
+    assert noise.y[place - 1] == bars.y[place]
+    assert bars.x[place] - noise.error_x.arrayminus[place - 1] == pytest.approx(low)
+    assert bars.x[place] + noise.error_x.array[place - 1] == pytest.approx(high)
     odds = np.exp(total)
     probability = odds[column] / (odds.sum() if n_classes == 3 else 1 + odds[0])
     words = f"probability {100 * probability:.3g} %, without it"
     assert (words in bars.customdata[place]) == (n_classes > 0)
     # A score that the model's bin does not have gets no band of it.
     strange = record | {"scores": (scores + 1).tolist(), "extra": {"scores": model.intercept}}
-    (bars,) = local_figure(model, strange).data
-    assert np.isnan(np.array(bars.error_x.array, dtype=float)).all()
+    assert len(local_figure(model, strange).data) == 1
 
 
 def test_axes_and_counts_name_the_outcome_and_the_privacy_unit():

@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 from interpret.api.templates import FeatureValueExplanation
@@ -20,10 +19,6 @@ NUMBER_OUTPUT = {"output": "predicted value", "predicted": 12.345}
 
 def influence(effects, errors):
     return Influence(tuple(map(str, range(len(effects)))), np.array(effects), np.array(errors))
-
-
-def named(figure):
-    return {trace.name: trace for trace in figure.data if trace.name}
 
 
 def texts(figure):
@@ -62,10 +57,8 @@ def test_what_is_significant_is_beyond_its_own_error_bar(effects, error):
 def test_bars_are_the_effects_largest_first_with_their_noise():
     record = influences.adult_record()
     figure = influences.explanation_of([record]).figure(0)
-    effects = (trace for trace in figure.data if trace.meta == "effects")
-    drawn = {-int(y): x for bars in effects for y, x in zip(bars.y, bars.x, strict=True)}
-    scores = sorted((s for s in record["scores"] if s), key=lambda s: -abs(s))
-    assert [drawn[place] for place in range(13)] == scores
+    (bars,) = (trace for trace in figure.data if trace.type == "bar")
+    assert list(bars.x) == sorted(record["scores"], key=lambda s: -abs(s))
     labels = figure.layout.yaxis.ticktext
     assert labels[0] == "capital-gain = 2174"
     assert "fnlwgt = 77,516" in labels
@@ -115,10 +108,6 @@ def test_rows_may_explain_different_classes():
     # Of one row, the overview is the row.
     one = influences.explanation_of(records[:1])
     assert one.figure(None, line="").to_json() == one.figure(0, line="").to_json()
-    # Without costs, sources are said all the same.
-    history = [influences.adult_record(0, *influences.SOURCES[3])] * 2
-    figure = influences.explanation_of(history, privacy=influences.explainer_spend([])).figure()
-    assert "from the released history, free" in named(figure)
 
 
 # ------------------------------------------------------------------------ interpret's protocol
@@ -134,7 +123,7 @@ def test_they_are_interprets_and_ours(kind):
     internal = explanation.data(-1)
     assert {"overall", "specific", "mli"} <= set(internal)
     assert len(explanation.selector) == len(internal["specific"])
-    assert len(explanation.selector.columns) >= 3
+    assert len(explanation.selector.columns) >= 2
     assert "id" not in explanation.selector
     json.dumps(internal["specific"])
     assert "privacy" in explanation._repr_html_()
@@ -142,22 +131,16 @@ def test_they_are_interprets_and_ours(kind):
     assert not hasattr(explanation, "model")
 
 
-def test_a_row_is_listed_with_origin_and_cost_and_what_came_true():
+def test_a_row_is_listed_with_what_came_true():
     explanation = MADE_UP["text"]()
     table = explanation.selector
-    assert list(table.columns[:3]) == ["Predicted", "Origin", "Actual"]
+    assert list(table.columns[:3]) == ["Predicted", "Actual", "Resid"]
     assert table["Resid"][0] == pytest.approx(0.12)
     assert list(explanation.data(-1)["mli"][1]["value"]["dataset_y"]) == [1.0, 1.0]
     unknown = influences.adult_explanation()
     assert unknown.data(-1)["mli"][1]["value"]["dataset_y"] is None
     assert not {"Actual", "Resid"} & set(unknown.selector)
-    origins = ["released now", "released now", "reused", "from history", "from background"]
-    assert list(unknown.selector["Origin"]) == origins
-    assert list(unknown.selector["Epsilon"]) == [0.1, 0.1, 0.0, 0.0, 0.0]
-    # A list of rows can be given.
-    own = pd.DataFrame({"Name": list("abcde")})
-    given = influences.adult_explanation(selector=own).selector
-    assert list(given.columns) == ["Name", "Epsilon", "Origin"]
+    assert list(unknown.selector) == ["Predicted", "Explained"]
 
 
 def test_every_view_can_be_shown_inline(monkeypatch):
@@ -169,18 +152,18 @@ def test_every_view_can_be_shown_inline(monkeypatch):
     assert "Privacy cost of this explanation" in page
 
 
-def test_each_figure_carries_the_cost_of_its_part():
+def test_each_figure_carries_the_cost():
     explanation = influences.adult_explanation()
 
     def cost(key):
         (note,) = explanation.visualize(key).layout.annotations
         return note.text.partition("explanation: ")[2].partition(" ·")[0]
 
-    assert [cost(None), cost(0), cost(2)] == ["0.145", "0.1", "0"]
+    assert [cost(None), cost(0), cost(2)] == ["0", "0", "0"]
     assert explanation.visualize(0, title="mine").layout.title.text == "mine"
     assert explanation.visualize(("mli", 0)).to_json() == explanation.visualize(0).to_json()
     note = explanation.figure(0, line="").layout.annotations[0].text
-    assert note.startswith("Released now for epsilon 0.1, method statistics<br>7 of 14 effects")
+    assert note.startswith("From the background: free<br>7 of 14 effects")
 
 
 # -------------------------------------------------------------------------------- wrong input
@@ -188,12 +171,9 @@ def test_each_figure_carries_the_cost_of_its_part():
 
 WRONG_RECORDS = [
     ([influences.adult_record(scores=[0.1])], "lengths"),
-    ([influences.adult_record(origin="guessed")], "origin is 'guessed'"),
     ([influences.adult_record(names=list("abcdefghijklmn"))], "in order"),
-    ([influences.adult_record(method="interactive")], "must agree row by row"),
     ([{"names": []}], "lacks"),
     ([], "records is empty"),
-    ([influences.adult_record()] * 2, "has 1 rows and there are 2"),
 ]
 
 
@@ -202,7 +182,7 @@ def test_records_that_do_not_fit_are_refused(records, message):
     with pytest.raises(ValueError, match=message):
         local_explanation(
             records,
-            privacy=influences.explainer_spend(influences.SOURCES[:1]),
+            privacy=influences.background_spend(),
             name="wrong",
             feature_names=list(influences.ADULT),
             feature_types=["continuous"] * 14,

@@ -1,7 +1,9 @@
 """The figures of an explanation, and their panel: plain words, and names that break nothing."""
 
 import dataclasses
+import html
 import json
+import re
 from datetime import UTC, datetime
 from unittest.mock import Mock
 
@@ -10,9 +12,9 @@ from hypothesis import given, settings, strategies as st
 
 from interpret_dp import LedgerError, PrivacyLedger
 from interpret_dp.accounting import GdpPair, Guarantee, ReleaseShare, mu_of_budget
-from interpret_dp.explanation.budget import BudgetState, QueryBudget, RowSpend
-from interpret_dp.explanation.markup import share_text, to_html
-from interpret_dp.explanation.panel import budget_bar, meaning_text, privacy_panel
+from interpret_dp.explanation.budget import BudgetState
+from interpret_dp.explanation.markup import render, share_text
+from interpret_dp.explanation.panel import meaning_text, panel_html
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.ledger.account import (
     Account,
@@ -22,7 +24,7 @@ from interpret_dp.ledger.account import (
     largest_epsilon,
     remaining_mu,
 )
-from tests.explanation.influences import SOURCES, budget_state, explainer_spend
+from tests.explanation.influences import background_spend, budget_state
 from tests.ledger.requests import budgeted, reserve_epsilon
 
 MU = mu_of_budget(1.0, 1e-6)
@@ -41,7 +43,11 @@ def spend(guarantee=None, **changes):
 
 
 def text(spend_):
-    return privacy_panel(json.loads(json.dumps(spend_.to_dict(), allow_nan=False))).text
+    return text_of(panel_html(json.loads(json.dumps(spend_.to_dict(), allow_nan=False))))
+
+
+def text_of(page):
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
 
 
 def test_a_panel_says_all_that_was_asked_of_it():
@@ -110,16 +116,13 @@ def test_without_a_mu_the_attacker_is_bounded_by_epsilon_and_delta():
     assert large.detection == pytest.approx(1 - 0.95 * 2.718281828**-4, rel=1e-6)
 
 
-def test_edits_and_origins_are_said():
+def test_edits_are_said():
     for n_edits, words in ((1, "edited: 1 change"), (3, "edited: 3 changes")):
         edited = spend(edits=n_edits)
         assert words in text(edited)
         assert edited.line.endswith(words)
         assert edited.to_dict()["guarantee"] == spend().to_dict()["guarantee"]
     assert "edited" not in text(spend()) + spend().line
-    assert "Reused: an earlier explanation" in text(spend(origin="reused"))
-    paid = text(spend(origin="released", explanation_epsilon=0.25))
-    assert "This explanation cost epsilon 0.25" in paid
 
 
 def test_names_are_text_and_nothing_else():
@@ -136,15 +139,13 @@ def test_names_are_text_and_nothing_else():
 
 
 def test_bar_is_as_long_as_what_was_spent():
-    bar = budget_bar([("this model", 0.25, "#000001"), ("others", 0.5, "#000002")])
-    assert "this model 25 %" in bar.text
-    assert "left 25 %" in bar.text
-    page = to_html(bar)
+    page = render("bar.html", parts=[("this model", 0.25, "#000001"), ("others", 0.5, "#000002")])
+    assert "this model 25 % others 50 % left 25 %" in text_of(page)
     assert "width: 25.0000%" in page
     assert "width: 50.0000%" in page
     # The bar behind its parts, and the legend of what is left.
     assert page.count("background: #e4e9ee") == 2
-    assert "left 100 %" in budget_bar([("this model", 0.0, "#000001")]).text
+    assert "left 100 %" in text_of(render("bar.html", parts=[("this model", 0.0, "#000001")]))
 
 
 def test_costs_are_rounded_up_and_what_is_left_down():
@@ -163,7 +164,7 @@ def test_documents_are_json_whatever_was_spent():
     state = budget_state(delta_x=5e-6, spent_delta=2e-5)
     document = json.loads(json.dumps(spend(budget=state).to_dict(), allow_nan=False))
     assert document["budget"]["spent_epsilon"] is None
-    assert "more than can be stated" in privacy_panel(document).text
+    assert "more than can be stated" in text_of(panel_html(document))
     assert dataclasses.replace(state, n_requests=0).spent_epsilon == 0.0
 
 
@@ -211,155 +212,22 @@ def test_without_a_limit_or_a_ledger_that_can_be_read_nothing_is_claimed(ledger,
     assert unknown.ledger == "not readable now: It is locked."
 
 
-# ------------------------------------------------------------------------- the rows of an explainer
-
-FREE = RowSpend(0.0, "reused", "statistics", 0.5)
-QUERIES = QueryBudget(GdpPair(0.1), 0.1, 1)
-
-
-def test_a_row_has_a_cost_of_its_own():
-    spend = explainer_spend(SOURCES)
-    first, third = spend.of_row(0), spend.of_row(2)
-    assert (first.explanation_epsilon, first.origin) == (0.1, "released")
-    assert first.rows == spend.rows[:1]
-    assert (third.explanation_epsilon, third.origin) == (0.0, "reused")
-    assert third.guarantee == spend.guarantee
-    assert "explanation: 0.1 ·" in first.line
-    table = spend.per_row
-    assert list(table["epsilon"]) == [row.epsilon for row in spend.rows]
-    assert list(table["origin"]) == [origin for origin, _ in SOURCES]
-    assert list(explainer_spend([]).per_row.columns) == list(table.columns)
-    assert "epsilon 0.124," in RowSpend(0.12301, "released", "enhanced", 1.0).words
-    for wrong, error in ((5, ValueError), (-1, ValueError), ("0", TypeError)):
-        with pytest.raises(error, match="index is"):
-            spend.of_row(wrong)
-    with pytest.raises(ValueError, match="rows is empty"):
-        explainer_spend([]).of_row(0)
+def test_explanations_from_a_background_are_free_for_any_number_of_rows():
+    panel = text(background_spend(budget=budget_state(dataset="loans")))
+    for part in (
+        "Free: computed from the released background, for any number of rows.",
+        "The background cost epsilon 1 at delta 1e-06, paid once.",
+        "The background epsilon 1 at delta 1e-06",
+        "more like this background.",
+        "this background",
+    ):
+        assert part in panel, part
 
 
-DISAGREEING_ROWS = [
-    ({"origin": "reused"}, "costs something"),
-    ({"origin": "post-processed", "explanation_epsilon": 0.0}, "if one of|one of its rows"),
-    ({"explanation_epsilon": 0.05}, "one row cost 0.1"),
-    ({"subject": "people"}, "subject is"),
-    ({"rows": (), "origin": "reused"}, "costs something"),
-    ({"origin": "stolen"}, "must be"),
-    ({"edits": -1}, "must be"),
-]
-
-
-@pytest.mark.parametrize(("changes", "message"), DISAGREEING_ROWS)
-def test_rows_and_the_whole_must_agree(changes, message):
-    with pytest.raises(ValueError, match=message):
-        explainer_spend(SOURCES, **changes)
-
-
-CONTRADICTIONS = [
-    (FREE, {"epsilon": -0.1, "origin": "released"}),
-    (FREE, {"epsilon": 0.1}),
-    (FREE, {"origin": "guessed"}),
-    (FREE, {"method": ""}),
-    (FREE, {"remaining_epsilon": -1.0}),
-    (QUERIES, {"remaining_epsilon": -1.0}),
-    (QUERIES, {"more_queries": -1}),
-]
-
-
-@pytest.mark.parametrize(("valid", "changes"), CONTRADICTIONS)
-def test_rows_and_budgets_that_contradict_themselves_are_refused(valid, changes):
-    with pytest.raises((ValueError, TypeError), match=r"must be|costs anything"):
-        dataclasses.replace(valid, **changes)
-
-
-def test_a_release_so_cheap_that_delta_covers_it_is_still_a_release():
-    rows = (RowSpend(0.0, "released", "statistics", 1.0),)
-    spend = explainer_spend([], rows=rows, origin="released", explanation_epsilon=0.0)
-    assert "This explanation cost epsilon 0" in text(spend)
-    with pytest.raises(ValueError, match="costs something"):
-        dataclasses.replace(spend, subject="model")
-
-
-# ---------------------------------------------------------------------- the explainer's budget
-
-
-def test_the_line_of_an_explainer_rounds_against_us():
-    queries = QueryBudget(GdpPair(0.0301), 0.89999, 12)
-    line = explainer_spend(SOURCES, queries=queries, explanation_epsilon=0.100001).line
-    assert line.startswith(
-        "Privacy cost of this explanation: 0.101 · budget of the explainer: epsilon 1 · "
-    )
-    assert "left for further queries: 0.8999 (" in line
-    assert "model" not in line
-
-
-def test_without_a_budget_at_hand_the_last_row_knows_what_was_left():
-    rows = tuple(RowSpend(0.0, "reused", "statistics", left) for left in (0.7, 0.6))
-    spend = explainer_spend([], queries=None, rows=rows, origin="reused")
-    assert (spend.left_for_queries, spend.spent_on_queries) == (0.6, None)
-    unknown = explainer_spend([], queries=None)
-    assert unknown.left_for_queries is None
-    assert "Left for further" not in text(unknown)
-    assert unknown.to_dict()["queries"] is None
-    # What no epsilon can state is not stated.
-    unstated = explainer_spend(SOURCES, queries=QueryBudget(GdpPair(0.1, 0.5), 0.1))
-    assert unstated.to_dict()["queries"]["spent_epsilon"] is None
-    assert "Spent on explanations so far" not in text(unstated)
-
-
-def test_what_the_explainer_took_of_the_data_set_is_what_it_spent():
-    state = budget_state(dataset="loans")
-    spent = GdpPair(0.5 * state.spent_mu)
-    spend = explainer_spend(SOURCES, budget=state, queries=QueryBudget(spent, 0.5))
-    assert spend.model_share == pytest.approx(0.25 * state.spent_share)
-    assert "this explainer" in text(spend)
-    assert "more like this explainer." in text(spend)
-
-
-# ----------------------------------------------------------------------------------- the panel
-
-
-SPEND = explainer_spend(SOURCES)
-PANELS = {
-    "several rows": (
-        SPEND,
-        (
-            "These 5 explanations cost epsilon 0.145 together",
-            "The explainer's whole budget epsilon 1 at delta 1e-06",
-            "Left for further queries epsilon 0.95 about 87 more queries",
-            "released now statistics 2 0.1",
-            "reused from a near query statistics 1 free",
-            "from the released history non_interactive 1 free",
-            "from the background background 1 free",
-            "the explainer may answer with its whole budget",
-            "Epsilons do not add up",
-        ),
-    ),
-    "paid": (SPEND.of_row(0), ("cost epsilon 0.1", "paid for when requested")),
-    "reused": (SPEND.of_row(2), ("cost no privacy", "the released explanation of a near query")),
-    "history": (SPEND.of_row(3), ("This explanation cost no privacy", "is less exact")),
-    "background": (SPEND.of_row(4), ("cost no privacy", "the released background")),
-    "free rows": (explainer_spend(SOURCES[2:4]), ("These 2 explanations cost no privacy",)),
-    "totals": (explainer_spend([]), ("Looking at this explanation costs no privacy",)),
-    "one more": (explainer_spend(SOURCES, queries=QUERIES), ("about 1 more query",)),
-}
-
-
-@pytest.mark.parametrize("kind", PANELS)
-def test_panels_say_what_rows_cost_and_where_they_come_from(kind):
-    spend, parts = PANELS[kind]
-    shown = text(spend)
-    assert [part for part in parts if part not in shown] == []
-    assert "The model epsilon" not in shown
-    assert ("Where they come from" in shown) == (len(spend.rows) > 1)
-
-
-def test_costs_of_unequal_rows_are_a_range_and_names_are_text():
-    rows = tuple(RowSpend(e, "released", "<script>", 0.5) for e in (0.05001, 0.2))
-    spend = explainer_spend([], rows=rows, origin="released", explanation_epsilon=0.21)
-    assert "0.0501 to 0.2" in text(spend)
-    page = spend._repr_html_()
-    assert "<script" not in page
-    assert page.count("<table") == page.count("</table>") == 2
+@pytest.mark.parametrize("changes", [{"subject": "people"}, {"edits": -1}])
+def test_what_is_no_cost_is_refused(changes):
+    with pytest.raises(ValueError, match="must be"):
+        spend(**changes)
 
 
 # ----------------------------------------------------------------------- how many more requests fit
@@ -401,7 +269,7 @@ def test_exactly_as_many_fit_as_is_said(spent, pair):
 def test_the_scarcer_part_of_a_budget_is_the_one_that_is_shown():
     state = budget_state(delta_x=4e-6, spent_delta=3e-6)
     assert state.spent_share == pytest.approx(0.75)
-    panel = privacy_panel(spend(budget=state).to_dict()).text
+    panel = text_of(panel_html(spend(budget=state).to_dict()))
     assert "of which 4e-06 for selections" in panel
     assert "; delta 9.999e-07 left for selections" in panel
     assert f"mu squared ({share_text(state.spent_shares[0])} spent)" in panel

@@ -11,10 +11,9 @@ import interpret_dp
 from interpret_dp import Categorical, Continuous, Guarantee, PrivacyUnit, PrivacyWarning, Schema
 from interpret_dp.accounting import GdpPair, compose
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.lime.paper import PaperLimeTabular
 from interpret_dp.mechanisms.additive import noise_scale
 from interpret_dp.release import ReleaseSession
-from tests.golden.kinds import FEATURES, FILES, BlackBox, rows
+from tests.golden.kinds import FEATURES, FILES, rows
 
 X, IDS, TWO = rows(3), np.arange(3), Categorical([0, 1])
 MODEL = interpret_dp.load_model(FILES / "classification.json")
@@ -38,9 +37,8 @@ def measure(**given):
     interpret_dp.private_metrics({"a": MODEL, "b": MODEL}, X, IDS, **given)
 
 
-def explain(**given):
-    given |= {"schema": Schema(FEATURES), "trained_on_same_people": False}
-    PaperLimeTabular(BlackBox(), X, **given).explain_local(X)
+def release(**given):
+    interpret_dp.PrivateBackground(Schema(FEATURES), **given).fit(X)
 
 
 RELATION = {"neighboring": ["replace_one"]}
@@ -53,8 +51,6 @@ OPTIONS = RELATION | {
 }
 KNOWN = {"interactions": [1, 2, [("dose", "stage")]], "monotone_constraints": [{"age": 1}]}
 CLASSIFIER, REGRESSOR = "DPExplainableBoostingClassifier", "DPExplainableBoostingRegressor"
-METHODS = ["interactive", "adaptive", "enhanced"]
-QUERIES = RELATION | {"method": METHODS, "steps": [8], "c": [2**-10, 2**10]}
 # What is called, what it is always given, and what it may be given.
 REQUESTS = {
     "pairs": (fit, {"estimator": CLASSIFIER, "target": TWO, "interactions": 1}, OPTIONS),
@@ -71,7 +67,7 @@ REQUESTS = {
         {"declared": [False], "epochs": [1.0, 1e5], "centring": [0.0, 0.5]},
     ),
     "metrics": (measure, {}, RELATION),
-    "explanations": (explain, {}, QUERIES),
+    "background": (release, {}, RELATION | {"dependence": [False]}),
 }
 
 

@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 
 import interpret_dp as dp
-from interpret_dp.lime.paper import PaperLimeTabular
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
-from tests.golden.kinds import FEATURES, FILES, BlackBox, additive, maps, rows, score
+from tests.golden.kinds import FEATURES, FILES, additive, maps, rows, score
 
 NUMBERS = FILES / "fits.numbers.json"
 
@@ -63,19 +62,6 @@ def drawn(chance, labels=("no", "yes")):
     rng = np.random.default_rng(6)
     is_last = rng.random(len(chance)) < 1 / (1 + np.exp(-chance))
     return np.where(is_last, labels[-1], rng.choice(labels[:-1], len(chance)))
-
-
-def explained(method):
-    """Explain two rows by one of the paper's methods, with frozen noise."""
-    X = rows()
-    settings = {"method": method, "schema": dp.Schema(FEATURES), "epsilon": 20.0, "delta": 1e-6}
-    account = {"ledger": dp.PrivacyLedger.in_memory(), "dataset": "golden"}
-    with use_randomness(SeededRandomness(9)):
-        explainer = PaperLimeTabular(
-            BlackBox(), X, trained_on_same_people=False, **settings, **account
-        )
-        found = [explainer.explain_local(X.iloc[[row]]).data(0) for row in range(2)]
-    return {"scores": [np.ravel(record["scores"]).tolist() for record in found]}
 
 
 def mapped(kind):
@@ -129,10 +115,6 @@ def cases():
         "classic": lambda: fitted(latent, composition="classic"),
         "maps of a table": lambda: mapped("table"),
         "maps of images": lambda: mapped("images"),
-        **{
-            method: (lambda method=method: explained(method))
-            for method in ("interactive", "adaptive")
-        },
     }
 
 

@@ -87,17 +87,6 @@ def maps(kind):
         return model.fit(table, labels)
 
 
-class BlackBox:
-    """A probability that depends on age alone."""
-
-    classes_ = np.array(["no", "yes"])
-
-    def predict_proba(self, X):
-        """Return both probabilities of each row."""
-        second = X["age"].fillna(50).to_numpy(dtype=float) / 100
-        return np.column_stack([1 - second, second])
-
-
 def predictions(model, X):
     """Return what a model says of rows."""
     found = {"predict": model.predict(X).tolist()}

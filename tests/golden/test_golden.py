@@ -157,8 +157,10 @@ def test_a_fit_with_frozen_noise_releases_the_stored_numbers(name):
         if part == "deviations":
             # Bins with too few rows had no deviation when these were stored.
             given, stored = given[stored > 1e-9], stored[stored > 1e-9]
-        # Scores are near 1; with next to no noise, processors differ by 1e-8.
-        np.testing.assert_allclose(given, stored, rtol=1e-6, atol=1e-7, err_msg=part)
+        # Scores are near 1; with next to no noise, processors differ by 1e-8. That may take one row
+        # of 800 to the next entry of the table of exponentials, 1/256 away.
+        atol = 1e-5 if (name, part) == ("poisson", "intercept") else 1e-7
+        np.testing.assert_allclose(given, stored, rtol=1e-6, atol=atol, err_msg=part)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -41,6 +42,23 @@ def test_from_budget_to_refusal(ledger):
     ledger.commit(reserve_epsilon(ledger, strict, 1e-8))
     assert ledger.remaining("adult") == 0.0
     assert ledger.spent("adult").epsilon == pytest.approx(2.0, rel=1e-6)
+
+
+def test_threads_do_not_overspend(ledger):
+    """Twelve ask at once for a fifth of the square of mu each."""
+    budget = ledger.create_budget("adult", 1.0, 1e-6, delta_x=0.0)
+
+    def is_refused(_):
+        try:
+            ledger.commit(reserve(ledger, "adult", mu=0.99 * budget.mu / math.sqrt(5.0)))
+        except BudgetExceededError:
+            return True
+        return False
+
+    with ThreadPoolExecutor(12) as threads:
+        assert sum(threads.map(is_refused, range(12))) == 7
+    assert ledger.spent("adult").epsilon <= 1.0 + 1e-9
+    assert ledger.verify() == ledger.head
 
 
 _OTHER_PROCESS = """

@@ -1,6 +1,5 @@
 """DPLimeTabular as its users meet it: what it returns, whom it protects, what it refuses."""
 
-import inspect
 import math
 from importlib import import_module
 
@@ -9,8 +8,6 @@ import pandas as pd
 import pytest
 
 from interpret_dp import DPLimeTabular, Guarantee, PrivacyWarning, PrivateBackground
-from interpret_dp.lime.explainer import _ELSEWHERE, _PAPER
-from interpret_dp.lime.paper import PaperLimeTabular
 from tests.lime.tables import SCHEMA, Risk, Three, account, table
 
 
@@ -153,9 +150,7 @@ def test_it_prints_its_promise_and_no_row():
 def test_what_the_earlier_form_had_is_named_with_what_replaces_it():
     with pytest.raises(TypeError, match=r"trained_on_same_people is None .*True or False"):
         DPLimeTabular(Risk(), table(), schema=SCHEMA)
-    taken = inspect.signature(PaperLimeTabular).parameters
-    assert all(name in taken for name, says in _ELSEWHERE.items() if says == _PAPER)
-    with pytest.raises(TypeError, match=r"no parameter method: .*PaperLimeTabular"):
+    with pytest.raises(TypeError, match=r"no parameter method: .* paid for row by row"):
         explainer(method="auto")
     with pytest.raises(TypeError, match=r"PrivateBackground\(\.\.\., dependence=False\)"):
         explainer(dependence=False)

@@ -25,9 +25,9 @@ def opened(X, **arguments):
 
 def test_a_frame_keeps_its_index_its_other_columns_and_their_order():
     X = pd.DataFrame({"spare": [1, 2, 3]} | COLUMNS, index=["r", "s", "t"])
-    found, _ = opened(X, feature_names=["g", "x"], schema=PEOPLE)
+    found = opened(X, feature_names=["g", "x"], schema=PEOPLE)
     several = Schema(FEATURES, unit=PrivacyUnit(["patient", "spare"]))
-    query, _ = opened(X, schema=several, needs_unit=False)
+    query = opened(X, schema=several)
     assert query.table.names == tuple(query.X.columns) == ("x", "g")
     assert found.table.names == ("g", "x")
     assert list(found.X.columns) == ["spare", "x", "g"]
@@ -44,18 +44,16 @@ def test_a_sparse_matrix_is_read_as_its_dense_twin_whatever_is_stored():
         (np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2, 2, 2])), shape=(3, 3)
     )
     for one in (X, twice):
-        found, _ = opened(one)
+        found = opened(one)
         np.testing.assert_array_equal(np.array(rows_of(found)), one.toarray())
         assert found.table.names == ("feature_0000", "feature_0001", "feature_0002")
     assert twice.nnz == 2
-    # A format that must be converted for slicing, and the identifiers' own column in a matrix.
+    # A format that must be converted for slicing, and identifiers in a column of a matrix.
     ids = sparse.coo_matrix(np.array([[7, 0, 3], [7, 1, 0]]))
     schema = Schema(default=Continuous(0, 9), unit=PrivacyUnit("patient"))
-    found, _ = opened(ids, feature_names=["patient", "a", "b"], schema=schema)
+    found = opened(ids, feature_names=["patient", "a", "b"], schema=schema)
     assert rows_of(found) == [[0, 3], [1, 0]]
     np.testing.assert_array_equal(found.X.toarray(), [[0, 3], [1, 0]])
-    assert found.identifiers is not None
-    assert found.identifiers.tolist() == [7, 7]
 
 
 ONE_ROW = sparse.coo_array([1, 2])
@@ -77,5 +75,5 @@ def test_what_is_not_rows_is_refused(X, arguments, error, message):
         opened(X, **arguments)
 
 
-def test_rows_and_their_identifiers_are_not_shown():
-    assert repr(opened(pd.DataFrame(COLUMNS), schema=PEOPLE)[0]) == "OpenedRows()"
+def test_rows_are_not_shown():
+    assert repr(opened(pd.DataFrame(COLUMNS), schema=PEOPLE)) == "OpenedRows()"

@@ -37,7 +37,7 @@ def arguments(*given, **named):
 
 def people(unit, *columns):
     schema = Schema(unit=PrivacyUnit(columns)) if columns else None
-    return lambda: open_people(FRAME, None, schema, unit, call="fit(X, y, unit=ids)")
+    return lambda: open_people(FRAME, None, schema, unit)
 
 
 def column(cells):
@@ -201,9 +201,7 @@ WITH_PLANTED_CELLS = [
     lambda: open_table(pl.DataFrame({"a": [[PLANTED]]})),
     lambda: open_table(pl.DataFrame({"a": [PLANTED.encode()]})),
     lambda: open_target([7919] * 7919, 7918),
-    lambda: open_people(
-        pd.DataFrame({"a": [1]}, index=[7919]), None, None, pd.Series([PLANTED]), call="fit"
-    ),
+    lambda: open_people(pd.DataFrame({"a": [1]}, index=[7919]), None, None, pd.Series([PLANTED])),
     lambda: open_table(pl.DataFrame({"a": pl.Series([PLANTED.encode()] * 7919)})),
     # A column of the table where an argument should be.
     lambda: Continuous(pd.Series([7919]), 1),

@@ -65,7 +65,7 @@ def test_columns_are_the_parts_of_tuples_and_missing_identifiers_can_be_left_out
 
     def used(names, unit, beside=None):
         X, schema = frame[["age", *names]], Schema({"age": Continuous(0, 1)}, unit=unit)
-        _, own, _ = open_people(X, None, schema, beside, call="")
+        _, own, _ = open_people(X, None, schema, beside)
         return kept_rows(own, max_rows, 5).tolist()
 
     both, drop = PrivacyUnit(["h", "p"]), PrivacyUnit("h", missing="drop")
@@ -146,7 +146,7 @@ def test_a_cell_that_does_not_even_say_its_class_leaves_its_row_out():
 
 def test_an_entry_that_is_no_row_is_no_person_of_its_own():
     schema = Schema({"age": Continuous(0, 1)}, unit=PrivacyUnit("p"))
-    _, own, _ = open_people([[0, "a"], [0], None, [0, None]], ["age", "p"], schema, None, call="")
+    _, own, _ = open_people([[0, "a"], [0], None, [0, None]], ["age", "p"], schema, None)
     assert kept_rows(own, 1, 0).tolist() == [True, False, False, True]
 
 
@@ -197,11 +197,11 @@ def test_a_column_of_bytes_identifies_people_and_is_no_feature(column):
     frame = pa.table(table) if isinstance(column, pa.Array) else frame
     frame = pd.DataFrame({"age": table["age"], "p": list(column)}) if frame is None else frame
     for X, unit in ((frame, None), (np.zeros((20, 1)), column)):
-        _, identifiers, _ = open_people(X, ["age"], schema, unit, call="")
+        _, identifiers, _ = open_people(X, ["age"], schema, unit)
         assert kept_rows(identifiers, 1, 0).sum() == 10
     assert schema.check(frame).n_rows == 20
     with pytest.raises(SchemaError, match="unit has dtype datetime64"):
-        open_people(np.zeros((20, 1)), ["age"], schema, np.array(STAMPS, "M8[ns]"), call="")
+        open_people(np.zeros((20, 1)), ["age"], schema, np.array(STAMPS, "M8[ns]"))
 
 
 def test_decimals_of_any_class_are_compared_by_value():

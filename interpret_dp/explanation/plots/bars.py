@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,8 @@ from interpret_dp.explanation.plots.parts import (
     COLORS,
     add_heading,
     add_swatch,
+    blank_figure,
     buttons,
-    dress,
     fit_height,
     literal,
     place_legend,
@@ -48,7 +48,6 @@ MOST_BARS = 15
 
 _LONGEST_VALUE, _BESIDE_LABELS = 34, 80  # letters of a label, and of a line beside labels
 _LEAST_HEIGHT, _BAR = 360, 25  # pixels of a figure, and of the bar of an effect
-_BAR_WIDTH = 0.7
 BAR_PITCH = 26
 """Pixels from one bar of an importance, or of a prediction, to the next."""
 
@@ -208,12 +207,11 @@ def importance_bars(
     unit : str
         What an effect counts, as plotly shows it.
     """
-    import plotly.graph_objects as go
-
     measured = sorted(zip(names, importances, noise, strict=True), key=lambda entry: entry[1])
     shown = [literal(name) for name, _, _ in measured]
     positions = list(range(len(shown)))
-    figure = go.Figure()
+    margin = {"l": 10, "r": 20, "t": 10, "b": 58}
+    figure = blank_figure(height=80 + BAR_PITCH * len(shown), margin=margin)
     figure.add_bar(
         x=[importance for _, importance, _ in measured],
         y=positions,
@@ -227,16 +225,11 @@ def importance_bars(
         x=[alone for _, _, alone in measured],
         y=positions,
         mode="markers",
-        marker={
-            "symbol": "line-ns",
-            "size": 15,
-            "line": {"width": 2.5, "color": COLORS["truth"]},
-        },
+        marker={"symbol": "line-ns", "size": 15, "line": {"width": 2.5, "color": COLORS["truth"]}},
         name="what noise alone would give",
         customdata=shown,
         hovertemplate="%{customdata}: noise alone would give %{x:.4g}<extra></extra>",
     )
-    dress(figure, height=80 + BAR_PITCH * len(shown), margin={"l": 10, "r": 20, "t": 10, "b": 58})
     title = f"mean absolute effect<br>({wrapped(unit)})"
     figure.update_xaxes(title=title, automargin=True, rangemode="tozero")
     labels = short_labels(shown)
@@ -244,21 +237,92 @@ def importance_bars(
     return figure
 
 
-def signed_colors(values: Sequence[float] | FloatArray) -> list[str]:
-    """Return the colours of bars about zero."""
-    return [COLORS["up" if value > 0 else "down"] for value in values]
+# ------------------------------------------------------------------- contributions to one row
 
 
-def bar_ticks(labels: Sequence[str], longest: int, n_bars: int | None = None) -> dict[str, Any]:
+class RowBar(NamedTuple):
+    """One contribution to a row's output, as a bar.
+
+    Attributes
+    ----------
+    effect : float
+    text : str
+        Literal, under the pointer.
+    color : str
+    opacity : float
+    band : (float, float) or None
+        Ends of 95 % of its noise; None where that is not known.
+    base : float
+        Where the bar begins.
+    """
+
+    effect: float
+    text: str
+    color: str
+    opacity: float = 1.0
+    band: tuple[float, float] | None = None
+    base: float = 0.0
+
+
+def signed_color(effect: float) -> str:
+    """Return the colour of a bar about zero."""
+    return COLORS["up" if effect > 0 else "down"]
+
+
+def add_row_bars(figure: Figure, bars: Sequence[RowBar], **options: Any) -> None:
+    """Add bars at 0, -1, ... from above, with their noise as whiskers."""
+    figure.add_bar(
+        x=[bar.effect for bar in bars],
+        y=[-place for place in range(len(bars))],
+        base=[bar.base for bar in bars],
+        orientation="h",
+        marker={"color": [bar.color for bar in bars], "opacity": [bar.opacity for bar in bars]},
+        customdata=[bar.text for bar in bars],
+        hovertemplate="%{customdata}<extra></extra>",
+        meta="contributions",
+        showlegend=False,
+        **options,
+    )
+    known = [(bar.effect, -place, *bar.band) for place, bar in enumerate(bars) if bar.band]
+    if known:
+        x, y, low, high = np.array(known).T
+        # plotly draws whiskers of no length at bars without a band, if they are of the same trace.
+        figure.add_scatter(
+            x=x,
+            y=y,
+            mode="markers",
+            marker={"size": 0.1, "color": COLORS["ink"]},
+            error_x={
+                "symmetric": False,
+                "array": high - x,
+                "arrayminus": x - low,
+                "color": COLORS["ink"],
+                "thickness": 1.3,
+                "width": 4,
+            },
+            hoverinfo="skip",
+            showlegend=False,
+            **options,
+        )
+
+
+def bar_ticks(labels: Sequence[str], n_bars: int | None = None) -> dict[str, Any]:
     """Return the vertical axis of bars at 0, -1, ... from above, with room for ``n_bars``."""
     return {
         "tickvals": [-place for place in range(len(labels))],
-        "ticktext": short_labels(labels, longest),
+        "ticktext": list(labels),
         "range": [0.6 - (n_bars or len(labels)), 0.6],
     }
 
 
-# --------------------------------------------------------------------- local linear explanations
+def row_bars_figure(bars: Sequence[RowBar], labels: Sequence[str]) -> Figure:
+    """Return the contributions to one row's output, from above, with labels beside them."""
+    figure = blank_figure(height=_LEAST_HEIGHT, margin={"l": 10, "r": 14, "t": 6, "b": 40})
+    add_row_bars(figure, bars)
+    figure.update_xaxes(automargin=True)
+    figure.update_yaxes(automargin=True, showgrid=False, **bar_ticks(labels))
+    figure.add_vline(x=0, line={"color": COLORS["line"], "width": 1})
+    return figure
 
 
 def row_figure(row: RowInfluence, line: str) -> Figure:
@@ -270,29 +334,53 @@ def row_figure(row: RowInfluence, line: str) -> Figure:
     line : str
         The privacy cost; left out if empty.
     """
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    labels = _row_labels(row)
-    _add_bars(figure, row, labels)
-    n_bars = min(len(labels), MOST_BARS + 1)
-    dress(figure, height=_LEAST_HEIGHT, margin={"l": 10, "r": 14, "b": 50})
-    figure.update_layout(showlegend=True, barmode="overlay")
+    features, labels = row.features, _row_labels(row)
+    significant = features.significant
+    drawn, rest = features.order[:MOST_BARS], features.order[MOST_BARS:]
+    shown = [labels[i] for i in drawn]
+    bars = [
+        RowBar(
+            effect := float(features.effects[i]),
+            f"{labels[i]}: {effect:+.4g}{error_text(features.errors[i])}",
+            signed_color(effect),
+            1.0 if significant[i] else FADED,
+            _error_band(effect, ERROR_BARS * float(features.errors[i])),
+        )
+        for i in drawn
+    ]
+    if rest:
+        lowest, highest = float(features.effects[rest].min()), float(features.effects[rest].max())
+        count = int(significant[rest].sum())
+        text = (
+            f"{len(rest):,} others, between {lowest:+.4g} and {highest:+.4g}; {count:,} of them "
+            f"{'stands' if count == 1 else 'stand'} out"
+        )
+        base = min(lowest, 0.0)
+        bars.append(RowBar(max(highest, 0.0) - base, text, GREY, 0.5, base=base))
+        shown.append(f"{len(rest):,} others (range)")
+    figure = row_bars_figure(bars, short_labels(shown, _LONGEST_VALUE))
+    # Legends of our own: bars of one colour may all be faded, and both kinds are to be named.
+    for name, color in zip(row.raised, (COLORS["up"], COLORS["down"]), strict=True):
+        add_swatch(figure, name, color, 1.0)
+    if not significant[drawn].all():
+        add_swatch(figure, faded_words(len(features.names)), GREY, FADED)
+    if any(bar.band for bar in bars):
+        name = "95 % of noise and sampling, for each by itself"
+        line_of = {"color": COLORS["ink"], "width": 1.3}
+        figure.add_scatter(x=[None], y=[None], mode="lines", line=line_of, name=name)
+    figure.update_layout(showlegend=True)
     figure.update_xaxes(title=row.axis, title_font_size=12)
-    figure.update_yaxes(
-        automargin=True, showgrid=False, **bar_ticks(_bar_labels(row, labels), _LONGEST_VALUE)
-    )
-    figure.add_vline(x=0, line={"color": COLORS["line"], "width": 1})
-    add_heading(
-        figure,
-        row.outcome,
-        f"{row.heading}{' · unnumbered ones are 0 in this row' * row.is_sparse}\n{line}",
-        letters=_BESIDE_LABELS,
-    )
+    note = " · unnumbered ones are 0 in this row" if row.is_sparse else ""
+    add_heading(figure, row.outcome, f"{row.heading}{note}\n{line}", letters=_BESIDE_LABELS)
     # Entries of the legend may need two lines on a narrow page.
     place_legend(figure, below=78, height=_LEAST_HEIGHT)
-    fit_height(figure, _BAR * max(6, n_bars))
+    fit_height(figure, _BAR * max(6, len(bars)))
     return figure
+
+
+def _error_band(effect: float, half: float) -> tuple[float, float] | None:
+    """Return the ends of an error bar; None where the error is not known, or there is none."""
+    return (effect - half, effect + half) if half > 0 and math.isfinite(half) else None
 
 
 def _row_labels(row: RowInfluence) -> list[str]:
@@ -302,76 +390,3 @@ def _row_labels(row: RowInfluence) -> list[str]:
         text = value_text(value)
         labels.append(literal(name) if is_sparse and text == "0" else f"{literal(name)} = {text}")
     return labels
-
-
-def _bar_labels(row: RowInfluence, labels: Sequence[str]) -> list[str]:
-    order = row.features.order
-    others = [f"{len(order) - MOST_BARS:,} others (range)"] * (len(order) > MOST_BARS)
-    return [*(labels[i] for i in order[:MOST_BARS]), *others]
-
-
-def _add_bars(figure: Figure, row: RowInfluence, labels: Sequence[str]) -> None:
-    shown = row.features
-    order = shown.order[:MOST_BARS]
-    rest = shown.order[MOST_BARS:]
-    positions = {index: -place for place, index in enumerate(order)}
-    significant = shown.significant
-    raises, lowers = row.raised
-    for name, sign, color in ((raises, 1, COLORS["up"]), (lowers, -1, COLORS["down"])):
-        for out in (True, False):
-            chosen = [i for i in order if significant[i] == out and shown.effects[i] * sign > 0]
-            if chosen:
-                figure.add_bar(
-                    x=shown.effects[chosen],
-                    y=[positions[i] for i in chosen],
-                    orientation="h",
-                    width=_BAR_WIDTH,
-                    marker={"color": color, "opacity": 1.0 if out else FADED},
-                    customdata=[[labels[i], error_text(shown.errors[i])] for i in chosen],
-                    hovertemplate="%{customdata[0]}: %{x:+.4g}%{customdata[1]}<extra></extra>",
-                    meta="effects",
-                    showlegend=False,
-                )
-        # Legends of our own: bars of one colour may all be faded, and both kinds are to be named.
-        add_swatch(figure, name, color, 1.0)
-    if not significant[order].all():
-        add_swatch(figure, faded_words(len(shown.names)), GREY, FADED)
-    known = [i for i in order if np.isfinite(shown.errors[i]) and shown.errors[i] > 0]
-    if known:
-        figure.add_scatter(
-            x=shown.effects[known],
-            y=[positions[i] for i in known],
-            mode="markers",
-            marker={"size": 0.1, "color": COLORS["ink"]},
-            error_x={
-                "array": ERROR_BARS * shown.errors[known],
-                "color": COLORS["ink"],
-                "thickness": 1.3,
-                "width": 4,
-            },
-            name=f"95 % of {row.errors_of}",
-            hoverinfo="skip",
-            showlegend=False,
-        )
-        figure.add_scatter(
-            x=[None],
-            y=[None],
-            mode="lines",
-            line={"color": COLORS["ink"], "width": 1.3},
-            name=f"95 % of {row.errors_of}, for each by itself",
-        )
-    if rest:
-        lowest, highest = float(shown.effects[rest].min()), float(shown.effects[rest].max())
-        count = int(significant[rest].sum())
-        figure.add_bar(
-            x=[max(highest, 0.0) - min(lowest, 0.0)],
-            base=[min(lowest, 0.0)],
-            y=[-len(order)],
-            orientation="h",
-            width=_BAR_WIDTH,
-            marker={"color": GREY, "opacity": 0.5},
-            name="range of the others",
-            showlegend=False,
-            hovertemplate=f"{len(rest):,} others, between {lowest:+.4g} and {highest:+.4g}; "
-            f"{count:,} of them {'stands' if count == 1 else 'stand'} out<extra></extra>",
-        )

@@ -30,8 +30,8 @@ from interpret_dp.explanation.plots.parts import (
     TOO_FEW_ROWS,
     add_heading,
     add_swatch,
+    blank_figure,
     cut_words,
-    dress,
     fit_height,
     label_angle,
     literal,
@@ -120,12 +120,6 @@ _PAIR_VEIL = "rgba(255, 255, 255, 0.62)"
 _MOST_ROWS, _MOST_FEATURES, _MOST_CLASSES = 200, 30, 60
 _LINE, _LEAST_HEIGHT = 23, 360  # pixels of a feature's line, and of a figure
 _LETTERS = 84
-_SYMBOLS = {
-    "released now": "circle",
-    "reused from a near query": "circle-open",
-    "from the released history": "diamond-open",
-    "from the background": "circle",
-}
 
 COLORS_SAY = "Orange raises the class's score as the input grows, blue lowers it"
 """Meaning of the colours of weights."""
@@ -265,13 +259,11 @@ def heat_figure(
         the added noise and the noisy count of rows; cells whose effect noise alone could give are
         pale.
     """
-    import plotly.graph_objects as go
-
     places = CellPlaces.of(model, term)
     across, up, cells = places.across, places.up, places.cells
     scores = term.scores[cells]
-    reach = heat_range(term) if reach is None else reach
-    cells_drawn = signed_cells(
+    reach = reach_of(term.scores) if reach is None else reach
+    drawn = signed_cells(
         scores.tolist(),
         reach,
         has_signs=True,
@@ -283,28 +275,14 @@ def heat_figure(
         ),
         meta="released",
     )
-    figure = go.Figure(cells_drawn)
+    figure = _blank_map(across, up).add_trace(drawn)
     figure.update_layout(meta={"alternative": term_sentence(model, term)})
-    within = _within_noise(term)
-    if within is not None and within[cells].any():
-        figure.add_trace(veil(within[cells], _PAIR_VEIL))
-    _lay_out(figure, across, up)
-    figure.update_layout(shapes=_frames(cells, selected))
-    return figure
-
-
-def heat_range(term: AdditiveTerm) -> float:
-    """Return the largest size of a term's scores; 1 where all are zero."""
-    return reach_of(term.scores)
-
-
-def _within_noise(term: AdditiveTerm) -> NDArray[np.bool_] | None:
-    """Return which scores noise alone could give; None where the noise is not known."""
-    deviations = term.noise_deviations
-    if deviations is None:
-        return None
-    within: NDArray[np.bool_] = (np.abs(term.scores) < _QUANTILE_95 * deviations) & (deviations > 0)
-    return within
+    if term.noise_deviations is not None:
+        # Zero where no noise was added.
+        within = np.abs(scores) < _QUANTILE_95 * term.noise_deviations[cells]
+        if within.any():
+            figure.add_trace(veil(within, _PAIR_VEIL))
+    return figure.update_layout(shapes=_frames(cells, selected))
 
 
 def _hover_rows(texts: Sequence[str], term: AdditiveTerm, cells: NDArray[np.int64]) -> list[Any]:
@@ -338,9 +316,10 @@ def _frames(cells: NDArray[np.int64], selected: Sequence[int]) -> list[dict[str,
     ]
 
 
-def _lay_out(figure: Figure, across: _PairAxis, up: _PairAxis) -> None:
+def _blank_map(across: _PairAxis, up: _PairAxis) -> Figure:
     angle, depth = label_angle(across.tick_labels, sum(map(len, across.tick_labels)))
-    dress(figure, height=360 + depth, margin={"l": 70, "r": 14, "t": 8, "b": 52 + depth})
+    margin = {"l": 70, "r": 14, "t": 8, "b": 52 + depth}
+    figure = blank_figure(height=360 + depth, margin=margin)
     figure.update_xaxes(
         title={"text": wrapped(across.name, 2 * LONGEST_LINE), "standoff": 8},
         tickvals=across.tick_positions,
@@ -359,7 +338,7 @@ def _lay_out(figure: Figure, across: _PairAxis, up: _PairAxis) -> None:
         showgrid=False,
         automargin=True,
     )
-    figure.update_layout(plot_bgcolor=COLORS["grid"])
+    return figure.update_layout(plot_bgcolor=COLORS["grid"])
 
 
 # ------------------------------------------------- features by rows, and by classes of a model
@@ -395,7 +374,7 @@ def contributions_figure(rows: Sequence[Mapping[str, Any]], line: str) -> Figure
 
 
 def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
-    """Return the effects of all features at all explained rows, with where each row comes from.
+    """Return the effects of all features at all explained rows, with their noise.
 
     The first 200 rows, and of many features the 30 that do most, are drawn.
 
@@ -426,11 +405,10 @@ def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
     if noise.any():
         figure.add_trace(veil(noise, VEIL))
         add_swatch(figure, faded_words(effects.shape[1]), GREY, FADED)
-    _add_sources(figure, shown)
-    figure.update_yaxes(range=[len(names) - 0.5, -1.6])
+    figure.update_yaxes(range=[len(names) - 0.5, -0.5])
     figure.update_layout(showlegend=True)
     # Entries of the legend may need two lines on a narrow page.
-    height = max(_LEAST_HEIGHT, figure.layout.height + _LINE + 36)
+    height = max(_LEAST_HEIGHT, figure.layout.height + 36)
     place_legend(figure, below=72, height=height)
     return figure
 
@@ -438,29 +416,6 @@ def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
 def _strongest(values: FloatArray) -> NDArray[np.int64]:
     """Return the columns of largest mean size that a figure has room for."""
     return np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:_MOST_FEATURES]
-
-
-def _add_sources(figure: Figure, rows: Sequence[RowInfluence]) -> None:
-    """Mark above each row where its explanation comes from."""
-    groups: dict[str, list[int]] = {}
-    for index, row in enumerate(rows):
-        source = row.source if row.spend is None else row.spend.source
-        groups.setdefault(source, []).append(index)
-    for source, indices in groups.items():
-        figure.add_scatter(
-            x=indices,
-            y=[-1.0] * len(indices),
-            mode="markers",
-            marker={
-                "symbol": _SYMBOLS[source],
-                "size": 9,
-                "color": COLORS["ink"],
-                "line": {"width": 1.6, "color": COLORS["ink"]},
-            },
-            name=source if source == "released now" else f"{source}, free",
-            customdata=[rows[i].source for i in indices],
-            hovertemplate="row %{x}: %{customdata}<extra></extra>",
-        )
 
 
 def _cell_text(row: RowInfluence, index: int) -> str:
@@ -565,22 +520,18 @@ def _features_figure(
     letters: int = _LETTERS,
 ) -> Figure:
     """Return a signed heat map with one line a feature; names, columns and texts are literal."""
-    import plotly.graph_objects as go
-
     value = "" if texts else ": %{z:+.4g}"
     texts = texts or [[f"{name}<br>{column}" for column in columns] for name in names]
-    figure = go.Figure(
-        signed_cells(
-            z,
-            has_signs=True,
-            colorbar={"title": scale, "thickness": 12, "nticks": 5},
-            customdata=texts,
-            hovertemplate=f"%{{customdata}}{value}<extra></extra>",
-            xgap=1,
-            ygap=1,
-        )
+    cells = signed_cells(
+        z,
+        has_signs=True,
+        colorbar={"title": scale, "thickness": 12, "nticks": 5},
+        customdata=texts,
+        hovertemplate=f"%{{customdata}}{value}<extra></extra>",
+        xgap=1,
+        ygap=1,
     )
-    dress(figure, height=400, margin={"l": 10, "r": 10, "b": 70})
+    figure = blank_figure(height=400, margin={"l": 10, "r": 10, "b": 70}).add_trace(cells)
     figure.update_yaxes(
         tickvals=list(range(len(names))),
         ticktext=short_labels(names, 30),

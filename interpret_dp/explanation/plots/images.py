@@ -180,37 +180,28 @@ def image_reading(
         vertical_spacing=0.09,
     )
     add_image(figure, model.pixels(inputs).mean(axis=2))
-    for number, one in enumerate(readings):
-        maps = one.weighted_map, *model.weights[one.index, list(one.top)]
-        places = [(1, 3), (2, 1), (2, 2), (2, 3)]
-        options: dict[str, Any] = {"hovertemplate": HOVER, "visible": number == 0}
-        contributions = picture_of(model, one.contributions)
-        figure.add_trace(signed_cells(contributions, coloraxis="coloraxis", **options), 1, 2)
-        for place, values in zip(places, maps, strict=False):
-            cells = signed_cells(picture_of(model, values), coloraxis="coloraxis2", **options)
-            figure.add_trace(cells, *place)
-    drawn = [picture_of(model, one.contributions) for one in readings]
-    figure.update_layout(coloraxis=signed_axis(drawn, "contribution", y=0.77, length=0.46))
-    weights = [
-        picture_of(model, values)
+    contributions = [picture_of(model, one.contributions) for one in readings]
+    maps = [
+        [picture_of(model, m) for m in (one.weighted_map, *model.weights[one.index, list(one.top)])]
         for one in readings
-        for values in (one.weighted_map, *model.weights[one.index, list(one.top)])
     ]
-    figure.update_layout(coloraxis2=signed_axis(weights, "weight", y=0.23, length=0.46))
-    as_pictures(figure, right=90, bottom=14, font_size=12.5)
+    for number, (added, weights) in enumerate(zip(contributions, maps, strict=True)):
+        options: dict[str, Any] = {"hovertemplate": HOVER, "visible": number == 0}
+        figure.add_trace(signed_cells(added, coloraxis="coloraxis", **options), 1, 2)
+        for place, picture in zip([(1, 3), (2, 1), (2, 2), (2, 3)], weights, strict=False):
+            figure.add_trace(signed_cells(picture, coloraxis="coloraxis2", **options), *place)
+    _add_scales(
+        figure, (contributions, "contribution"), ([m for own in maps for m in own], "weight")
+    )
+    as_pictures(figure)
     title, words = row_words(model, readings[0], actual)
     words = f"{words}\n{CLASS_WORDS}\n{_colors(model)}\n{NOISE_WORDS}\n{line}"
     # A menu over the figure costs as much room as a row of buttons.
     many = len(readings) > 1
     _add_head(figure, title, words, 2 * _READING_PANEL + _TITLE_ROOM, with_menu=many)
     if many:
-        changes = [
-            {
-                f"annotations[{place}].text": text
-                for place, text in enumerate(_panel_titles(one), start=1)
-            }
-            for one in readings
-        ]
+        titles = [enumerate(_panel_titles(one), start=1) for one in readings]
+        changes = [{f"annotations[{place}].text": text for place, text in own} for own in titles]
         add_class_menu(figure, model, readings, actual, changes, n_shared=1)
     return figure
 
@@ -223,24 +214,24 @@ def _panel_titles(reading: ClassReading) -> list[str]:
 # ----------------------------------------------------------------------------------- their parts
 
 
-def signed_axis(
-    pictures: Sequence[FloatArray], title: str, *, y: float = 0.5, length: float = 1.0
-) -> dict[str, Any]:
-    """Return one scale about zero for several pictures."""
-    reach = max(map(reach_of, pictures), default=1.0)
-    return {
-        "colorscale": SIGNED_SCALE,
-        "cmin": -reach,
-        "cmax": reach,
-        "colorbar": {
-            "title": {"text": title, "font": {"size": 11}},
-            "thickness": 12,
-            "len": length,
-            "y": y,
-            "nticks": 5,
-            "tickfont": {"size": 10},
-        },
-    }
+def _add_scales(figure: Figure, *scales: tuple[Sequence[FloatArray], str]) -> None:
+    """Add scales about zero, from above, each for several pictures and with a title."""
+    for number, (pictures, title) in enumerate(scales):
+        reach = max(map(reach_of, pictures), default=1.0)
+        axis = {
+            "colorscale": SIGNED_SCALE,
+            "cmin": -reach,
+            "cmax": reach,
+            "colorbar": {
+                "title": {"text": title, "font": {"size": 11}},
+                "thickness": 12,
+                "len": 0.92 / len(scales),
+                "y": 1 - (number + 0.5) / len(scales),
+                "nticks": 5,
+                "tickfont": {"size": 10},
+            },
+        }
+        figure.update_layout({f"coloraxis{number + 1 if number else ''}": axis})
 
 
 def picture_grid(
@@ -262,10 +253,9 @@ def picture_grid(
     for number, picture in enumerate(pictures):
         cells = signed_cells(picture, coloraxis="coloraxis", hovertemplate=HOVER)
         figure.add_trace(cells, *_place_in_grid(number, len(titles)))
-    axis = signed_axis(pictures, scale)
-    axis["colorbar"]["len"] = min(1.0, 320 / height)
-    figure.update_layout(coloraxis=axis)
-    as_pictures(figure, right=80, bottom=12, font_size=12)
+    _add_scales(figure, (pictures, scale))
+    figure.update_coloraxes(colorbar_len=min(1.0, 320 / height))
+    as_pictures(figure)
     _add_head(figure, title, words, height)
     return figure
 
@@ -297,19 +287,10 @@ def add_image(figure: Figure, image: FloatArray) -> None:
     )
 
 
-def as_pictures(figure: Figure, *, right: int, bottom: int, font_size: float) -> None:
-    """Draw pixels as squares, the first line on top, in a frame and without numbers.
-
-    Parameters
-    ----------
-    figure : Figure
-    right, bottom : int
-        Pixels of the margins.
-    font_size : float
-        Of the titles of the panels.
-    """
-    dress(figure, height=400, margin={"l": 8, "r": right, "b": bottom})
-    figure.update_annotations(font_size=font_size)
+def as_pictures(figure: Figure) -> None:
+    """Draw pixels as squares, the first line on top, in a frame and without numbers."""
+    dress(figure, height=400, margin={"l": 8, "r": 90, "b": 20})
+    figure.update_annotations(font_size=12.5)
     frame = {
         "showticklabels": False,
         "ticks": "",
@@ -369,13 +350,11 @@ def class_strokes(model: LocallyLinearModel, index: int, against: int | None, li
     """
     evidence = mean_evidence(model)
     values = evidence[index] if against is None else evidence[index] - evidence[against]
-    figure = _panels([[{}, {}], [None, {"type": "polar"}]], _PANELS)
-    _add_evidence(figure, ((1, 1), (1, 2), (2, 2)), model, values, _longest([values], model))
     title = f"The evidence of {label_text(model.classes, index)}"
     if against is not None:
         title += f", compared with {label_text(model.classes, against)}"
     words = f"{_evidence_words(model)}\n{_COLORS}\n{_WHEEL}\n{NOISE_WORDS}\n{line}"
-    return _finished(figure, model, [values], title, words)
+    return _evidence_figure(model, [values], None, title, words)
 
 
 def stroke_reading(
@@ -401,21 +380,11 @@ def stroke_reading(
     line : str
         The privacy cost; left out if empty.
     """
-    figure = _panels([[{}, {}], [{}, {"type": "polar"}]], ["the image", *_PANELS])
-    places = (1, 2), (2, 1), (2, 2)
-    add_image(figure, image)
-    for place in places[:2]:
-        _add_outline(figure, place, image)
-    contributions = [one.contributions for one in readings]
-    longest = _longest(contributions, model)
-    for number, values in enumerate(contributions):
-        _add_evidence(figure, places, model, values, longest, visible=number == 0)
     title, words = row_words(model, readings[0], actual)
     compared = CLASS_WORDS if readings[0].against is None else _COLORS
     words = f"{words}\n{compared}\n{_WHEEL}\n{NOISE_WORDS}\n{line}"
-    many = len(readings) > 1
-    figure = _finished(figure, model, contributions, title, words, with_menu=many)
-    if many:
+    figure = _evidence_figure(model, [one.contributions for one in readings], image, title, words)
+    if len(readings) > 1:
         add_class_menu(figure, model, readings, actual, [{} for _ in readings], n_shared=3)
     return figure
 
@@ -423,34 +392,37 @@ def stroke_reading(
 # ----------------------------------------------------------------------------------- their parts
 
 
-def _panels(specs: list[list[Any]], titles: Sequence[str]) -> Figure:
+def _evidence_figure(
+    model: LocallyLinearModel,
+    drawn: Sequence[FloatArray],
+    image: FloatArray | None,
+    title: str,
+    words: str,
+) -> Figure:
+    """Return evidence by place, stroke and direction, the first of several shown."""
     from plotly.subplots import make_subplots
 
-    return make_subplots(
+    has_image = image is not None
+    figure = make_subplots(
         rows=2,
         cols=2,
-        specs=specs,
-        subplot_titles=titles,
+        specs=[[{}, {}], [{} if has_image else None, {"type": "polar"}]],
+        subplot_titles=[*["the image"] * has_image, *_PANELS],
         horizontal_spacing=0.12,
         vertical_spacing=0.08,
     )
-
-
-def _finished(
-    figure: Figure,
-    model: LocallyLinearModel,
-    drawn: Sequence[FloatArray],
-    title: str,
-    words: str,
-    *,
-    with_menu: bool = False,
-) -> Figure:
-    """Give a figure of evidence its scales, frames and heading."""
-    wheels = [_wheel(model, values)[0] for values in drawn]
+    places = [(1, 2), (2, 1), (2, 2)] if has_image else [(1, 1), (1, 2), (2, 2)]
+    if image is not None:
+        add_image(figure, image)
+        for place in places[:2]:
+            _add_outline(figure, place, image)
+    longest = max(reach_of(_directions(model, values)[1].sum(axis=0)) for values in drawn)
+    for number, values in enumerate(drawn):
+        _add_evidence(figure, places, model, values, longest, visible=number == 0)
     pictures = [picture_of(model, values) for values in drawn]
-    figure.update_layout(coloraxis=signed_axis(pictures, "a pixel", y=0.78, length=0.44))
-    figure.update_layout(coloraxis2=signed_axis(wheels, "a direction", y=0.22, length=0.44))
-    as_pictures(figure, right=90, bottom=20, font_size=12.5)
+    wheels = [_wheel(model, values)[0] for values in drawn]
+    _add_scales(figure, (pictures, "a pixel"), (wheels, "a direction"))
+    as_pictures(figure)
     height, width = pictures[0].shape
     figure.update_xaxes(range=[-0.5, width - 0.5])
     figure.update_yaxes(range=[height - 0.5, -0.5], autorange=False)
@@ -467,7 +439,7 @@ def _finished(
             "gridcolor": "rgba(0,0,0,0)",
         },
     )
-    _add_head(figure, title, words, 2 * _PANEL, with_menu=with_menu)
+    _add_head(figure, title, words, 2 * _PANEL, with_menu=len(drawn) > 1)
     return figure
 
 
@@ -478,7 +450,7 @@ def _add_evidence(
     values: FloatArray,
     longest: float,
     *,
-    visible: bool = True,
+    visible: bool,
 ) -> None:
     """Add what features sum up to: cells, strokes for and against, and the wheel."""
     where, strokes, wheel = places
@@ -531,10 +503,6 @@ def _wheel(model: LocallyLinearModel, values: FloatArray) -> tuple[FloatArray, l
             sums.append(float(of_ring[turn]))
             texts.append(f"{ring}, {180 * turn / ORIENTATIONS:g}°: {of_ring[turn]:+.3g}")
     return np.array(sums), texts
-
-
-def _longest(drawn: Sequence[FloatArray], model: LocallyLinearModel) -> float:
-    return max(reach_of(_directions(model, values)[1].sum(axis=0)) for values in drawn)
 
 
 def _segments(

@@ -25,7 +25,7 @@ from interpret_dp.explanation.maps import (
     row_words,
     use_words,
 )
-from interpret_dp.explanation.plots.bars import bar_ticks, signed_colors
+from interpret_dp.explanation.plots.bars import RowBar, add_row_bars, bar_ticks, signed_color
 from interpret_dp.explanation.plots.heat import COLORS_SAY
 from interpret_dp.explanation.plots.parts import (
     COLORS,
@@ -37,6 +37,7 @@ from interpret_dp.explanation.plots.parts import (
     fit_height,
     literal,
     place_legend,
+    short_labels,
     value_text,
 )
 from interpret_dp.released.locally_linear import LocallyLinearModel
@@ -85,14 +86,14 @@ def class_maps(model: LocallyLinearModel, index: int, use: MapUse | None, line: 
         vertical_spacing=60 / (n_lines * (panel + 60)) if n_lines > 1 else 0.0,
     )
     names = [literal(model.input_names[i]) for i in strongest]
-    ticks = bar_ticks(names, _LONGEST_LABEL)
+    ticks = bar_ticks(short_labels(names, _LONGEST_LABEL))
     reach = 1.08 * (float(np.abs(weights[maps][:, strongest]).max(initial=0.0)) or 1.0)
     for number, m in enumerate(maps):
         figure.add_bar(
             x=weights[m, strongest],
             y=ticks["tickvals"],
             orientation="h",
-            marker_color=signed_colors(weights[m, strongest]),
+            marker_color=[signed_color(weight) for weight in weights[m, strongest]],
             customdata=names,
             hovertemplate=f"%{{customdata}}: %{{x:+.4g}}<extra>map {m}</extra>",
             meta="weights",
@@ -167,13 +168,14 @@ def table_reading(
     for number, side in enumerate(sides):
         _add_row_bars(figure, side, visible=number == 0)
     n_bars = max(len(side.labels) for side in sides)
+    ticks = [bar_ticks(short_labels(side.labels, _LONGEST_LABEL), n_bars) for side in sides]
     dress(figure, height=400, margin={"l": 10, "r": 14, "b": 50})
     figure.update_layout(showlegend=True, barmode="overlay")
     figure.update_annotations(font_size=12.5)
     figure.update_xaxes(zeroline=True, zerolinecolor=COLORS["line"], nticks=6)
     figure.update_xaxes(title="added to the score", title_font_size=11.5, col=1)
     figure.update_xaxes(title="weight of the standardised input", title_font_size=11.5, col=2)
-    figure.update_yaxes(showgrid=False, **bar_ticks(sides[0].labels, _LONGEST_LABEL, n_bars))
+    figure.update_yaxes(showgrid=False, **ticks[0])
     figure.update_yaxes(automargin=True, col=1)
     title, words = row_words(model, readings[0], actual)
     many = len(readings) > 1
@@ -182,13 +184,7 @@ def table_reading(
     place_legend(figure, below=70, height=400)
     fit_height(figure, max(_LEAST_PANEL, _BAR * (n_bars + 1)))
     if many:
-        changes = [
-            {
-                f"yaxis.{part}": value
-                for part, value in bar_ticks(side.labels, _LONGEST_LABEL, n_bars).items()
-            }
-            for side in sides
-        ]
+        changes = [{f"yaxis.{part}": value for part, value in own.items()} for own in ticks]
         add_class_menu(figure, model, readings, actual, changes)
     return figure
 
@@ -239,18 +235,13 @@ class _RowBars:
 
 def _add_row_bars(figure: Figure, side: _RowBars, *, visible: bool) -> None:
     """Add one class's bars and marks: 2 + 3 traces, whatever the number of maps."""
+    bars = [
+        RowBar(float(added), f"{label}: {added:+.4g}", signed_color(added))
+        for label, added in zip(side.labels, side.contributions, strict=True)
+    ]
+    add_row_bars(figure, bars, visible=visible, row=1, col=1)
     places = [-place for place in range(len(side.labels))]
     common: dict[str, Any] = {"y": places, "customdata": side.labels, "visible": visible, "row": 1}
-    figure.add_bar(
-        x=side.contributions,
-        orientation="h",
-        marker_color=signed_colors(side.contributions),
-        hovertemplate="%{customdata}: %{x:+.4g}<extra></extra>",
-        showlegend=False,
-        meta="contributions",
-        col=1,
-        **common,
-    )
     figure.add_bar(
         x=side.weights,
         orientation="h",

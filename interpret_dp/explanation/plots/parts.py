@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,6 +167,15 @@ def _template() -> Any:
     )
 
 
+def blank_figure(*, height: int, margin: dict[str, int]) -> Figure:
+    """Return a figure without content in the page's layout."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    dress(figure, height=height, margin=margin)
+    return figure
+
+
 def dress(figure: Figure, *, height: int, margin: dict[str, int]) -> None:
     """Give a figure the page's layout; ``height`` and ``margin`` in pixels."""
     figure.update_layout(
@@ -280,11 +290,7 @@ def fit_card(figure: Figure) -> None:
 
 def place_legend(figure: Figure, *, below: int, height: int) -> None:
     """Put the legend in a row under the axis labels, which need ``below`` pixels."""
-    figure.update_layout(
-        height=height,
-        margin={"b": below + _LEGEND},
-        legend=LEGEND_BELOW,
-    )
+    figure.update_layout(height=height, margin={"b": below + _LEGEND}, legend=LEGEND_BELOW)
 
 
 def number_text(value: float) -> str:
@@ -458,13 +464,14 @@ def text_alternative(figure: Figure) -> str:
     texts = [text for text in (layout.title.text, *axes) if text]
     labels = dict(zip(layout.yaxis.tickvals or (), layout.yaxis.ticktext or (), strict=False))
     bars = [
-        f"{labels[y]}: {x:.3g}"
+        (y, f"{labels[y]}: {x:.3g}")
         for trace in figure.data
         if trace.type == "bar" and trace.orientation == "h"
         for x, y in zip(trace.x, trace.y, strict=True)
         if y in labels
     ]
-    words = "; ".join([*texts, *bars[::-1][:_MOST_BARS_IN_WORDS]])
+    from_above = sorted(bars, key=itemgetter(0), reverse=True)[:_MOST_BARS_IN_WORDS]
+    words = "; ".join([*texts, *(text for _, text in from_above)])
     return html.unescape(re.sub(r"<br>", " ", words)) or "Plot"
 
 

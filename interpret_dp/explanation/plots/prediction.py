@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from interpret_dp.explanation.influence import of_hundred
-from interpret_dp.explanation.plots.bars import BAR_PITCH, MOST_BARS, signed_colors
+from interpret_dp.explanation.plots.bars import (
+    BAR_PITCH,
+    MOST_BARS,
+    RowBar,
+    row_bars_figure,
+    signed_color,
+)
 from interpret_dp.explanation.plots.parts import (
     COLORS,
     LONGEST_LABEL,
     TOO_FEW_ROWS,
     add_heading,
-    dress,
     literal,
     number_text,
     percent,
@@ -76,8 +81,6 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
         ``explanation.data(row)`` of interpret's local explanation. The row is the caller's own:
         nothing protects it.
     """
-    import plotly.graph_objects as go
-
     parts = sorted(
         zip(record["names"], record["values"], shown_scores(record), strict=True),
         key=lambda part: -abs(part[2]),
@@ -93,59 +96,29 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
     rest = sum(score for _, _, score in parts[MOST_BARS:])
     if len(parts) > MOST_BARS:
         shown.append(_Part(f"{len(parts) - MOST_BARS} others", rest, None))
-    shown.reverse()
-    scores = [part.score for part in shown]
-    figure = go.Figure(
-        go.Bar(
-            x=scores,
-            y=list(range(len(shown))),
-            orientation="h",
-            marker_color=[*signed_colors(scores[:-1]), COLORS["line"]],
-            customdata=_part_texts(model, record, shown, column),
-            hovertemplate="%{customdata}<extra></extra>",
-            error_x={
-                "symmetric": False,
-                "array": [part.band and part.band[1] - part.score for part in shown],
-                "arrayminus": [part.band and part.score - part.band[0] for part in shown],
-                "color": COLORS["ink"],
-                "thickness": 1.3,
-                "width": 4,
-            },
-        )
-    )
-    side = "left" if max(scores) >= -min(scores) else "right"
-    for place, part in enumerate(shown):
-        if part.lacks_rows:
-            figure.add_annotation(
-                text=TOO_FEW_ROWS, x=0, y=place, xanchor=side, showarrow=False, font={"size": 11}
-            )
+    texts = _part_texts(model, record, shown, column)
+    bars = [
+        RowBar(part.score, text, signed_color(part.score), band=part.band)
+        for part, text in zip(shown, texts, strict=True)
+    ]
+    bars[0] = bars[0]._replace(color=COLORS["line"])
     labels = value_labels([part.name for part in shown], [part.value for part in shown])
-    pitch = BAR_PITCH + _SECOND_LINE * any("<br>" in label for label in labels)
-    dress(figure, height=70 + pitch * len(shown), margin={"l": 10, "r": 14, "t": 6, "b": 40})
-    figure.update_xaxes(title=wrapped(_local_unit(model, record), LONGEST_LABEL), automargin=True)
-    figure.update_yaxes(
-        tickvals=list(range(len(shown))), ticktext=labels, automargin=True, showgrid=False
-    )
-    _cut_intercept(figure, shown)
-    return figure
-
-
-def _cut_intercept(figure: Figure, shown: Sequence[_Part]) -> None:
-    """Cut the bar of an intercept that would leave the others too small to be seen."""
-    start = shown[-1].score
-    reached = [part.score for part in shown[:-1]]
-    reached += [end for part in shown for end in part.band or ()]
+    figure = row_bars_figure(bars, labels)
+    scores = [part.score for part in shown]
+    side = "left" if max(scores) >= -min(scores) else "right"
+    notes = [(TOO_FEW_ROWS, -place, side) for place, part in enumerate(shown) if part.lacks_rows]
+    reached = [end for part in shown[1:] for end in (part.score, *(part.band or ()))]
     reach = max(map(abs, reached), default=0.0)
     if abs(start) > _CUT_FROM * reach > 0:
+        # Its whole bar would leave the others too small to be seen.
         figure.update_xaxes(range=[-_ROOM * reach, _ROOM * reach])
-        figure.add_annotation(
-            text="the bar is cut",
-            x=0,
-            y=len(shown) - 1,
-            xanchor="left" if start > 0 else "right",
-            showarrow=False,
-            font={"size": 11, "color": COLORS["ink"]},
-        )
+        notes.append(("the bar is cut", 0, "left" if start > 0 else "right"))
+    for text, y, anchor in notes:
+        figure.add_annotation(text=text, x=0, y=y, xanchor=anchor, showarrow=False, font_size=11)
+    pitch = BAR_PITCH + _SECOND_LINE * any("<br>" in label for label in labels)
+    figure.update_layout(height=70 + pitch * len(shown))
+    figure.update_xaxes(title=wrapped(_local_unit(model, record), LONGEST_LABEL))
+    return figure
 
 
 def prediction_figure(model: AdditiveModel, record: Mapping[str, Any], line: str) -> Figure:
@@ -166,9 +139,7 @@ def prediction_figure(model: AdditiveModel, record: Mapping[str, Any], line: str
     # On a narrow page labels leave the title too little room.
     title = {"xref": "container", "pad": {"t": 12, "l": 10}}
     figure.update_layout(height=max(420, height + 70), title=title)
-    figure.update_layout(margin={"b": 52})
-    figure.add_vline(x=0, line={"color": COLORS["line"], "width": 1})
-    return figure
+    return figure.update_layout(margin={"b": 52})
 
 
 def _term_parts(model: AdditiveModel, record: Mapping[str, Any], column: int) -> dict[str, _Part]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.explanation.influence import drawn_curves
 from interpret_dp.explanation.plots.axes import FeatureAxis, Places, bin_texts, term_places
-from interpret_dp.explanation.plots.heat import heat_figure, heat_range
+from interpret_dp.explanation.plots.heat import heat_figure, reach_of
 from interpret_dp.explanation.plots.parts import (
     CLASS_COLORS,
     COLORS,
@@ -62,7 +62,7 @@ _DASHES = ("solid", "dash", "dot")
 _CLASS_BAND_OPACITY = 0.12
 _TRUTH_POINTS = 400
 _NARROWEST = 0.01  # share of an axis
-FADED = 0.35
+BEHIND_OPACITY = 0.35
 """Opacity of curves behind the one that is looked at."""
 
 
@@ -70,7 +70,7 @@ FADED = 0.35
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class TermCurve:
     """One line of a term's figure.
 
     Attributes
@@ -100,7 +100,7 @@ class Curve:
 
 def term_curves(
     model: AdditiveModel, term: AdditiveTerm, scores: FloatArray | None = None
-) -> list[Curve]:
+) -> list[TermCurve]:
     """Return the curves of a term, in the order of the classes.
 
     Parameters
@@ -113,12 +113,12 @@ def term_curves(
     band = None if scores is not None else term.band()
     shown = term.scores if scores is None else scores
     if shown.ndim == 1:
-        return [Curve("edited curve" if term.is_edited else "released curve", shown, band)]
+        return [TermCurve("edited curve" if term.is_edited else "released curve", shown, band)]
     curves = []
     for index, label in enumerate(model.classes or ()):
         color = CLASS_COLORS[index % len(CLASS_COLORS)]
         curves.append(
-            Curve(
+            TermCurve(
                 name=literal(str(label)),
                 scores=shown[:, index],
                 band=None if band is None else band.of_class(index),
@@ -263,7 +263,7 @@ class TermPlot:
             style["line"] = {"shape": "hv", **line}
             self.add(self.places.edges.tolist(), heights, mode="lines", **style)
 
-    def band(self, curve: Curve, **style: Any) -> None:
+    def band(self, curve: TermCurve, **style: Any) -> None:
         """Draw the noise band of a curve."""
         if curve.band is None:
             return
@@ -336,14 +336,16 @@ class TermPlot:
         style |= {"fill": "tozeroy", "fillcolor": color, "row": 2}
         self.line(density, {"width": 1, "color": color}, **style)
 
-    def error_bars(self, curve: Curve, codes: Sequence[int], **style: Any) -> dict[str, Any] | None:
+    def error_bars(
+        self, curve: TermCurve, codes: Sequence[int], **style: Any
+    ) -> dict[str, Any] | None:
         """Return the noise bands of some bins as bars around their points."""
         bars = error_bars(curve.scores[codes], curve.band and curve.band.at(codes))
         return bars and {"color": curve.color, "thickness": 1.5, **bars, **style}
 
     def hover_texts(
         self,
-        curve: Curve,
+        curve: TermCurve,
         codes: Sequence[int],
         shown: Sequence[str] | None = None,
         scores: FloatArray | None = None,
@@ -352,7 +354,7 @@ class TermPlot:
 
         Parameters
         ----------
-        curve : Curve
+        curve : TermCurve
         codes : sequence of int
         shown : sequence of str, default=None
             Each bin's score in words; by default the curve's.
@@ -372,7 +374,7 @@ class TermPlot:
             for code, score, band, output in zip(codes, shown, noise, outputs, strict=True)
         ]
 
-    def _output_texts(self, scores: FloatArray, curve: Curve) -> list[str]:
+    def _output_texts(self, scores: FloatArray, curve: TermCurve) -> list[str]:
         """Return a line on what each score does to the prediction, where it is on another scale."""
         shares = probabilities(self.model, scores) if self.has_link else None
         if shares is not None and (shares.ndim == 1 or curve.is_class):
@@ -475,16 +477,16 @@ def shape_figure(
     return plot.figure
 
 
-def _group(curve: Curve) -> str | None:
+def _group(curve: TermCurve) -> str | None:
     """Return what a click in the legend hides together; groups would be stacked in its row."""
     return curve.name if curve.is_class else None
 
 
-def _style(curve: Curve) -> dict[str, Any]:
+def _style(curve: TermCurve) -> dict[str, Any]:
     return {"name": curve.name, "legendgroup": _group(curve), "meta": "released"}
 
 
-def _add_points(plot: TermPlot, curve: Curve, positions: FloatArray) -> None:
+def _add_points(plot: TermPlot, curve: TermCurve, positions: FloatArray) -> None:
     """Draw bins that stand by themselves: a point each, and its band as a bar."""
     alone, lacks_rows = plot.places.alone, plot.term.too_few_rows
     known = [place for place, code in enumerate(alone) if not lacks_rows[code]]
@@ -506,7 +508,7 @@ def _add_points(plot: TermPlot, curve: Curve, positions: FloatArray) -> None:
     )
 
 
-def _mark_too_few_rows(plot: TermPlot, curve: Curve) -> None:
+def _mark_too_few_rows(plot: TermPlot, curve: TermCurve) -> None:
     """Draw levels with too few rows as one hollow point each; of steps a line."""
     plot.too_few_rows(curve.scores)
     lacks_rows, alone = plot.term.too_few_rows, plot.places.alone
@@ -515,14 +517,14 @@ def _mark_too_few_rows(plot: TermPlot, curve: Curve) -> None:
     if codes:
         x = plot.places.beside()[places].tolist()
         # Of all classes.
-        texts = plot.hover_texts(Curve("", curve.scores, curve.band), codes)
+        texts = plot.hover_texts(TermCurve("", curve.scores, curve.band), codes)
         marker = {"color": COLORS["line"], "size": 8, "symbol": "circle-open"}
         bars = plot.error_bars(curve, codes, color=COLORS["line"], thickness=1)
         y = curve.scores[codes].tolist()
         plot.points(x, y, texts, marker, error_y=bars, name=TOO_FEW_ROWS)
 
 
-def _add_hover(plot: TermPlot, curve: Curve) -> None:
+def _add_hover(plot: TermPlot, curve: TermCurve) -> None:
     """Say what a step of a curve is, wherever the pointer is near it."""
     codes = plot.places.steps
     if codes:
@@ -536,7 +538,7 @@ def _add_hover(plot: TermPlot, curve: Curve) -> None:
         )
 
 
-def _add_preview(plot: TermPlot, curve: Curve, preview: str, positions: FloatArray) -> None:
+def _add_preview(plot: TermPlot, curve: TermCurve, preview: str, positions: FloatArray) -> None:
     """Draw another version of a curve, or of levels, hidden."""
     name = f"{curve.name}, {preview}" if curve.is_class else f"nearest {preview} curve"
     color = curve.color if curve.is_class else COLORS["preview"]
@@ -589,7 +591,7 @@ DRAWS_OPACITY = 0.5
 
 
 def add_draws(
-    plot: TermPlot, curves: Sequence[Curve], columns: Sequence[int], *, visible: bool = False
+    plot: TermPlot, curves: Sequence[TermCurve], columns: Sequence[int], *, visible: bool = False
 ) -> None:
     """Add plausible versions of curves as thin lines, and of levels as small points.
 
@@ -597,7 +599,7 @@ def add_draws(
     ----------
     plot : TermPlot
         Of a term; unchanged where the noise of the term is not known.
-    curves : sequence of Curve
+    curves : sequence of TermCurve
         Those of the term, one a class.
     columns : sequence of int
         Which of them.
@@ -668,7 +670,7 @@ def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
 def _pair_figure(model: AdditiveModel, term: AdditiveTerm, line: str) -> Figure:
     figure = heat_figure(model, term)
     lowest, highest = common_range(model)
-    own, common = heat_range(term), max(-lowest, highest)
+    own, common = reach_of(term.scores), max(-lowest, highest)
     scales = [
         (name, "restyle", [{"zmin": -reach, "zmax": reach}, [0]])
         for name, reach in (("own scale", own), ("same scale for all terms", common))
@@ -707,7 +709,7 @@ def _preview_menu(figure: Figure, names: list[str], state: str) -> dict[str, Any
 
     def version(shown: str | None) -> list[Any]:
         visible = [metas[i] in ("released", shown) for i in indices]
-        opacity = {"released": FADED if shown in names else 1.0, DRAWS: DRAWS_OPACITY}
+        opacity = {"released": BEHIND_OPACITY if shown in names else 1.0, DRAWS: DRAWS_OPACITY}
         faded = [opacity.get(metas[i], 1.0) for i in indices]
         return [{"visible": visible, "opacity": faded}, indices]
 

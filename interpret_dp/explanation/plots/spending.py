@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import ceil_text
 from interpret_dp.explanation.plots.parts import (
     COLORS,
     LEGEND_BELOW,
+    blank_figure,
     date_axis,
-    dress,
     literal,
     shortened,
     thinned,
@@ -23,13 +22,18 @@ if TYPE_CHECKING:
 CLASSES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")
 """Wong's palette: distinct to the colour-blind, and in grey."""
 
+OURS, OTHERS = "models of this dashboard", "other requests"
+"""Names of two kinds of requests, where a dashboard marks its own."""
+
 _OTHER, _LIMIT, _RENEWED = "#556471", "#d55e00", "#556471"
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
 _LONGEST_NAME = 32
 _BAR, _AROUND_BARS = 44, 76
 
 
-def timeline_figure(account: Mapping[str, Any]) -> Figure:
+def timeline_figure(
+    account: Mapping[str, Any], own: Collection[int | None] | None = None
+) -> Figure:
     """Return everything that was spent up to each request, as steps, and the limits over time.
 
     In epsilon at the budget's delta; in mu where no limit was declared. Requests stand in the order
@@ -38,128 +42,85 @@ def timeline_figure(account: Mapping[str, Any]) -> Figure:
     Parameters
     ----------
     account : mapping
-        One of the datasets of ``PrivacyLedger.oversight()``.
+        One of the datasets of ``PrivacyLedger.oversight()``. Without ``acts`` the limit in force is
+        drawn.
+    own : collection of int, default=None
+        Numbers of requests that are marked as models of a dashboard, and all shown. By default
+        requests are marked by class.
     """
     budget = account["budget"]
     unit = "mu" if budget is None else "epsilon"
-    shown = thinned(len(account["requests"]))
+    numbers = [request["number"] for request in account["requests"]]
+    places = {place for place, number in enumerate(numbers) if number in (own or ())}
+    shown = sorted(places.union(thinned(len(numbers))))
     requests = [account["requests"][place] for place in shown]
-    names = [request["explainer"] for request in requests]
-    ranked = sorted(set(names), key=lambda name: (-names.count(name), name))
-    # The rarest share a colour.
-    own = ranked[: len(CLASSES)]
-    groups = [
-        Requests(
-            shortened(literal(name), _LONGEST_NAME),
-            color,
-            symbol,
-            [i for i, other in enumerate(names) if other == name],
-        )
-        for name, color, symbol in zip(own, CLASSES, _SYMBOLS, strict=False)
-    ]
-    rest = [i for i, name in enumerate(names) if name not in own]
-    figure = spending_plot(
-        [request["number"] for request in requests],
-        # What no figure can state is infinite; the line stops there.
-        [account["totals"][place][unit] for place in shown],
-        [request["time"] for request in requests],
-        [_words(request) for request in requests],
-        [*groups, Requests("others", _OTHER, "x", rest)],
-        unit=unit,
-        limits=_limits(account),
-        delta=0.0 if budget is None else budget["delta"],
-    )
-    for period in account["periods"]:
-        figure.add_vline(x=period["number"], line={"color": _RENEWED, "width": 1, "dash": "dot"})
-        figure.add_annotation(
-            x=period["number"],
-            y=1,
-            yref="paper",
-            text="renewed",
-            showarrow=False,
-            xanchor="left",
-            yanchor="top",
-            font={"size": 11, "color": _RENEWED},
-        )
-    return figure
-
-
-@dataclass(frozen=True)
-class Requests:
-    """Requests that are marked alike: their name in the legend, and their places among all."""
-
-    name: str
-    color: str
-    symbol: str
-    places: Sequence[int]
-
-
-def spending_plot(
-    numbers: Sequence[int],
-    totals: Sequence[float | None],
-    times: Sequence[str],
-    texts: Sequence[str],
-    groups: Sequence[Requests],
-    *,
-    unit: str,
-    limits: Sequence[tuple[int, float]],
-    delta: float,
-) -> Figure:
-    """Return everything that was spent up to each request, as steps, and the limits over time.
-
-    Parameters
-    ----------
-    numbers : sequence of int, shape (n_shown,)
-        Of the requests' entries in the ledger.
-    totals : sequence of float or None, shape (n_shown,)
-    times, texts : sequence of str, shape (n_shown,)
-    groups : sequence of Requests
-        The empty ones are left out.
-    unit : str
-    limits : sequence of (int, float)
-        Each with the entry that set it.
-    delta : float
-        Of the limits.
-    """
-    import plotly.graph_objects as go
-
+    # What no figure can state is infinite; the line stops there.
+    totals = [account["totals"][place][unit] for place in shown]
+    numbers = [numbers[place] for place in shown]
     end = numbers[-1] + 1
-    figure = go.Figure(
-        go.Scatter(
-            x=[numbers[0], *numbers, end],
-            y=[0.0, *totals, totals[-1]],
-            mode="lines",
-            line={"shape": "hv", "color": COLORS["ink"], "width": 2},
-            name="spent so far",
-            hoverinfo="skip",
-        )
+    figure = blank_figure(height=360, margin={"l": 62, "r": 16, "t": 14, "b": 88})
+    figure.add_scatter(
+        x=[numbers[0], *numbers, end],
+        y=[0.0, *totals, totals[-1]],
+        mode="lines",
+        line={"shape": "hv", "color": COLORS["ink"], "width": 2},
+        name="spent so far",
+        hoverinfo="skip",
     )
-    for group in groups:
-        if group.places:
-            figure.add_scatter(
-                x=[numbers[i] for i in group.places],
-                y=[totals[i] for i in group.places],
-                mode="markers",
-                marker={"color": group.color, "size": 9, "symbol": group.symbol},
-                name=group.name,
-                customdata=[texts[i] for i in group.places],
-                hovertemplate="%{customdata}<br>all spending then: %{y:.4g}<extra></extra>",
-            )
-    if limits:
+    for name, color, symbol, marked in _groups(requests, own):
+        figure.add_scatter(
+            x=[numbers[place] for place in marked],
+            y=[totals[place] for place in marked],
+            mode="markers",
+            marker={"color": color, "size": 9, "symbol": symbol},
+            name=name,
+            customdata=[_words(requests[place]) for place in marked],
+            hovertemplate="%{customdata}<br>all spending then: %{y:.4g}<extra></extra>",
+        )
+    limits = [] if budget is None else _limits(account, budget) or [(numbers[0], budget["epsilon"])]
+    if budget is not None:
         figure.add_scatter(
             x=[*(number for number, _ in limits), max(end, limits[-1][0] + 1)],
             y=[*(limit for _, limit in limits), limits[-1][1]],
             mode="lines",
             line={"shape": "hv", "color": _LIMIT, "width": 2, "dash": "dash"},
-            name=f"limit, at delta {delta:g}",
+            name=f"limit, at delta {budget['delta']:g}",
             hovertemplate="limit: epsilon %{y:.4g}<extra></extra>",
         )
-    dress(figure, height=360, margin={"l": 62, "r": 16, "t": 14, "b": 88})
     known = [total for total in totals if total is not None]
     highest = max([*known, *(limit for _, limit in limits), 0.0])
     figure.update_yaxes(title=f"{unit} spent", range=[0, 1.15 * highest or 1.0])
-    date_axis(figure, numbers, times)
+    date_axis(figure, numbers, [request["time"] for request in requests])
+    for period in account.get("periods", ()):
+        figure.add_vline(
+            x=period["number"],
+            line={"color": _RENEWED, "width": 1, "dash": "dot"},
+            annotation={"text": "renewed", "font": {"size": 11, "color": _RENEWED}},
+        )
     return figure.update_layout(showlegend=True, legend=LEGEND_BELOW)
+
+
+def _groups(
+    requests: Sequence[Mapping[str, Any]], own: Collection[int | None] | None
+) -> list[tuple[str, str, str, list[int]]]:
+    """Return the requests that are marked alike: name, colour, symbol and their places."""
+    if own is None:
+        names = [request["explainer"] for request in requests]
+        ranked = sorted(set(names), key=lambda name: (-names.count(name), name))
+    else:
+        ranked = [OURS, OTHERS]
+        names = [OURS if request["number"] in own else OTHERS for request in requests]
+    looks = [
+        ([name], shortened(literal(name), _LONGEST_NAME), color, symbol)
+        for name, color, symbol in zip(ranked, CLASSES, _SYMBOLS, strict=False)
+    ]
+    # The rarest share a colour.
+    looks.append((ranked[len(CLASSES) :], "others", _OTHER, "x"))
+    return [
+        (name, color, symbol, places)
+        for members, name, color, symbol in looks
+        if (places := [place for place, one in enumerate(names) if one in members])
+    ]
 
 
 def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | None) -> Figure:
@@ -174,25 +135,21 @@ def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | Non
     limit : float or None
         The budget's mu: bars are shares of its square; None: shares of what was spent.
     """
-    import plotly.graph_objects as go
-
     square = limit**2 if limit else sum(line["mu"] ** 2 for line in lines)
     shares = [100.0 * line["mu"] ** 2 / square if square else 0.0 for line in lines]
     places = [str(place) for place in range(len(lines))]
     names, costs = [literal(line[by] or "unknown") for line in lines], list(map(_cost, lines))
     parts = list(zip(names, shares, costs, strict=True))
-    figure = go.Figure(
-        go.Bar(
-            x=shares,
-            y=places,
-            orientation="h",
-            marker={"color": CLASSES[0]},
-            hovertemplate="%{customdata}<extra></extra>",
-            customdata=[f"{name}: {share:.3g} %, {cost}" for name, share, cost in parts],
-        )
-    )
     margin = {"l": 8, "r": 16, "t": 8, "b": 46}
-    dress(figure, height=_AROUND_BARS + _BAR * len(lines), margin=margin)
+    figure = blank_figure(height=_AROUND_BARS + _BAR * len(lines), margin=margin)
+    figure.add_bar(
+        x=shares,
+        y=places,
+        orientation="h",
+        marker={"color": CLASSES[0]},
+        hovertemplate="%{customdata}<extra></extra>",
+        customdata=[f"{name}: {share:.3g} %, {cost}" for name, share, cost in parts],
+    )
     of = "the budget" if limit else "what was spent"
     figure.update_xaxes(title=f"share of {of}, %", range=[0, max([*shares, 1.0]) * 1.05])
     figure.update_yaxes(
@@ -206,14 +163,11 @@ def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | Non
     return figure
 
 
-def _limits(account: Mapping[str, Any]) -> list[tuple[int, float]]:
+def _limits(account: Mapping[str, Any], budget: Mapping[str, Any]) -> list[tuple[int, float]]:
     """Return each limit with the entry that set it; the last alone if their deltas differ."""
-    budget = account["budget"]
-    if budget is None:
-        return []
     acts = [
         act
-        for act in account["acts"]
+        for act in account.get("acts", ())
         if act["kind"] in ("budget", "raise", "renew") and act["dataset"] == budget["dataset"]
     ]
     same = [act for act in acts if act["epsilon_delta"] == budget["delta"]]

@@ -11,7 +11,8 @@ import secrets  # noqa: TID251
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from html.parser import HTMLParser
 from typing import Any
 
 import dash
@@ -19,9 +20,8 @@ from dash import dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import MissingCallbackContextException
 
-from interpret_dp.explanation.markup import Element
 from interpret_dp.explanation.objects import PrivateEBMExplanation
-from interpret_dp.explanation.panel import privacy_panel
+from interpret_dp.explanation.panel import panel_html
 from interpret_dp.explanation.plots.parts import text_alternative
 
 # interpret's dashboard from outside: which apps are its own, what they show, what is running.
@@ -68,13 +68,6 @@ _log = logging.getLogger(__name__)
 CLOCK = "idp-clock"
 """Id of the page's only clock."""
 
-_POLL = 1_000  # milliseconds between two looks at whether somebody else edited the model
-
-
-def clock() -> Component:
-    """Return what asks the server now and then, once a page."""
-    return dcc.Interval(id=CLOCK, interval=_POLL)
-
 
 # ------------------------------------------------------------------ cards, panels and figures
 
@@ -96,12 +89,12 @@ def panel_id(uid: Any, key: Any) -> dict[str, Any]:
     return {"type": "idp-panel", "uid": uid, "key": key}
 
 
-def panel_children(explanation: Any, key: int | None = None) -> Component:
-    """Return a part's panel, with the ledger's figures and the edits as of now."""
+def panel_children(explanation: Any) -> Component:
+    """Return an explanation's panel, with the ledger's figures and the edits as of now."""
     try:
-        spend = explanation.spend_of(key)
+        spend = explanation.privacy
         spend = dataclasses.replace(spend, edits=spend.edits + edit_count(explanation))
-        return to_component(privacy_panel(spend.as_of_now().to_dict()))
+        return from_html(panel_html(spend.as_of_now().to_dict()))
     except Exception as error:
         return error_message(error)
 
@@ -118,19 +111,72 @@ def is_editable(explanation: Any) -> bool:
     )
 
 
-def to_component(node: Element) -> Component:
-    """Return an element of a page as a component, with its children."""
-    attributes = {"className": node.css_class, "title": node.title, "role": node.role}
-    component: Component = getattr(html, node.tag.capitalize())(
-        [child if isinstance(child, str) else to_component(child) for child in node.children],
-        style={_camel(name): value for name, value in node.style.items()},
-        **{name: value for name, value in attributes.items() if value},
-    )
-    return component
+def from_html(
+    page: str,
+    parts: Mapping[str, Any] | None = None,
+    ids: Callable[[str], Any] | None = None,
+) -> Component:
+    """Return what a template wrote as HTML as a component.
+
+    Parameters
+    ----------
+    page : str
+    parts : mapping, default=None
+        Components, or lists of them, that take the places of ``<slot>`` by their names.
+    ids : callable, default=None
+        Makes the id of a component of the attribute.
+    """
+    reader = _Reader(parts or {}, ids)
+    reader.feed(page)
+    reader.close()
+    return reader.root
 
 
-def _camel(name: str) -> str:
-    return re.sub(r"-(\w)", lambda match: match.group(1).upper(), name)
+_PROPERTIES = {"class": "className", "tabindex": "tabIndex"}
+
+
+class _Reader(HTMLParser):
+    """Makes each component at its end, the outermost last; our templates have no void elements."""
+
+    root: Component
+
+    def __init__(self, parts: Mapping[str, Any], ids: Callable[[str], Any] | None) -> None:
+        super().__init__()
+        self.parts, self.ids = parts, ids
+        self.stack: list[list[Any]] = [[]]
+        self.starts: list[dict[str, Any]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        properties: dict[str, Any] = {}
+        for name, text in attrs:
+            if name == "style":
+                pairs = re.findall(r"([\w-]+):\s*([^;]*[^;\s])", text or "")
+                properties[name] = {re.sub(r"-(\w)", _capital, key): value for key, value in pairs}
+            elif name == "id" and self.ids is not None:
+                properties[name] = self.ids(text or "")
+            else:
+                # An attribute without a value, such as "open", is switched on.
+                properties[_PROPERTIES.get(name, name)] = True if text is None else text
+        self.starts.append(properties)
+        self.stack.append([])
+
+    def handle_endtag(self, tag: str) -> None:
+        properties, children = self.starts.pop(), self.stack.pop()
+        if tag == "slot":
+            part = self.parts[properties["name"]]
+            self.stack[-1] += part if isinstance(part, list) else [part]
+            return
+        self.root = getattr(html, tag.capitalize())(children, **properties)
+        self.stack[-1].append(self.root)
+
+    def handle_data(self, data: str) -> None:
+        # Line ends between elements are those of the template.
+        if data.strip() or "\n" not in data:
+            self.stack[-1].append(re.sub(r"\s*\n\s*", " ", data))
+
+
+def _capital(match: re.Match[str]) -> str:
+    return match.group(1).upper()
 
 
 def figure_component(

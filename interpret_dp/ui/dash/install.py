@@ -26,7 +26,7 @@ from interpret_dp.explanation.objects import register_live_view
 from interpret_dp.ui.actions import Outcome, counted
 from interpret_dp.ui.dash import callbacks, layout, privacy_tab
 from interpret_dp.ui.dash.components import (
-    clock,
+    CLOCK,
     edit_count,
     error_message,
     explanations_of,
@@ -41,8 +41,8 @@ from interpret_dp.ui.dash.components import (
     shows_ours,
     titled_card,
 )
-from interpret_dp.ui.dash.layout import place_of_bars, term_editor
-from interpret_dp.ui.dash.parts import Ids, icon_styles, message
+from interpret_dp.ui.dash.layout import PLACE_OF_BARS, term_editor
+from interpret_dp.ui.dash.parts import Ids, message
 
 # Refusal of requests to our dashboards that pages of other sites send.
 
@@ -304,6 +304,7 @@ def _add_overview(app: dash.Dash, tab: str, pane: int) -> None:
         return titled_card(f"{explanation.name} (Overall)", parts, id=identity)
 
 
+_POLL = 1_000  # milliseconds between two looks at whether somebody else edited the model
 _PATIENCE = 3.0  # seconds: a script may end before its server has begun to listen
 _PAUSE = 0.05
 
@@ -323,10 +324,9 @@ def set_up(app: dash.Dash) -> None:
     atexit.unregister(stop_interprets_server)
     atexit.register(stop_interprets_server)
     folder = files("interpret_dp.ui.dash") / "assets"
-    styles = ("style.css", "page.css")
+    styles = ("style.css", "icons.css", "page.css")
     scripts = ("gestures.js", "cards.js", "page.js")
     head = [f"<style>{(folder / name).read_text('utf-8')}</style>" for name in styles]
-    head.append(f"<style>{icon_styles()}</style>")
     head += [f"<script>{(folder / name).read_text('utf-8')}</script>" for name in scripts]
     app.index_string = app.index_string.replace("</head>", "".join(head) + "</head>")
     privacy_tab.register(app)
@@ -350,9 +350,10 @@ def lay_out(layout: Any, app: Any) -> Any:
     if not shows_ours(app):
         return layout
     layout = copy.copy(privacy_tab.with_tab(layout, app))
+    clock = dcc.Interval(id=CLOCK, interval=_POLL)
     # Below the banner of the full dashboard; the small one has none.
     head, body = layout.children[: app.ctx is not None], layout.children[app.ctx is not None :]
-    layout.children = [*head, place_of_bars(), *body, clock()]
+    layout.children = [*head, html.Div(id=PLACE_OF_BARS), *body, clock]
     if any(map(is_editable, explanations_of(app))):
         offers = html.Div(id=_OFFERS, className="idp-page")
         places = html.Div(id=_PLACES, className="idp-page idp-page-places")
@@ -401,14 +402,13 @@ def _content(explanation: Any, key: int | None, *, has_panel: bool = True) -> Co
     if has_panel:
         identity = panel_id(uid, "overview" if key is None else str(key))
         edits: Any = {"data-edits": edit_count(explanation)}
-        parts.append(html.Div(panel_children(explanation, key), id=identity, **edits))
+        parts.append(html.Div(panel_children(explanation), id=identity, **edits))
     return html.Div(parts, className="idp")
 
 
 def _pane_content(explanation: Any, key: int | None) -> Component:
     """Return the content of a card in a pane, where the overview's panel counts for all parts."""
-    has_panel = key is None or explanation.spend_of(key) is not explanation.privacy
-    return _content(explanation, key, has_panel=has_panel)
+    return _content(explanation, key, has_panel=key is None)
 
 
 def _figure(explanation: Any, key: int | None, uid: str) -> Component:

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import dash
-from dash import ALL, MATCH, ctx, dcc, html, no_update
+from dash import ALL, MATCH, ctx, dcc, no_update
 from dash.dependencies import Input, Output, State
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
 from interpret_dp._documents import parse_json, sealed
 from interpret_dp.editor import EditSession
+from interpret_dp.explanation.markup import render
 from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.ui.actions import (
     LEVEL_TOOLS,
@@ -26,7 +27,6 @@ from interpret_dp.ui.actions import (
     SESSION_BUTTONS,
     SHAPE_TOOLS,
     Outcome,
-    Tool,
     disabled_buttons,
     go_back,
     load,
@@ -40,21 +40,17 @@ from interpret_dp.ui.dash.components import (
     CLOCK,
     explanation_of,
     figure_component,
+    from_html,
     message_on_error,
     new_uid,
 )
 from interpret_dp.ui.dash.parts import (
     Ids,
-    action_button,
     chooser,
-    data_attributes,
-    folded,
     history_list,
-    link_button,
     message,
-    metrics_section,
+    metrics_children,
     model_name,
-    named_field,
     notes,
     options_of,
     selection_line,
@@ -91,228 +87,120 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
         Name of this rendering: fresh at each, so that two panes never share an id.
     """
     ids, term = Ids(uid, str(index)), EditedTerm.of(session, index)
-    tip = _CELLS_TIP if isinstance(term.places, CellPlaces) else _TIP
+    view, is_pair = term.view, isinstance(term.places, CellPlaces)
+    is_number = view.edges is not None
+    levels = {} if is_number or is_pair else {code: view.labels[code] for code in term.places.codes}
+    page = render(
+        "editor.html",
+        term=view,
+        model=model_name(session),
+        status=status_text(session, view.name),
+        reset=SESSION_BUTTONS["reset"],
+        whole=whole_label(term),
+        is_number=is_number,
+        levels=levels,
+        has_classes=bool(session.class_labels),
+        has_rows=session.public_rows is not None,
+        shapes=shapes_for(view.kind),
+        shape_tools=suiting(SHAPE_TOOLS, view.kind),
+        level_tools=suiting(LEVEL_TOOLS, view.kind),
+        number_tools=suiting(NUMBER_TOOLS, view.kind),
+    )
     plot = figure_component(
         term.figure(gestures=ids.gestures), ids("plot"), _MODEBAR, tabIndex="0", title=_KEYS_OF_PLOT
     )
-    history = html.Div(own_history(term), id=ids("history"))
-    seen = {"version": term.view.version, "edits": len(session.history)}
-    return html.Div(
-        [
-            _header(ids, term),
-            _selection_bar(ids, term),
-            _div(
-                "body",
-                _div(
-                    "plot", plot, html.Div(notes(term, ()), id=ids("note"), className="idp-muted")
-                ),
-                _div("side", *_tools(ids, term.view.kind)),
-            ),
-            _div("line", message(Outcome(tip, "note")), id=ids("message")),
-            metrics_section(ids, term),
-            folded("History of this term", history),
-            dcc.Store(id=ids("selection"), data=[]),
-            *(dcc.Store(id=ids(n)) for n in ("looked", "preview", "select", "act")),
-            *(dcc.Store(id=ids(n)) for n in ("refresh", "memory", "view")),
-            dcc.Store(id=ids("seen"), data=seen),
-        ],
-        id=ids("card"),
-        className="idp-editor",
-        tabIndex="-1",
-        role="group",
-        **data_attributes(model=model_name(session)),
-        **_named(f"Editor of {term.view.name}"),
-    )
+    parts: dict[str, Any] = {
+        "plot": plot,
+        "selected": selection_line(term, ()),
+        "note": notes(term, ()),
+        "message": message(Outcome(_CELLS_TIP if is_pair else _TIP, "note")),
+        "metrics": metrics_children(term, ()),
+        "history": own_history(term),
+    }
+    card = from_html(page, parts | _radios(ids, term) | _fields(ids, term, levels), ids)
+    stores = ("looked", "preview", "select", "act", "refresh", "memory", "view")
+    seen = {"version": view.version, "edits": len(session.history)}
+    card.children += [
+        dcc.Store(id=ids("selection"), data=[]),
+        dcc.Store(id=ids("seen"), data=seen),
+        *(dcc.Store(id=ids(name)) for name in stores),
+    ]
+    return card
 
 
 def own_history(term: EditedTerm) -> Component:
     """Return the edits of a card's term, each with buttons to look at it and to go back to it."""
-
-    def button(action: str, label: str, hint: str) -> Component:
-        is_shown = action == f"look-{term.entry}"
-        return link_button(action, "Hide" if is_shown else label, hint)
-
-    return history_list(term.session, term.view.name, button)
+    return history_list(term.session, term.view.name, term.entry)
 
 
-def _div(css_class: str, *children: Any, **properties: Any) -> Component:
-    return html.Div(list(children), className=f"idp-editor-{css_class}", **properties)
-
-
-def _named(name: str) -> Any:
-    """Return the attribute that names an element for those who do not see it."""
-    return {"aria-label": name}
-
-
-def _header(ids: Ids, term: EditedTerm) -> Component:
-    text = status_text(term.session, term.view.name)
-    status = html.Span(text, id=ids("status"), className="idp-editor-status")
-    name = html.Span(term.view.name, className="idp-editor-name")
-    kind = html.Span(term.view.kind, className="idp-muted")
-    label, hint = SESSION_BUTTONS["reset"]
-    reset = action_button(ids, "reset", label, hint, disabled=not term.view.is_edited)
-    return _div("header", _div("title", name, kind, status), reset)
-
-
-def _selection_bar(ids: Ids, term: EditedTerm) -> Component:
+def _radios(ids: Ids, term: EditedTerm) -> dict[str, Component]:
+    """Return the choices of a card by their slots, the first of each chosen."""
     modes = {"select": "Select", "drag": "Drag up and down"}
     if isinstance(term.places, CellPlaces):
         del modes["drag"]
-    selectors = [
-        link_button("select-all", whole_label(term)),
-        link_button("select-none", "Clear"),
-    ]
-    spoken: Any = {"aria-live": "polite"}
-    selected = selection_line(term, ())
-    line = html.Span(selected, id=ids("selected"), className="idp-editor-selected", **spoken)
-    links = html.Span(selectors, className="idp-editor-links")
     scales = {"own": "Own scale", "common": "Scale of all terms"}
     released = term.session.base.terms[term.index]
     if released.partner is None and released.noise_deviations is not None:
         scales["draws"] = "Plausible curves"
-    return _div(
-        "bar",
-        _div(
-            "row",
-            *(_segments(ids("mode"), "Gesture", modes, "select"), line, links, _typed(ids, term)),
-        ),
-        _div(
-            "row",
-            _class_chooser(ids, term.session),
-            _segments(ids("scale"), "Scale", scales, "own"),
-            _segments(
-                ids("edits"), "Edits", {"once": "Edit at once", "preview": "Preview first"}, "once"
-            ),
-        ),
-    )
+    edits = {"once": "Edit at once", "preview": "Preview first"}
+    return {
+        name: dcc.RadioItems(
+            id=ids(name),
+            options=options_of(options),
+            value=next(iter(options)),
+            inline=True,
+            className="idp-editor-segments",
+        )
+        for name, options in (("mode", modes), ("scale", scales), ("edits", edits))
+    }
 
 
-def _typed(ids: Ids, term: EditedTerm) -> Component:
-    """Return the fields that select by numbers or by levels, as a gesture does."""
-    is_number = term.view.edges is not None
-    levels = [] if is_number or isinstance(term.places, CellPlaces) else term.places.codes
-    ends = [
-        named_field(
-            name,
-            dcc.Input(
-                id=ids(name),
-                type="text",
-                placeholder=name,
-                className="idp-editor-end",
-                style={} if is_number else _HIDDEN,
-            ),
+def _fields(ids: Ids, term: EditedTerm, levels: Mapping[int, str]) -> dict[str, Component]:
+    """Return the fields and lists of a card by their slots."""
+    session, shapes = term.session, shapes_for(term.view.kind)
+    curves = {k: n for k, n in enumerate(session.terms) if session.base.terms[k].partner is None}
+    classes: dict[Any, Any] = {ALL_CLASSES: "All classes"} | dict(enumerate(session.class_labels))
+    fixed: Any = {"clearable": False, "searchable": False}
+    of_class: Any = {"value": ALL_CLASSES, "className": "idp-editor-class"}
+    wide: Any = {"className": "idp-editor-levels"}
+    of_levels: Any = {"placeholder": "levels", "style": {} if levels else _HIDDEN}
+    ends: dict[str, Component] = {
+        name: dcc.Input(
+            id=ids(name),
+            type="text",
+            placeholder=name,
+            className="idp-editor-end",
+            style=_HIDDEN if term.view.edges is None else {},
         )
         for name in ("from", "to")
-    ]
-    level_chooser = chooser(
-        ids("levels"),
-        "Levels",
-        {code: term.view.labels[code] for code in levels},
-        multi=True,
-        placeholder="levels",
-        className="idp-editor-levels",
-        style={} if levels else _HIDDEN,
-    )
-    button = link_button(
-        "select-typed",
-        "Select",
-        "Select what the fields say; an empty end is open",
-        style={} if is_number or levels else _HIDDEN,
-    )
-    parts = [*ends, level_chooser, button]
-    return html.Span(parts, className="idp-editor-typed", **data_attributes(enter="select-typed"))
-
-
-def _class_chooser(ids: Ids, session: EditSession) -> Component:
-    field = chooser(
-        ids("class"),
-        "Class",
-        {ALL_CLASSES: "All classes", **dict(enumerate(session.class_labels))},
-        value=ALL_CLASSES,
-        clearable=False,
-        searchable=False,
-        className="idp-editor-class",
-    )
-    return _div("row", html.Span("Class"), field, style={} if session.class_labels else _HIDDEN)
-
-
-def _segments(identity: Any, name: str, options: Mapping[str, str], value: str) -> Component:
-    items = dcc.RadioItems(
-        id=identity,
-        options=options_of(options),
-        value=value,
-        inline=True,
-        className="idp-editor-segments",
-    )
-    return html.Div(items, role="radiogroup", **_named(name))
-
-
-# -------------------------------------------------------------------------------------- tools
-
-
-def _tools(ids: Ids, kind_of_term: str) -> list[Component]:
-    """Return the tools beside the plot that make sense for a term."""
-    shapes = suiting(SHAPE_TOOLS, kind_of_term)
-    levels = suiting(LEVEL_TOOLS, kind_of_term)
-    number: Component = dcc.Input(
+    }
+    number = dcc.Input(
         id=ids("number"), type="text", placeholder="0.1", className="idp-editor-number"
     )
-    number = named_field("Number", number)
-    numbers = suiting(NUMBER_TOOLS, kind_of_term)
-    groups = [
-        _group("Level of the selection", _div("grid", *_buttons(ids, levels))),
-        _group("By number", _div("numbers", number, *_buttons(ids, numbers))),
-    ]
-    if shapes:
-        grid = _div("grid", *_buttons(ids, shapes))
-        groups.insert(0, _group("Shape of the selection", grid, "idp-editor-wide"))
-    return [
-        html.Fieldset(groups, id=ids("tools"), disabled=True, className="idp-editor-tools"),
-        _group("Signal or noise?", _test(ids, kind_of_term), "idp-editor-wide"),
-    ]
+    first = next(iter(shapes))
+    return ends | {
+        "number": number,
+        "levels": chooser(ids("levels"), "Levels", levels, multi=True, **of_levels, **wide),
+        "class": chooser(ids("class"), "Class", classes, **of_class, **fixed),
+        "shape": chooser(ids("shape"), "Shape to test for", shapes, value=first, **fixed),
+        "slice": chooser(
+            ids("slice"), "Feature of the slice", curves, placeholder="feature", **wide
+        ),
+        "slice-bins": chooser(
+            ids("slice-bins"), "Values of the slice", {}, placeholder="values", multi=True, **wide
+        ),
+    }
 
 
-def _test(ids: Ids, kind_of_term: str) -> Component:
-    shapes = shapes_for(kind_of_term)
-    what = "heat map" if kind_of_term == "interaction" else "curve"
-    test = action_button(ids, "verdict", "Test", "Is it more than noise?")
-    repair = action_button(
-        ids,
-        "repair",
-        "Repair noise only",
-        "Straighten bumps that could be noise; keep the others",
-        disabled="increasing" not in shapes,
-    )
-    question = html.Div(f"Apart from the noise, is the {what}", className="idp-muted")
-    field = chooser(
-        *(ids("shape"), "Shape to test for", shapes),
-        value=next(iter(shapes)),
-        clearable=False,
-        searchable=False,
-    )
-    return _div("test", question, field, _div("grid", test, repair))
-
-
-def _group(title: str, content: Component, css_class: str = "") -> Component:
-    return html.Div([_div("heading", title), content], className=css_class)
-
-
-def _buttons(ids: Ids, tools: Mapping[str, Tool]) -> list[Component]:
-    return [action_button(ids, name, tool.label, tool.hint) for name, tool in tools.items()]
-
-
-_KIND, _PLACE = "model", "idp-model-bars"
+_KIND = "model"
 _BAR, _BARS = Ids(MATCH, _KIND, _KIND), Ids(ALL, _KIND, _KIND)
 ACTED = _BARS("acted")
 """Ids of the stores that change when a bar has changed a model."""
 
+PLACE_OF_BARS = "idp-model-bars"
+"""Id of where the bars of a page are put, once there is a card to edit."""
+
 _MAX_FILE_SIZE = 50_000_000  # bytes
-_KEYS = {"undo": " (Ctrl+Z)", "redo": " (Ctrl+Shift+Z)"}
-
-
-def place_of_bars() -> Component:
-    """Return where the bars of a page are put, once there is a card to edit."""
-    return html.Div(id=_PLACE)
 
 
 def _bar(session: EditSession, explanation: Any) -> Component:
@@ -324,46 +212,6 @@ def _bar(session: EditSession, explanation: Any) -> Component:
         className="idp-editor-why-field",
         maxLength=2_000,
     )
-    status = html.Span(status_text(session), id=ids("status"), className="idp-editor-status")
-    return html.Div(
-        [
-            html.Div(
-                [
-                    *(html.B(f"Edits of {explanation.name}"), status),
-                    *_history_buttons(ids, session, "undo", "redo", "total"),
-                    named_field("Message", why),
-                    *_history_buttons(ids, session, "commit", "cancel"),
-                ],
-                className="idp-editor-commit",
-                **data_attributes(enter="commit"),
-            ),
-            html.Div(id=ids("message")),
-            folded("History", html.Div(history_list(session), id=ids("history"))),
-            folded("Download, load, and use in Python", _files(ids)),
-            *(dcc.Store(id=ids(part)) for part in ("act", "acted", "seen")),
-            dcc.Download(id=ids("download")),
-        ],
-        id=ids("card"),
-        className="idp-editor idp-editor-model",
-        **data_attributes(model=model_name(session)),
-    )
-
-
-def _history_buttons(ids: Ids, session: EditSession, *names: str) -> list[Component]:
-    disabled = disabled_buttons(session)
-    return [
-        action_button(
-            ids,
-            name,
-            SESSION_BUTTONS[name][0],
-            SESSION_BUTTONS[name][1] + _KEYS.get(name, ""),
-            disabled=disabled[name],
-        )
-        for name in names
-    ]
-
-
-def _files(ids: Ids) -> Component:
     upload = dcc.Upload(
         "Load a file",
         id=ids("upload"),
@@ -372,29 +220,20 @@ def _files(ids: Ids) -> Component:
         style={},
         style_active={},
     )
-    download = action_button(ids, "download", "Download", "Hand the file to the browser")
-    content = (
-        "The file holds every edit with who, when and why, and not one row of the data. It fits "
-        "this model only. Edits use released figures only: they cost no privacy, and the guarantee "
-        "stays."
+    page = render(
+        "editor_bar.html",
+        name=explanation.name,
+        model=model_name(session),
+        status=status_text(session),
+        session_buttons=SESSION_BUTTONS,
+        disabled=disabled_buttons(session),
     )
-    in_python: list[Any] = [
-        "In Python, ",
-        html.Code("explanation.edit_session.model"),
-        " is the estimator with these edits: it predicts, explains and saves like any other. The "
-        "file is written by ",
-        html.Code("explanation.edit_session.save(path)"),
-        " and read by ",
-        html.Code("EditSession.load(path, model).model"),
-        ".",
+    bar = from_html(page, {"why": why, "upload": upload, "history": history_list(session)}, ids)
+    bar.children += [
+        *(dcc.Store(id=ids(part)) for part in ("act", "acted", "seen")),
+        dcc.Download(id=ids("download")),
     ]
-    return html.Div(
-        [
-            html.Div([download, upload], className="idp-editor-row"),
-            html.Div(content, className="idp-muted"),
-            html.Div(in_python),
-        ]
-    )
+    return bar
 
 
 # ---------------------------------------------------------------------------------- callbacks
@@ -415,10 +254,10 @@ def _explanations(identities: Iterable[Any]) -> list[Any]:
 
 def _add_bars(app: dash.Dash) -> None:
     @app.callback(
-        Output(_PLACE, "children"),
+        Output(PLACE_OF_BARS, "children"),
         Input(Ids(ALL, ALL)("seen"), "data"),
         State(_BARS("card"), "id"),
-        State(_PLACE, "children"),
+        State(PLACE_OF_BARS, "children"),
     )
     def add(_cards: Any, bars: list[Any], shown: list[Any] | None) -> Any:
         """Put a bar above the first card of each model."""

@@ -6,38 +6,40 @@ Accounts show what the ledger says and nothing else: no figure of the rows is in
 from __future__ import annotations
 
 import copy
+import math
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dash
 import numpy as np
-import pandas as pd
 from dash import MATCH, dcc, html, no_update
 from dash.dependencies import Input, Output, State
 from dash.development.base_component import Component
 
-from interpret_dp._validate import ceil_text, floor_text, left_for_selections, selections_text
+from interpret_dp._validate import left_for_selections
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.explanation.budget import BudgetState
+from interpret_dp.explanation.markup import render
 from interpret_dp.explanation.objects import PrivateEBMExplanation
-from interpret_dp.explanation.panel import budget_bar, shares_text
+from interpret_dp.explanation.panel import shares_text
 from interpret_dp.explanation.plan import FitPlan
-from interpret_dp.explanation.plots.parts import literal, probabilities, thinned
-from interpret_dp.explanation.plots.spending import CLASSES, Requests, spending_plot
+from interpret_dp.explanation.plots.parts import probabilities
+from interpret_dp.explanation.plots.spending import CLASSES, OTHERS, OURS, timeline_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.ledger import PrivacyLedger
-from interpret_dp.ui.actions import Outcome, counted
+from interpret_dp.ui.actions import Outcome
 from interpret_dp.ui.dash.components import (
     error_message,
     explanations_of,
     figure_component,
+    from_html,
     message_on_error,
     shows_ours,
     titled_card,
-    to_component,
 )
 from interpret_dp.ui.dash.parts import message
 
@@ -98,37 +100,22 @@ def plan_cards(explanations: Sequence[Any]) -> list[Component]:
 
 
 def _card(explanation: Any, number: int) -> Component:
+    ids = partial(_part, number=number)
     name, guess = _guess(explanation.model)
     n_rows = round(explanation.model.n_rows)
-    fields = [
-        _field("Rows of the table", dcc.Input(n_rows, "number", id=_part("rows", number), min=2)),
-        _field(name, dcc.Input(guess, "text", id=_part("guess", number))),
-        html.Button(
-            "Plan the next fit",
-            id=_part("start", number),
-            n_clicks=0,
-            className="idp-page-strong",
-        ),
-    ]
-    text = (
-        f"What each epsilon would show, by the schema of '{explanation.name}' and the default "
-        "settings: no private row is read, and nothing is charged. The number of rows is the "
-        "released one. Change both values as you like; they must be public."
-    )
+    fields = {
+        "rows": dcc.Input(n_rows, "number", id=ids("rows"), min=2),
+        "guess": dcc.Input(guess, "text", id=ids("guess")),
+    }
+    content = from_html(render("plan_card.html", name=explanation.name, guess=name), fields, ids)
     return titled_card(
         f"Plan of the next fit: {explanation.privacy.guarantee.dataset or 'not named'}",
         [
-            html.Div(text),
-            html.Div(fields, className="idp-page idp-plan"),
-            html.Div(id=_part("shown", number)),
-            dcc.Store(id=_part("asked", number)),
-            dcc.Interval(id=_part("clock", number), interval=_PAUSE, disabled=True),
+            content,
+            dcc.Store(id=ids("asked")),
+            dcc.Interval(id=ids("clock"), interval=_PAUSE, disabled=True),
         ],
     )
-
-
-def _field(name: str, field: Component) -> Component:
-    return html.Label([html.Span(name), field])
 
 
 def _guess(model: Any) -> tuple[str, str]:
@@ -145,15 +132,10 @@ def _guess(model: Any) -> tuple[str, str]:
 
 def _plan_parts(plan: FitPlan) -> list[Component]:
     """Return the figure, and the table that says the same in numbers."""
-    table = _table(plan.text_columns, plan.text_rows())
-    words = html.Ul([html.Li(note) for note in plan.notes])
-    return [
-        figure_component(plan.draw("slider")),
-        html.Details([html.Summary("The same in numbers"), table, words], className="idp-scroll"),
-    ]
+    numbers = from_html(render("plan_numbers.html", plan=plan))
+    return [figure_component(plan.draw("slider")), numbers]
 
 
-_OURS, _OTHERS = "models of this dashboard", "other requests"
 _VALUE, _CONTENT = "privacy", "privacy-tab"
 _MAX_REQUESTS = 200  # in the table, the latest
 
@@ -210,189 +192,43 @@ def with_tab(layout: Any, app: Any) -> Any:
 def _content(explanations: list[Any]) -> Component:
     accounts = collect_accounts(explanations)
     cards = [*map(_account_card, accounts), *plan_cards(explanations)]
-    return html.Div([_introduction(accounts), *cards], className="idp-tab")
-
-
-def _introduction(accounts: list[ShownAccount]) -> Component:
-    text = (
-        "What has been spent on each data set whose models are shown here, read off the ledger "
-        "just now. Looking at explanations and editing curves costs nothing; fitting a model does, "
-        "and so does each new answer of PaperLimeTabular. No figure of the rows is on this page."
-    )
-    doubts = [
-        html.Div(f"{', '.join(model.names)}: {sentence}", className="idp-error")
-        for account in accounts
-        for model in account.models
-        if (sentence := model.spend.guarantee.state_sentence)
-    ]
-    return titled_card("Privacy", [*doubts, html.Div(text)])
+    introduction = from_html(render("privacy_tab.html", accounts=accounts))
+    return html.Div([titled_card("Privacy", [introduction]), *cards], className="idp-tab")
 
 
 def _account_card(account: ShownAccount) -> Component:
     try:
-        parts = _account_parts(account)
+        content = _account_content(account)
     except Exception as error:
-        parts = [error_message(error)]
-    return titled_card(f"Data set: {account.dataset}", parts)
+        content = error_message(error)
+    return titled_card(f"Data set: {account.dataset}", [content])
 
 
-def _account_parts(account: ShownAccount) -> list[Component | None]:
-    has_requests = not account.requests.empty
-    # On what the promises on the data set depend; empty if all hold, or none is known.
-    doubts = "" if account.budget is None else account.budget.doubts
-    return [
-        html.Div(f"Of all releases: {doubts}", className="idp-error") if doubts else None,
-        html.Div(account.problem, className="idp-error") if account.problem else _summary(account),
-        _room(account),
-        figure_component(spending_figure(account)) if has_requests else None,
-        _requests(account) if has_requests else None,
-        _assumptions(account),
-        html.Div(f"Ledger: {account.ledger}; head {account.head or 'none'}", className="idp-muted"),
-    ]
-
-
-def _summary(account: ShownAccount) -> Component:
-    budget = account.budget
-    if budget is None:
-        return html.Div(
-            "No limit declared: what is spent is recorded, and nothing is ever refused. Declare "
-            "one with ledger.create_budget(...) in a ledger that outlives the process."
-        )
-    shown = sum(m.spend.model_share or 0.0 for m in account.models if m.request is not None)
-    shown = min(shown, budget.spent_share)
-    others = max(0.0, budget.spent_share - shown)
-    parts = [(_OURS, shown, CLASSES[0]), (_OTHERS, others, CLASSES[1])]
-    spent = "0" if not budget.n_requests else ceil_text(budget.spent_epsilon)
-    text = (
-        f"Spent epsilon {spent} of {budget.epsilon:g} at delta {budget.delta:g}"
-        f"{selections_text(budget.delta_x)}, in {counted(budget.n_requests, 'request')}. "
-        "Left for one more release: epsilon "
-        f"{floor_text(budget.remaining_epsilon)} at delta {budget.delta:g}"
-        + left_for_selections(budget.remaining_epsilon, budget.delta_x, budget.spent_delta)
-        + ". "
+def _account_content(account: ShownAccount) -> Component:
+    budget, requests = account.budget, account.document.get("requests", ())
+    parts: list[tuple[str, float, str]] = []
+    if budget is not None:
+        shown = sum(m.spend.model_share or 0.0 for m in account.models if m.request is not None)
+        shown = min(shown, budget.spent_share)
+        others = max(0.0, budget.spent_share - shown)
+        parts = [(OURS, shown, CLASSES[0]), (OTHERS, others, CLASSES[1])]
+    page = render(
+        "account.html",
+        **vars(account),
+        requests=requests,
+        most_requests=_MAX_REQUESTS,
+        names={model.request: ", ".join(model.names) for model in account.models},
+        parts=parts,
+        left_for_selections=left_for_selections,
+        shares_text=shares_text,
     )
-    waiting = "The budget has expired: an officer renews it. " if budget.expired else ""
-    if budget.open_reservations:
-        waiting += (
-            f"{budget.open_reservations} of the requests run now or were left by a crash; all "
-            "count as spent."
-        )
-    return html.Div(
-        [
-            html.Div([html.B(text), waiting], style={"marginBottom": "6px"}),
-            to_component(budget_bar(parts)),
-            html.Div(shares_text(*budget.spent_shares), className="idp-muted"),
-        ]
-    )
-
-
-def _room(account: ShownAccount) -> Component:
-    """Return how many more models like each of those shown fit under the budget."""
-    lines = []
-    for model in account.models:
-        guarantee = model.spend.guarantee
-        setting = guarantee.promised
-        names = ", ".join(repr(name) for name in model.names)
-        more = model.spend.more_like_this
-        room = "" if more is None else f"; room for {more:,} more at this setting"
-        lines.append(html.Li(f"{names}: {setting}{room}"))
-    return html.Div(
-        [html.Div("Models and explainers shown here", style={"fontWeight": 600}), html.Ul(lines)],
-        style={"margin": "10px 0"},
-    )
+    figures = {"figure": figure_component(spending_figure(account))} if requests else {}
+    return from_html(page, figures)
 
 
 def spending_figure(account: ShownAccount) -> Figure:
-    """Return all spending up to each request, as steps, below the limit.
-
-    In epsilon at the budget's delta; in mu where no limit was declared. Of very many requests a few
-    are shown, and those of this dashboard; totals count all of them.
-    """
-    requests, budget = account.requests, account.budget
-    shown_here = {model.request for model in account.models}
-    own = {place for place, number in enumerate(requests.index) if number in shown_here}
-    requests = requests.iloc[sorted(own.union(thinned(len(requests))))]
-    numbers = [int(number) for number in requests.index]
-    unit = "mu" if budget is None else "epsilon"
-    ours, others = (
-        [i for i, number in enumerate(numbers) if (number in shown_here) is wanted]
-        for wanted in (True, False)
-    )
-    return spending_plot(
-        numbers,
-        [float(total) for total in requests[f"total_{unit}"]],
-        list(requests["time"]),
-        [_words(request) for _, request in requests.iterrows()],
-        [
-            Requests(_OURS, CLASSES[0], "circle", ours),
-            Requests(_OTHERS, CLASSES[1], "diamond", others),
-        ],
-        unit=unit,
-        limits=[] if budget is None else [(numbers[0], budget.epsilon)],
-        delta=0.0 if budget is None else budget.delta,
-    )
-
-
-def _words(request: Any) -> str:
-    purpose = f", for {literal(request['purpose'])}" if request["purpose"] else ""
-    return (
-        f"{literal(request['explainer'])}{purpose}<br>asked for epsilon "
-        f"{ceil_text(request['asked_epsilon'])} at delta {ceil_text(request['asked_delta'])}, "
-        f"{request['state']}; promise {request['guarantee_state']}"
-    )
-
-
-def _requests(account: ShownAccount) -> Component:
-    requests = account.requests
-    names: dict[Any, str] = {model.request: ", ".join(model.names) for model in account.models}
-    unit = "mu" if account.budget is None else "epsilon"
-    numeric = {"Epsilon", "Delta", "Cost (mu)", f"Total {unit}"}
-    body = [
-        {
-            "Date (UTC)": request["time"],
-            "Who": request["explainer"],
-            "User": request["user"] or "unknown",
-            "Purpose": request["purpose"] or "not given",
-            "Epsilon": ceil_text(request["asked_epsilon"]),
-            "Delta": ceil_text(request["asked_delta"]),
-            "Cost (mu)": ceil_text(request["mu"]),
-            f"Total {unit}": ceil_text(request[f"total_{unit}"]),
-            "Promise": request["guarantee_state"],
-            "State": request["state"],
-            "Shown here as": names.get(number, ""),
-        }
-        for number, request in requests.iloc[::-1][:_MAX_REQUESTS].iterrows()
-    ]
-    table = _table(list(body[0]), [list(cells.values()) for cells in body], numeric)
-    cut = f", the latest {_MAX_REQUESTS}" if len(requests) > _MAX_REQUESTS else ""
-    return html.Details(
-        [
-            html.Summary(f"Requests ({len(requests):,}{cut})", style={"cursor": "pointer"}),
-            html.Div(table, className="idp-scroll"),
-        ],
-        open=True,
-    )
-
-
-def _table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], numeric: Collection[str] = ()
-) -> Component:
-    classes = ["idp-number" if name in numeric else "" for name in head]
-
-    def row(kind: Any, cells: Sequence[str]) -> Component:
-        return html.Tr([kind(cell, className=c) for cell, c in zip(cells, classes, strict=True)])
-
-    return html.Table([html.Thead(row(html.Th, head)), html.Tbody([row(html.Td, r) for r in rows])])
-
-
-def _assumptions(account: ShownAccount) -> Component | None:
-    if not account.assumptions:
-        return None
-    title = f"What the promises assume ({len(account.assumptions)})"
-    clauses = html.Ul([html.Li(clause) for clause in account.assumptions])
-    return html.Details(
-        [html.Summary(title, style={"cursor": "pointer"}), clauses], style={"margin": "10px 0"}
-    )
+    """Return all spending up to each request, as steps, below the limit."""
+    return timeline_figure(account.document, {model.request for model in account.models})
 
 
 # -------------------------------------------------------------------------- reading the ledgers
@@ -433,8 +269,8 @@ class ShownAccount:
         None if no limit was declared.
     head : str or None
         Hash of the ledger's last entry.
-    requests : DataFrame
-        The ledger's report, with the number of each request as index; empty if it has none.
+    document : mapping
+        Its budget, its requests and what had been spent up to each; empty if nothing can be read.
     problem : str
         Why nothing can be read; empty if all is well.
     """
@@ -445,7 +281,7 @@ class ShownAccount:
     assumptions: tuple[str, ...]
     budget: BudgetState | None = None
     head: str | None = None
-    requests: pd.DataFrame = field(default_factory=pd.DataFrame, compare=False)
+    document: Mapping[str, Any] = field(default_factory=dict, compare=False)
     problem: str = ""
 
 
@@ -493,9 +329,11 @@ def _read_account(ledger: Any, dataset: str) -> tuple[dict[str, Any], dict[str, 
         )
         return {"problem": problem}, {}
     (document,) = ledger.to_dict(dataset)["datasets"]
-    requests, budget = ledger.report(dataset), ledger.budget(dataset)
-    requests.index = [request["number"] for request in document["requests"]][: len(requests)]
-    state = None
+    totals = ledger.report(dataset)[["total_mu", "total_epsilon"]].itertuples(index=False)
+    document["totals"] = [
+        {"mu": mu, "epsilon": epsilon if math.isfinite(epsilon) else None} for mu, epsilon in totals
+    ]
+    budget, state = ledger.budget(dataset), None
     if budget is not None:
         state = BudgetState.of(budget, ledger.spent(dataset), ledger.remaining(dataset))
     numbers = {
@@ -503,7 +341,7 @@ def _read_account(ledger: Any, dataset: str) -> tuple[dict[str, Any], dict[str, 
         for entry in ledger.entries(dataset)
         if entry["kind"] == "commit"
     }
-    entries = {"ledger": repr(ledger), "budget": state, "head": ledger.head, "requests": requests}
+    entries = {"ledger": repr(ledger), "budget": state, "head": ledger.head, "document": document}
     return entries, numbers
 
 

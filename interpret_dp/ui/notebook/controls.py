@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp._optional import import_optional
 from interpret_dp._validate import notebook_table
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD
-from interpret_dp.explanation.markup import Element, element, to_html
+from interpret_dp.explanation.markup import TextTable, render
 from interpret_dp.released.additive_model import edits_text
 from interpret_dp.ui.actions import (
     SESSION_BUTTONS,
     TOOLS,
-    MetricsTable,
     counted,
     shapes_for,
     time_text,
@@ -39,12 +38,6 @@ _ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Smoothing": ("smooth",),
     }
 )
-
-# Notebooks are light or dark: no colour of text here, and edges that show on both.
-_SMALL = "font-size: 13px; line-height: 1.4; overflow-wrap: anywhere"
-_FAINT = "opacity: 0.65"
-_ERROR_BOX = f"border-left: 4px solid #d55e00; padding: 2px 10px; {_SMALL}"
-_NOTE_BOX = f"border-left: 4px solid #0072b2; padding: 2px 10px; {_SMALL}"
 
 
 class Controls:
@@ -205,60 +198,37 @@ def privacy_text(guarantee: Guarantee, edits: int) -> str:
     return f"{guarantee.state_sentence} {text}".strip()
 
 
-def metrics_html(tables: Sequence[MetricsTable]) -> str:
+def metrics_html(tables: Sequence[TextTable]) -> str:
     """Return metrics on public rows as tables; nothing if there are none."""
     return "".join(notebook_table(table.title, table.head, table.rows) for table in tables)
 
 
 def note_html(text: str) -> str:
     """Return a line with a note; nothing for an empty text."""
-    return to_html(element("div", text, style=_NOTE_BOX)) if text else ""
+    return render("notebook.html", piece="line", text=text, is_error=False) if text else ""
 
 
 def error_html(text: str) -> str:
     """Return a line with an error; nothing for an empty text."""
-    return to_html(element("div", text, style=_ERROR_BOX, role="alert")) if text else ""
+    return render("notebook.html", piece="line", text=text, is_error=True) if text else ""
 
 
 def history_html(done: tuple[EditRecord, ...], undone: tuple[EditRecord, ...]) -> str:
     """Return the edits as a list, latest first, above it what redo would bring back."""
-    if not done and not undone:
-        return to_html(element("div", "No edit so far.", style=f"{_SMALL}; {_FAINT}"))
-    rows = [_entry(record, is_undone=True) for record in reversed(undone)]
-    rows += [_entry(record, is_undone=False) for record in reversed(done)]
-    return to_html(
-        element(
-            "div",
-            *rows,
-            style=f"{_SMALL}; max-height: 190px; overflow-y: auto",
-            css_class="interpret-dp-history",
-        )
-    )
-
-
-def _entry(record: EditRecord, *, is_undone: bool) -> Element:
-    state = "undone" if is_undone else record.why or "pending"
-    edit = f"{record.term}: {record.what}"
-    return element(
-        "div",
-        element("s" if is_undone else "b", edit),
-        element("span", f" · {state} · {record.who}, {time_text(record)}", style=_FAINT),
-        style=f"padding: 1px 0; {_FAINT if is_undone else ''}",
-    )
+    edits = {"done": done, "undone": undone, "time_text": time_text}
+    return render("notebook.html", piece="history", **edits)
 
 
 def session_html(session: EditSession, hint: str) -> str:
     """Return a session as a static piece of HTML, for where there is no live editor."""
-    edits = session.history
-    return to_html(
-        element(
-            "div",
-            element("b", f"Editing session over {len(session.terms)} terms"),
-            element("div", privacy_text(session.base.guarantee, len(edits))),
-            *(_entry(record, is_undone=False) for record in reversed(edits)),
-            element("div", hint, style=_FAINT),
-            style=_NOTE_BOX,
-        )
+    return render(
+        "notebook.html",
+        piece="session",
+        title=f"Editing session over {len(session.terms)} terms",
+        privacy=privacy_text(session.base.guarantee, len(session.history)),
+        done=session.history,
+        hint=hint,
+        time_text=time_text,
     )
 
 

@@ -77,6 +77,10 @@ class NotebookEditor:
         Every button and field.
     earlier : EarlierRows
         The offer of edits that earlier sessions left, and where edits are kept.
+    selected : tuple of int
+        Selected bins, as indices into the term's scores; empty at first.
+    is_open : bool
+        Whether the editor still follows the session.
 
     Raises
     ------
@@ -91,7 +95,7 @@ class NotebookEditor:
         self.session = session
         self._lock = threading.RLock()
         self._is_quiet = False
-        self._selected: tuple[int, ...] = ()
+        self.selected: tuple[int, ...] = ()
         # The button and the request of an edit that is previewed.
         self._planned: tuple[str, Request] | None = None
         self.controls = Controls(session, find_term(session.base, term))
@@ -106,7 +110,7 @@ class NotebookEditor:
         self._show_term()
         self._unsubscribe = session.subscribe(lambda session: self.refresh())
         # Also when the notebook closes all widgets at once.
-        self._is_open = True
+        self.is_open = True
         self.box.observe(lambda change: self.close(), names="comm")
 
     def __repr__(self) -> str:
@@ -119,9 +123,9 @@ class NotebookEditor:
 
     def close(self) -> None:
         """Take the editor off the page and stop following the session."""
-        if not self._is_open:
+        if not self.is_open:
             return
-        self._is_open = False
+        self.is_open = False
         self._unsubscribe()
         self.earlier.close()
         self.controls.close()
@@ -131,19 +135,9 @@ class NotebookEditor:
     # ---------------------------------------------------------------------------------- the view
 
     @property
-    def is_open(self) -> bool:
-        """Whether the editor still follows the session."""
-        return self._is_open
-
-    @property
     def term(self) -> int:
         """Number of the term that is shown."""
         return int(self.controls.term.value)
-
-    @property
-    def selected(self) -> tuple[int, ...]:
-        """Selected bins, as indices into the term's scores; empty at first."""
-        return self._selected
 
     @property
     def heat_map(self) -> Any:
@@ -152,10 +146,10 @@ class NotebookEditor:
 
     def _draw(self) -> None:
         """Show the term as it is now: its curve, or its heat map."""
-        term = EditedTerm.of(self.session, self.term, self._selected, self.controls.entry.value)
+        term = EditedTerm.of(self.session, self.term, self.selected, self.controls.entry.value)
         self._edited = with_planned(term, self._planned)
         column = int(self.controls.class_label.value)
-        figure = self._edited.figure(column=column, selected=self._selected)
+        figure = self._edited.figure(column=column, selected=self.selected)
         if self._pair is not None:
             # A click selects a cell.
             figure.update_layout(dragmode="zoom")
@@ -192,9 +186,9 @@ class NotebookEditor:
             self._list_entries()
             self._draw()
             text = "nothing; draw across the plot, or use the fields"
-            if self._selected:
-                text = selection_text(self._edited, self._selected)
-            correlated = correlated_text(self._edited, self._selected)
+            if self.selected:
+                text = selection_text(self._edited, self.selected)
+            correlated = correlated_text(self._edited, self.selected)
             controls.figure_note.value = note_html(f"{self._edited.note} {correlated}".strip())
             controls.selected.value = note_html(f"Selected: {text}")
             controls.says.value = note_html(self.figure.layout.meta["alternative"])
@@ -205,10 +199,10 @@ class NotebookEditor:
             controls.privacy.value = note_html(privacy_text(session.base.guarantee, edits))
             for name, tool in TOOLS.items():
                 is_suiting = tool.suits(self._edited.view.kind)
-                controls.tools[name].disabled = not (self._selected and is_suiting)
+                controls.tools[name].disabled = not (self.selected and is_suiting)
             controls.back.disabled = controls.entry.value is None
             controls.accept.disabled = controls.discard.disabled = self._planned is None
-            controls.metrics.value = metrics_html(metrics_tables(self._edited, self._selected))
+            controls.metrics.value = metrics_html(metrics_tables(self._edited, self.selected))
             self.earlier.refresh()
             for name, is_disabled in disabled_buttons(session, self._edited.view).items():
                 controls.history_buttons[name].disabled = is_disabled
@@ -241,7 +235,7 @@ class NotebookEditor:
         special = rows.get(view.kind, (_MISSING, _UNSEEN))
         self._planned = None
         with self._quietly():
-            self._selected = ()
+            self.selected = ()
             controls.bins.min = 1
             controls.bins.max = max(n_bins, 1)
             controls.bins.value = (1, max(n_bins, 1))
@@ -268,7 +262,7 @@ class NotebookEditor:
     def _show_verdict(self) -> None:
         """Say whether noise explains the selected part of the released curve."""
         column, shape = int(self.controls.class_label.value), self.controls.shape.value
-        request = Request(bins=self._selected, column=column, shape=shape)
+        request = Request(bins=self.selected, column=column, shape=shape)
         try:
             text = verdict_text(self._edited, request)
         except ValueError as error:
@@ -290,17 +284,17 @@ class NotebookEditor:
             Indices into the term's scores.
         """
         with self._lock:
-            self._selected = tuple(sorted(set(bins)))
+            self.selected = tuple(sorted(set(bins)))
             self._planned = None
             if self._pair is None:
                 order = enumerate(self._order, start=1)
-                regular = [p for p, code in order if code in self._selected]
+                regular = [p for p, code in order if code in self.selected]
                 with self._quietly():
                     self.controls.where.value = _RANGE
                     ends = (regular[0], regular[-1]) if regular else (1, len(self._order))
                     self.controls.bins.value = ends
                     known = {code for _, code in self.controls.levels.options}
-                    self.controls.levels.value = tuple(c for c in self._selected if c in known)
+                    self.controls.levels.value = tuple(c for c in self.selected if c in known)
             self.refresh()
             self._show_verdict()
 
@@ -362,7 +356,7 @@ class NotebookEditor:
         if not isinstance(self._edited.places, CellPlaces) or not points.xs:
             return
         cell = int(self._edited.places.cells[int(points.ys[0]), int(points.xs[0])])
-        self.select(sorted({cell} ^ set(self._selected)))
+        self.select(sorted({cell} ^ set(self.selected)))
 
     def _clear_rectangle(self, layout: Any, selections: Any) -> None:
         """Take away the browser's rectangle: our own mark snaps to bins."""
@@ -423,7 +417,7 @@ class NotebookEditor:
     def _perform(self, action: str) -> str:
         controls, all_classes = self.controls, self.controls.all_classes.value
         request = Request(
-            bins=self._selected,
+            bins=self.selected,
             column=None if all_classes else int(controls.class_label.value),
             number=controls.number.value,
             length=controls.length.value,

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
-from tests.contract.explainers.registry import DATASET, EXPLAINERS, Lime
+from tests.contract.explainers.registry import DATASET, EXPLAINERS
 
 N_ROWS = 24
 FEATURES = {"a": Continuous(0, 1), "b": Categorical(["x", "y"])}
@@ -33,8 +33,6 @@ def fitted(name, X, y=TARGET, *, seed=1, **given):
     """
     explainer = EXPLAINERS[name]
     settings = {"schema": schema_of(name), "epsilon": 100.0}
-    if isinstance(explainer, Lime):
-        settings["per_query"] = 20.0
     if not hasattr(type(X), "columns") and not hasattr(X, "column_names"):
         settings["feature_names"] = list(COLUMNS)
     with use_randomness(SeededRandomness(seed)) if seed is not None else nullcontext():

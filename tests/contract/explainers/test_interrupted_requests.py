@@ -87,14 +87,10 @@ REQUESTS = {
     **{name.values[0]: (name.values[0], {}) for name in names("counts", "shap", "maps")},
     # With private selections of levels and labels, and private bounds.
     "undeclared": ("binary", {"schema": None}),
-    **{
-        method: ("adaptive", {"method": method, "steps": 8})
-        for method in ("interactive", "adaptive", "enhanced")
-    },
 }
 
 # The session tells errors and stops by users apart, whatever it releases: one of each sort will do.
-LIKE_OTHERS = {"multiclass", "regression", "lime", "adaptive", "enhanced"}
+LIKE_OTHERS = {"multiclass", "regression", "lime"}
 
 
 @pytest.fixture(autouse=True)

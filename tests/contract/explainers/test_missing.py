@@ -8,7 +8,7 @@ import pytest
 from interpret.perf import PR, ROC
 
 from interpret_dp import Categorical, Schema
-from tests.contract.explainers.registry import EXPLAINERS, ONE_EACH, Lime, names
+from tests.contract.explainers.registry import EXPLAINERS, ONE_EACH, names
 from tests.contract.explainers.tables import (
     COLUMNS,
     FEATURES,
@@ -20,7 +20,6 @@ from tests.contract.explainers.tables import (
     published,
 )
 
-# Rows 0 and 1 are also the queries of black boxes.
 WITH_MISSING = {
     "a": [None, *COLUMNS["a"][1:10], None, *COLUMNS["a"][11:]],
     "b": ["x", None, *COLUMNS["b"][2:10], None, *COLUMNS["b"][11:]],
@@ -39,12 +38,9 @@ def test_missing_cells_of_every_kind_are_alike(name):
 
 @pytest.mark.parametrize("name", names("metrics", only=ONE_EACH))
 def test_missing_rows_predict_and_explain(name):
-    """A black box is asked in the container of its rows; one model answers for all others."""
     explainer = EXPLAINERS[name]
     result, expected = fitted(name, TABLES["array of None"](COLUMNS)), None
     for kind, make in TABLES.items():
-        if isinstance(explainer, Lime):
-            result = fitted(name, make(COLUMNS))
         predicted = explainer.predicted(result, make(ROWS))
         expected = predicted if expected is None else expected
         assert np.isfinite(predicted).all()

@@ -16,7 +16,6 @@ from tests.contract.explainers.registry import (
     DATASET,
     EXPLAINERS,
     ONE_EACH,
-    Lime,
     Metrics,
     names,
     new_ledger,
@@ -69,12 +68,11 @@ def test_a_unit_column_is_no_feature(name, container):
     assert list(result.feature_names_in_) == [*COLUMNS]
     predicted = explainer.predicted(result, make(COLUMNS))
     assert np.isfinite(predicted).all()
-    if is_named or isinstance(explainer, Lime):
+    if is_named:
         np.testing.assert_array_equal(explainer.predicted(result, make(WITH_IDS)), predicted)
-    if not isinstance(explainer, Lime):
-        assert b"person-" not in pickle.dumps(result)
-        released = (getattr(result, "background", None) or result).to_released()
-        assert "person-" not in str(released.to_dict())
+    assert b"person-" not in pickle.dumps(result)
+    released = (getattr(result, "background", None) or result).to_released()
+    assert "person-" not in str(released.to_dict())
 
 
 @pytest.mark.parametrize("name", names())
@@ -90,15 +88,13 @@ def test_several_columns_and_rows_without_an_identifier(name):
     with pytest.raises(SchemaError, match=r"unit has columns 'a', 'bed', .* as the privacy unit"):
         fitted(name, frame(), unit=X[["a", "bed"]], schema=both)
     assert "same 'bed + ward', or none, in" in " ".join(explainer.promise(several).assumptions)
-    has_model = isinstance(explainer, Lime)
-    given = {"model": lambda X: X["a"].to_numpy()} if has_model else {}
     ids, known = np.array(IDS, dtype=object), np.arange(N_ROWS) % 6 != 5
     ids[~known] = None
     drop = schema_of(name, PrivacyUnit("person", explainer.max_rows, missing="drop"))
     rest = {"y": np.array(TARGET)[known], "unit": ids[known], "schema": drop}
-    without = published(name, frame()[known], **rest, **given)
-    assert published(name, frame().assign(person=ids), schema=drop, **given) == without
-    assert published(name, frame(), unit=ids, schema=declared(name), **given) != without
+    without = published(name, frame()[known], **rest)
+    assert published(name, frame().assign(person=ids), schema=drop) == without
+    assert published(name, frame(), unit=ids, schema=declared(name)) != without
 
 
 UNCLEAR = {
@@ -167,7 +163,7 @@ def test_names_dtypes_and_declarations_decide_what_looks_like_an_identifier(
     schema = None if spec is None else Schema({column: spec})
     expected = pytest.raises(SchemaError, match=column) if is_refused else nullcontext()
     with expected:
-        open_people(pd.DataFrame({column: cells}), None, schema, None, call="fit(X, unit=ids)")
+        open_people(pd.DataFrame({column: cells}), None, schema, None)
 
 
 @pytest.mark.parametrize("name", names())
@@ -175,8 +171,6 @@ def test_what_a_ledger_could_not_tell_apart_is_refused(name):
     """Identifiers without a name, and rows beside people; numbers of rows of the same people."""
     ledger = new_ledger()
     account = {"ledger": ledger, "dataset": DATASET, "seed": None, "epsilon": 0.5}
-    if isinstance(EXPLAINERS[name], Lime):
-        account["per_query"] = 0.1
     message = r"does not say what it identifies.*PrivacyUnit\("
     with unchanged(ledger), pytest.raises(ValueError, match=message):
         fitted(name, frame(), unit=IDS, **account)
@@ -193,8 +187,6 @@ def test_a_unit_of_many_rows_counts_as_declared(name):
     """Persons of five equal rows each are as those of ``max_rows``, and not as those of fewer."""
     max_rows = EXPLAINERS[name].max_rows
     given = {"schema": declared(name)}
-    if isinstance(EXPLAINERS[name], Lime):
-        given["model"] = lambda X: X["a"].to_numpy()
 
     def released(n_rows):
         X = frame().loc[np.repeat(np.arange(N_ROWS), n_rows)]

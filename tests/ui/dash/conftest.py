@@ -53,7 +53,7 @@ def _empty(session):
     session._steps.clear()
     session._undone.clear()
     session._public_rows, session._n_public_rows = None, 0
-    session._version += 1
+    session.version += 1
 
 
 @pytest.fixture
