@@ -115,32 +115,6 @@ def _epsilon(mu: float, delta: float) -> float:
     return bisected(lambda epsilon: _delta(mu, epsilon) <= delta, valid=valid, invalid=0.0)
 
 
-def epsilons_of_mu(mus: Floats, deltas: Floats) -> Floats:
-    """Return :func:`epsilon_of_mu` of many pairs at once, by the same bisection.
-
-    Parameters
-    ----------
-    mus : ndarray of shape (n_pairs,)
-        At least 0.
-    deltas : ndarray of shape (n_pairs,)
-        Above 0 and below 1.
-    """
-    import numpy as np
-
-    invalid, valid = np.zeros_like(mus), np.ones_like(mus)
-    while np.any(too_small := _deltas(mus, valid) > deltas):
-        valid[too_small] *= 2.0
-    while True:
-        middle = 0.5 * (valid + invalid)
-        is_open = valid - invalid > _BISECTION_WIDTH * valid
-        is_open &= (middle != valid) & (middle != invalid)
-        if not is_open.any():
-            return np.where(_deltas(mus, np.zeros_like(mus)) <= deltas, 0.0, valid)
-        is_valid = _deltas(mus, middle) <= deltas
-        valid = np.where(is_open & is_valid, middle, valid)
-        invalid = np.where(is_open & ~is_valid, middle, invalid)
-
-
 _LARGEST_EPSILON = 1e12
 
 
@@ -374,31 +348,6 @@ def _delta(mu: float, epsilon: float) -> float:
 
 _SUBNORMAL_MARGIN = 2.0**-1070
 """Sixteen of the smallest floats: covers what underflows."""
-
-
-def _deltas(mus: Floats, epsilons: Floats) -> Floats:
-    """Compute :func:`_delta` for many pairs, by the same formulas."""
-    import numpy as np
-    from scipy.special import ndtr
-
-    # A mu of 0 is replaced, and its delta is 0 below.
-    known = np.where(mus > 0.0, mus, 1.0)
-    ratio = epsilons / known
-    a, b = np.minimum(ratio - 0.5 * known, _PROVABLY_NEGLIGIBLE), ratio + 0.5 * known
-    density = np.exp(-0.5 * a * a) / math.sqrt(2.0 * math.pi)
-    nodes, weights = _quadrature()
-    short = known <= 1.0
-    x = a[short, np.newaxis] + known[short, np.newaxis] * nodes
-    value = np.empty_like(known)
-    value[short] = density[short] * known[short] * ((1.0 - x * _mills_ratio(x)) @ weights)
-    x = a[~short]
-    tail = np.where(x > 0.0, density[~short] * _mills_ratio(np.maximum(x, 0.0)), ndtr(-x))
-    value[~short] = tail - density[~short] * _mills_ratio(b[~short])
-    margin = 2.0**-52 * (64.0 + 16.0 * (1.0 + np.maximum(a, 0.0)) * (1.0 + b))
-    bound = np.minimum(1.0, value * (1.0 + margin) + _SUBNORMAL_MARGIN)
-    bound[a >= _PROVABLY_NEGLIGIBLE] = _SUBNORMAL_MARGIN
-    bound[mus == 0.0] = 0.0
-    return bound
 
 
 def _short_interval(a: float, mu: float) -> float:

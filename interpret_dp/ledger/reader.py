@@ -17,8 +17,7 @@ from interpret_dp._validate import (
     notebook_table,
     selections_text,
 )
-from interpret_dp.accounting.composition import GdpPair, compose_each, gaussian_part
-from interpret_dp.accounting.gaussian import epsilons_of_mu
+from interpret_dp.accounting.composition import GdpPair, compose_each
 from interpret_dp.accounting.guarantee import Doubts
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import (
@@ -85,18 +84,13 @@ def report_frame(accounts: Sequence[Account]) -> pd.DataFrame:
 def _totals(account: Account) -> list[tuple[GdpPair, float]]:
     """Return what had been spent up to each request, and its epsilon at the budget's delta.
 
-    The epsilon is NaN without a budget, and infinite if the delta is too small.
+    NaN without a budget; infinite where the spent delta is all of the budget's or more.
     """
-    import numpy as np
-
-    totals = list(compose_each(request.pair for request in account.requests))
-    epsilons = np.full(len(totals), math.nan)
-    if account.budget is not None:
-        mus = np.array([total.mu for total in totals])
-        left = np.array([gaussian_part(account.budget.delta, total.delta) for total in totals])
-        epsilons[:] = math.inf
-        epsilons[left > 0] = epsilons_of_mu(mus[left > 0], left[left > 0])
-    return list(zip(totals, map(float, epsilons), strict=True))
+    delta = account.budget.delta if account.budget else None
+    return [
+        (total, math.nan if delta is None else total.epsilon_at(delta))
+        for total in compose_each(request.pair for request in account.requests)
+    ]
 
 
 def account_document(account: Account) -> dict[str, Any]:

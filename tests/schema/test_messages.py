@@ -21,7 +21,8 @@ from interpret_dp.schema import (
     open_table,
     open_target,
 )
-from interpret_dp.schema.partial import read_arguments
+from interpret_dp.schema.containers import ColumnKind
+from interpret_dp.schema.partial import partial_schema_from_arguments
 
 BOUNDED = Schema({"a": Continuous(0, 1)}, target=Continuous(0, 1))
 LABELLED = Schema({"a": Continuous(0, 1)}, target=Categorical(["no", "yes"]))
@@ -31,8 +32,9 @@ PERSON = pd.DataFrame({"age": [1.0], "sex": ["f"]})
 OF_CLASSES = {"task": "classification"}
 
 
-def arguments(*given, **named):
-    return lambda: read_arguments(["a", "b"], *given, **named)
+def arguments(*given, task=None, **named):
+    kinds = [ColumnKind("floats")] * 2, ColumnKind("floats")
+    return lambda: partial_schema_from_arguments(["a", "b"], *kinds, *given, task=task, **named)
 
 
 def people(unit, *columns):
@@ -171,7 +173,6 @@ REFUSALS = [
     (arguments(schema=LABELLED, task="regression"), "'no', 'yes'", "bounds, not", "target="),
     (arguments(None, None, 0, 1, LABELLED), "Categorical(['no'", "something else", "Remove them"),
     (arguments(target_min="0"), "privacy_target_min is '0'", "must be a real", "number"),
-    (arguments(task="ranking"), "task is 'ranking'", "must be one of", "'regression'"),
     # drafts
     (lambda: Schema.draft(FRAME, "c"), "no column 'c'", "one of 'a', 'b'", "Leave it out"),
     (lambda: Schema.draft(FRAME, max_levels=0), "max_levels is 0", "at least 1", "must be"),
