@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from interpret_dp import _documents
 from interpret_dp._validate import check_choice
@@ -358,14 +358,10 @@ _LIMITS = {
     "mu": (SMALLEST_MU, 1 / SMALLEST_MU),
     **dict.fromkeys(("delta", "epsilon_delta"), (0.0, 1.0)),
 }
-_TYPES: dict[str, tuple[type, ...]] = {
-    "int": (int,),
-    "str": (str,),
-    "float": (float,),
-    "int | None": (int, NoneType),
-    "float | None": (float, NoneType),
+# An entry's fields, each with the types that it may have.
+_FIELDS: dict[str, tuple[type, ...]] = {
+    name: get_args(kind) or (kind,) for name, kind in get_type_hints(Entry).items()
 }
-_FIELDS = {field.name: _TYPES[str(field.type)] for field in dataclasses.fields(Entry)}
 
 
 def unknown_kind(entry: Entry) -> LedgerError:

@@ -185,7 +185,7 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
                     # It took the whole budget: a commit charges all of it.
                     "whole_budget": None if within_limits(account, pair) else True,
                 }
-                entry = log.append_act(
+                entry = log.append(
                     details,
                     kind="reserve",
                     dataset=dataset,
@@ -299,7 +299,7 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
                     f"{name} was made by another process, which alone knows what it released; it "
                     "counts as spent. Leave it open, or charge all of it with commit(reservation)."
                 )
-            closing = log.append_act(
+            closing = log.append(
                 details,
                 kind=kind,
                 dataset=entry.dataset,

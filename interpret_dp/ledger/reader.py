@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import (
@@ -18,7 +18,6 @@ from interpret_dp._validate import (
     selections_text,
 )
 from interpret_dp.accounting.composition import GdpPair, compose_each
-from interpret_dp.accounting.guarantee import Doubts
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import (
     Account,
@@ -59,26 +58,6 @@ REPORT_COLUMNS = (
     "total_mu",
     "total_epsilon",
 )
-_REQUEST_FIELDS = [
-    {"asked_epsilon": "epsilon", "asked_delta": "epsilon_delta"}.get(name, name)
-    for name in REPORT_COLUMNS[:-2]
-]
-
-
-def report_frame(accounts: Sequence[Account]) -> pd.DataFrame:
-    """Return one row per request, with what had been spent up to it.
-
-    Totals are over everything that was ever spent. ``total_epsilon`` is at the delta of the budget
-    in force now, and missing without a budget.
-    """
-    import pandas as pd
-
-    rows = [
-        (*(getattr(request, name) for name in _REQUEST_FIELDS), total.mu, epsilon)
-        for account in accounts
-        for request, (total, epsilon) in zip(account.requests, _totals(account), strict=True)
-    ]
-    return pd.DataFrame(rows, columns=list(REPORT_COLUMNS))
 
 
 def _totals(account: Account) -> list[tuple[GdpPair, float]]:
@@ -114,11 +93,12 @@ def account_document(account: Account) -> dict[str, Any]:
 
 def clauses_document(part: Account | Request) -> dict[str, Any]:
     """Return the state of the guarantees of an account or a request, and why, for JSON."""
+    doubts = part.doubts
     return {
-        "guarantee_state": part.guarantee_state,
-        "guarantee_sentence": Doubts(part.conditions, part.failures).sentence,
-        "conditions": list(part.conditions),
-        "failures": list(part.failures),
+        "guarantee_state": doubts.state,
+        "guarantee_sentence": doubts.sentence,
+        "conditions": list(doubts.conditions),
+        "failures": list(doubts.failures),
     }
 
 
@@ -332,7 +312,16 @@ class LedgerReader(LedgerHandle):
         LedgerError
             If the ledger has no entry of that data set.
         """
-        return report_frame(self._accounts(dataset)[0])
+        import pandas as pd
+
+        rows = []
+        for account in self._accounts(dataset)[0]:
+            for request, (total, epsilon) in zip(account.requests, _totals(account), strict=True):
+                row = vars(request) | {"total_mu": total.mu, "total_epsilon": epsilon}
+                row["asked_epsilon"], row["asked_delta"] = request.epsilon, request.epsilon_delta
+                row["guarantee_state"] = request.doubts.state
+                rows.append(row)
+        return pd.DataFrame(rows, columns=list(REPORT_COLUMNS))
 
     def to_dict(self, dataset: str | None = None) -> dict[str, Any]:
         """Return budgets, spending, requests and head as a document for JSON.

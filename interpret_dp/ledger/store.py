@@ -113,30 +113,32 @@ class Log:
         """Return one entry by its number."""
         return next(self._read(tables.IN_ORDER.where(tables.ENTRIES.c.number == number)), None)
 
-    def last(self) -> chain.Entry | None:
-        """Return the last entry.
+    def head(self) -> str | None:
+        """Return the hash of the last entry; None while the log is empty.
 
         Raises
         ------
         LedgerError
-            If it was changed.
+            If that entry was changed.
         """
         query = select(tables.ENTRIES).order_by(tables.ENTRIES.c.number.desc()).limit(1)
         entry = next(self._read(query), None)
-        if entry is not None:
-            chain.check_next(entry, entry.number, entry.previous)
-        return entry
+        if entry is None:
+            return None
+        chain.check_next(entry, entry.number, entry.previous)
+        return entry.hash
 
-    def head(self) -> str | None:
-        """Return the hash of the last entry; None while the log is empty."""
-        last = self.last()
-        return last.hash if last else None
-
-    def append(self, *, kind: str, dataset: str, **fields: Any) -> chain.Entry:
+    def append(
+        self, details: Mapping[str, Any] | None = None, *, kind: str, dataset: str, **fields: Any
+    ) -> chain.Entry:
         """Chain one entry to the log and return it; only inside a writing transaction.
+
+        It says who wrote it, and where.
 
         Parameters
         ----------
+        details : mapping, optional
+            Further entries of its context; those that are None are left out.
         kind, dataset : str
         **fields
             Further fields of :class:`~interpret_dp.ledger.chain.Entry`.
@@ -146,12 +148,14 @@ class Log:
         LedgerError
             If the log was changed: nothing may be chained to it.
         """
+        given = {name: value for name, value in (details or {}).items() if value is not None}
         running = self.catch_up()
         entry = chain.Entry(
             number=running.number + 1,
             time="" if kind in chain.CLOSING else chain.today(),
             kind=kind,
             dataset=dataset,
+            context=canonical_json({"user": self.user(), "host": chain.current_host(), **given}),
             package_version=__version__,
             previous=running.hash,
             **fields,
@@ -160,20 +164,6 @@ class Log:
         self.known = running.extended([entry])
         self.appended = entry
         return entry
-
-    def append_act(self, details: Mapping[str, Any] | None = None, **fields: Any) -> chain.Entry:
-        """Append an entry that says who wrote it, and where; only inside a writing transaction.
-
-        Parameters
-        ----------
-        details : mapping, optional
-            Further entries of its context; those that are None are left out.
-        **fields
-            As :meth:`append` takes them.
-        """
-        given = {name: value for name, value in (details or {}).items() if value is not None}
-        context = canonical_json({"user": self.user(), "host": chain.current_host(), **given})
-        return self.append(context=context, **fields)
 
 
 class Store:
