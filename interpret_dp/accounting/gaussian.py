@@ -408,14 +408,11 @@ def mu_of_range(epsilon: float) -> float:
     symmetric one is proved on the page.
     """
     epsilon = check_real("epsilon", epsilon, low=SMALLEST_RANGE, high=LARGEST_RANGE)
+    upwards = 1.0 + _RANGE_ROUNDING
     if epsilon < _MIDDLE:
-        return (
-            2.0 * math.sqrt(2.0) * _inverse_erf(math.tanh(epsilon / 4.0)) * (1.0 + _RANGE_ROUNDING)
-        )
+        return 2.0 * math.sqrt(2.0) * _inverse_erf(math.tanh(epsilon / 4.0)) * upwards
     # Q(mu / 2) = 1 / (1 + e^(epsilon / 2)).
-    return (
-        -2.0 * NormalDist().inv_cdf(1.0 / (1.0 + math.exp(epsilon / 2.0))) * (1.0 + _RANGE_ROUNDING)
-    )
+    return -2.0 * NormalDist().inv_cdf(1.0 / (1.0 + math.exp(epsilon / 2.0))) * upwards
 
 
 def range_of_mu(mu: float) -> float:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from interpret_dp._validate import (
     check_int,
     check_name,
     check_real,
+    notebook_table,
 )
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.gaussian import delta_of_mu, detection_power
@@ -55,7 +55,9 @@ class Doubts:
     @property
     def state(self) -> str:
         """The worst state that any clause gives."""
-        return state_of(self.conditions, self.failures)
+        if self.failures:
+            return DOES_NOT_HOLD
+        return HOLDS_IF if self.conditions else HOLDS
 
     @property
     def sentence(self) -> str:
@@ -65,13 +67,6 @@ class Doubts:
             without = f" Without that it would hold {needed}" if needed else ""
             return f"The promise does not hold: {'; '.join(self.failures)}.{without}"
         return f"The promise holds {needed}" if needed else ""
-
-
-def state_of(conditions: Collection[str], failures: Collection[str]) -> str:
-    """Return the state of a guarantee, or of several together: the worst that any clause gives."""
-    if failures:
-        return DOES_NOT_HOLD
-    return HOLDS_IF if conditions else HOLDS
 
 
 DEFAULT_ASSUMPTIONS = (
@@ -420,13 +415,8 @@ class Guarantee:
         }
         if self.state != DOES_NOT_HOLD:
             figures |= {f"of which {share.name}": _share_text(share) for share in self.releases}
-        rows = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
-            for name, value in figures.items()
-        )
-        clauses = "".join(f"<li>{html.escape(clause)}</li>" for clause in self.shown_assumptions)
-        assumed = f"<p>Assumptions:</p><ul>{clauses}</ul>" if clauses else ""
-        return f"<p><b>{html.escape(self.sentence)}</b></p><table>{rows}</table>{assumed}"
+        clauses = [f"Assumed: {clause}" for clause in self.shown_assumptions]
+        return notebook_table(self.sentence, (), list(figures.items()), note="\n".join(clauses))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a versioned document that JSON can hold; :meth:`from_dict` reads it.

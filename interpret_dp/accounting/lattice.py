@@ -44,9 +44,8 @@ def sqrt_up(square: Fraction) -> float:
 def reciprocal_up(value: float) -> float:
     """Return a float that is at least 1 / ``value`` and at most one step above it."""
     nearest = 1.0 / value
-    return (
-        nearest if Fraction(nearest) * Fraction(value) >= 1 else math.nextafter(nearest, math.inf)
-    )
+    is_above = Fraction(nearest) * Fraction(value) >= 1
+    return nearest if is_above else math.nextafter(nearest, math.inf)
 
 
 def reciprocal_down(value: float) -> float:

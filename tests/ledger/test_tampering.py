@@ -1,6 +1,5 @@
 """Whoever writes the file by other programs is seen: by the chain, or by a head that was kept."""
 
-
 import pytest
 
 from interpret_dp.exceptions import LedgerError
