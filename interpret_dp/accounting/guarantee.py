@@ -594,8 +594,7 @@ class Guarantee:
         guarantee = cls(**fields)
         if state not in (None, guarantee.state):
             raise ValueError(
-                f"The guarantee's state is {state!r}; by its clauses it must be "
-                f"{guarantee.state!r}. Restore the file."
+                f"The guarantee's state is {state!r}; by its clauses it is {guarantee.state!r}."
             )
         return guarantee
 

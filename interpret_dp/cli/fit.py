@@ -37,8 +37,7 @@ def _directions(
         column, _, direction = text.rpartition("=")
         if not column or direction not in _DIRECTIONS:
             raise click.BadParameter(
-                f"{text!r} is no direction of a column. Write COLUMN=increasing or "
-                "COLUMN=decreasing."
+                f"{text!r} is no direction. Write COLUMN=increasing or COLUMN=decreasing."
             )
         if directions.setdefault(column, _DIRECTIONS[direction]) != _DIRECTIONS[direction]:
             raise click.BadParameter(f"{column!r} has two directions. Give one.")
@@ -147,13 +146,9 @@ def fit(**given: Any) -> None:
 
     options = SimpleNamespace(**given)
     if options.budget_delta is not None and options.budget is None:
-        raise console.CommandError(
-            "--budget-delta was given without --budget. Give both, or neither."
-        )
+        raise console.CommandError("--budget-delta needs --budget too. Give both, or neither.")
     if options.pairs and options.interactions is not None:
-        raise console.CommandError(
-            "--pair names pairs and --interactions has them chosen. Give one."
-        )
+        raise console.CommandError("--pair names pairs, --interactions chooses them. Give one.")
     schema = Schema.load(options.schema_file)
     # Claimed before anything is spent: a model that cannot be kept must not cost anything.
     with console.pending_file(options.out, overwrite=options.overwrite) as pending:

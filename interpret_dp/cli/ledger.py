@@ -199,8 +199,7 @@ def report(
     """
     if html is None and json_file is None:
         raise console.CommandError(
-            "Give --html FILE, --json FILE or both. `interpret-dp ledger show` prints to the "
-            "terminal."
+            "Give --html FILE, --json FILE or both. `interpret-dp ledger show` prints a summary."
         )
     document = console.open_existing(ledger).oversight(dataset, head=head)
     contents = {}

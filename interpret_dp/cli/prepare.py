@@ -93,9 +93,7 @@ def draft(
 
     suffix_of(out)
     if max_rows is not None and not unit:
-        raise console.CommandError(
-            "--max-rows was given without --unit COLUMN, whose rows it counts."
-        )
+        raise console.CommandError("--max-rows needs --unit COLUMN too, whose rows it counts.")
     person = PrivacyUnit(unit, max_rows or 1) if unit else None
     console.say_item("Attention", _PUBLIC.format(file=file))
     with console.pending_file(out, overwrite=overwrite) as pending:
@@ -112,9 +110,8 @@ def draft(
                     " Here: --exclude COLUMN, --decimal MARK of its fractions, --levels COLUMN of "
                     "codes, or --max-levels N."
                 )
-                raise console.CommandError(
-                    f"{error}{hint if 'max_levels' in str(error) else ''}"
-                ) from None
+                text = f"{error}{hint if 'max_levels' in str(error) else ''}"
+                raise console.CommandError(text) from None
         drafted.save(pending)
     n_levels = sum(isinstance(spec, Categorical) for spec in drafted.features.values())
     console.say_item(

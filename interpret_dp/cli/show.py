@@ -106,8 +106,7 @@ def _wait_for_server(port: int) -> None:
         except OSError as error:
             if time.monotonic() > deadline:
                 raise console.FailedError(
-                    f"interpret's server did not start on port {port} within {_START_SECONDS:g} s. "
-                    "Give another --port."
+                    f"No server started on port {port} in {_START_SECONDS:g} s. Try another --port."
                 ) from error
             time.sleep(0.05)
         else:
@@ -222,8 +221,7 @@ def show(
         )
     if (public_rows is None) != (target is None):
         raise console.CommandError(
-            f"--public-rows is {public_rows} and --target is {target}; the metrics need both. Give "
-            "both, or neither."
+            f"--public-rows is {public_rows} and --target is {target}; give both, or neither."
         )
     name = model.guarantee_.dataset or "model"
     shown = "shape functions" if isinstance(released, AdditiveModel) else "filters"

@@ -314,8 +314,7 @@ class Entry:
             document = None
         if not isinstance(document, dict):
             raise LedgerError(
-                f"Entry {self.number} of the ledger is damaged: its {name} is no JSON object. "
-                f"{_ADVICE}"
+                f"Entry {self.number} of the ledger is damaged: its {name} is no object. {_ADVICE}"
             )
         return document
 
@@ -340,8 +339,7 @@ class Entry:
             else:
                 continue
             raise LedgerError(
-                f"Entry {row['number']!r} of the ledger is damaged: its {name} is {fault}. "
-                f"{_ADVICE}"
+                f"Entry {row['number']!r} of the log is damaged: its {name} is {fault}. {_ADVICE}"
             )
         return cls(**row)
 

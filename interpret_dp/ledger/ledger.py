@@ -282,15 +282,12 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
         with self._opened().writing(if_not_written) as log:
             entry = log.entry(reservation.number)
             if entry is None or entry.kind != "reserve" or entry.hash != reservation.hash:
-                raise LedgerError(
-                    f"{name} is not in {self!r}. Close it on the ledger that made it."
-                )
+                raise LedgerError(f"{name} is not in {self!r}. Close it on the one that made it.")
             account = log.account(entry.dataset)
             state = next(r.state for r in account.requests if r.number == entry.number)
             if state != "open":
                 raise LedgerError(
-                    f"{name} is {state} already; a reservation is closed once. Make a new one for "
-                    "a new request."
+                    f"{name} is {state} already, and is closed once. Make a new one to go on."
                 )
             if kind == "commit" and entry.details.get("whole_budget"):
                 mu = entry.mu
@@ -334,8 +331,7 @@ def _ledger_of_process(_pid: int) -> PrivacyLedger:
 def _check_reservation(reservation: Reservation) -> None:
     if not isinstance(reservation, Reservation):
         raise TypeError(
-            f"reservation is of type {type(reservation).__name__}; it must be what reserve() "
-            "returned."
+            f"reservation is of type {type(reservation).__name__}; give what reserve() returned."
         )
 
 

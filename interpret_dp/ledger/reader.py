@@ -417,8 +417,7 @@ def _known_dataset(log: Log, dataset: str) -> str:
     if dataset not in known:
         listed = ", ".join(map(repr, known)) or "none yet"
         raise LedgerError(
-            f"The ledger has no entry of data set {dataset!r}; it knows {listed}. Check the "
-            "spelling."
+            f"The ledger has no entry of data set {dataset!r}; it knows {listed}. Check spelling."
         )
     return dataset
 

@@ -213,8 +213,7 @@ def require_officer(log: Log, act: str) -> None:
 def _keep_one_officer(roles: Roles, user: str) -> None:
     if roles.officers == (user,):
         raise LedgerError(
-            f"User {user!r} is the only officer. Appoint another one first: "
-            "ledger.appoint(user, 'officer')."
+            f"User {user!r} is the only officer. First ledger.appoint(another, 'officer')."
         )
 
 
@@ -587,6 +586,4 @@ def _check_withdrawal(roles: Roles, user: str, approval: Approval) -> None:
     if approval.state not in ("waiting", "approved"):
         raise LedgerError(f"Request for approval {approval.number} is {approval.state} already.")
     if approval.status == "used":
-        raise LedgerError(
-            f"Approval {approval.number} was used already, and what was spent stays spent."
-        )
+        raise LedgerError(f"Approval {approval.number} was used; what was spent stays spent.")

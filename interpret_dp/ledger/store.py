@@ -99,9 +99,7 @@ class Log:
         """Raise LedgerError if the database itself finds its pages or indexes damaged."""
         damage = self._database.damage(self._connection)
         if damage is not None:
-            raise LedgerError(
-                f"The ledger {self._name} is damaged ({damage}). Restore it from a backup."
-            )
+            raise LedgerError(f"The ledger {self._name} is damaged ({damage}). Restore a backup.")
 
     def user(self) -> str:
         """Return who acts: the login that a database server checked, else the user account."""
@@ -329,9 +327,7 @@ class Store:
                 yield connection
         except UnicodeDecodeError as error:
             # Of the driver, which cannot even read the database's message on what is damaged.
-            raise LedgerError(
-                f"The ledger {self._name} is damaged. Restore it from a backup."
-            ) from error
+            raise LedgerError(f"The ledger {self._name} is damaged. Restore a backup.") from error
 
     def _connect(self, patient: bool) -> Connection:
         """Return a connection; wait for a server that went away, as one does for a lock."""
@@ -367,9 +363,7 @@ class Store:
         if not names:
             return None
         if tables.VERSIONS.name not in names or tables.ENTRIES.name not in names:
-            raise LedgerError(
-                f"The database {self._name} holds other tables and no ledger. Give another path."
-            )
+            raise LedgerError(f"The database {self._name} holds no ledger. Give another path.")
         return tables.stored_version(connection, self._name)
 
 
@@ -389,8 +383,7 @@ def resolve_url(url: str) -> URL:
         # The text may hold a password, and what cannot be parsed cannot be masked.
         scheme = url.partition("://")[0] if "://" in url else "missing"
         raise ValueError(
-            f"url cannot be read (its scheme is {scheme[:40]!r}); it must be a URL such as "
-            f"{_FORMS}."
+            f"url cannot be read (its scheme is {scheme[:40]!r}); it must be one such as {_FORMS}."
         ) from None
     if parsed.drivername in sqlite.DRIVERS:
         return sqlite.resolve(parsed, url)

@@ -178,8 +178,7 @@ def stored_version(connection: sa.Connection, name: str) -> int:
     versions = sorted(version for version in stored if type(version) is int)
     if not versions or versions[0] < 1 or len(versions) < len(stored):
         raise LedgerError(
-            f"The ledger {name} is damaged: its version is missing or no number. "
-            "Restore it from a backup."
+            f"The ledger {name} is damaged: its version is missing or no number. Restore a backup."
         )
     if versions[-1] > SCHEMA_VERSION:
         raise LedgerError(

@@ -57,9 +57,8 @@ def frozen(
         raise ValueError(f"{what} has values that are not finite; all must be.")
     if (np.abs(array) > largest).any() or (array < low).any():
         lowest = f"at least {low:g} and " if low > -math.inf else ""
-        raise ValueError(
-            f"{what} has values out of range; they must be {lowest}at most {largest:g} in size."
-        )
+        allowed = f"they must be {lowest}at most {largest:g} in size"
+        raise ValueError(f"{what} has values out of range; {allowed}.")
     array.setflags(write=False)
     return array
 

@@ -406,9 +406,7 @@ class AdditiveTerm:
         if self.released is None:
             return
         if self.released.scores.shape != shape or self.released.released is not None:
-            raise ValueError(
-                f"The released scores of an edited term must have shape {shape}, and no edits."
-            )
+            raise ValueError(f"Scores before an edit must have shape {shape}, and no edits.")
         moved = frozen(self.moved, shape[1:] or (1,), "term moved", largest=LARGEST_SCORE)
         object.__setattr__(self, "moved", moved)
 

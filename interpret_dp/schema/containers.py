@@ -130,9 +130,7 @@ def _read(role: str, values: Any) -> Source:
     if is_a(values, "pandas", "Series"):
         return _single(len(values), values.dtype, lambda: _series_values(values), values.index)
     if hasattr(values, "toarray") and hasattr(values, "nnz"):
-        raise TypeError(
-            f"{role} is sparse ({_kind(values)}); it must be dense. Pass {role}.toarray()."
-        )
+        raise TypeError(f"{role} is sparse ({_kind(values)}); it must be dense: {role}.toarray().")
     if is_a(values, "pyarrow", "Array", "ChunkedArray"):
         return _single(len(values), values.type, lambda: arrow_values(values))
     if is_a(values, "pyarrow", "Table", "RecordBatch"):
@@ -146,8 +144,7 @@ def _read(role: str, values: Any) -> Source:
     if hasattr(values, "__array__") and not isinstance(values, np.generic):
         return _array(np.asarray(values))
     raise TypeError(
-        f"{role} is of type {_kind(values)}; it must be {_ALLOWED}. Pass a dict of columns as "
-        "pandas.DataFrame(...)."
+        f"{role} is of type {_kind(values)}; it must be {_ALLOWED}. Pass pandas.DataFrame(columns)."
     )
 
 

@@ -169,9 +169,7 @@ def _levels(values: Values, max_levels: int) -> Categorical:
             by_key.setdefault(key, cell)
         elif key is not None:
             kind = type(cell).__name__
-            raise _UndraftableError(
-                f"holds cells of type {kind}, which are neither text nor numbers"
-            )
+            raise _UndraftableError(f"holds cells of type {kind}, neither text nor numbers")
     if values.dtype.kind == "b":
         # Both are known from the type, whether or not they occur.
         by_key = {0.0: False, 1.0: True}

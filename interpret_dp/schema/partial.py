@@ -181,9 +181,7 @@ def _pairs(
     for key, given in items:
         name = _column_of(names, key)
         if name in pairs:
-            raise ValueError(
-                f"privacy_bounds has column {name!r} twice, by its name and by its index; keep one."
-            )
+            raise ValueError(f"privacy_bounds has {name!r} twice, by its name and index; keep one.")
         pairs[name] = _pair(name, given)
     return pairs, is_array
 
@@ -324,8 +322,7 @@ def partial_schema_from_arguments(
     """
     if schema is not None and not isinstance(schema, Schema):
         raise TypeError(
-            f"schema is of type {type(schema).__name__}; it must be a Schema, as of "
-            "Schema.load(path)."
+            f"schema is of type {type(schema).__name__}; it must be a Schema: Schema.load(path)."
         )
     base = with_classes(schema or Schema(), classes)
     faults: list[str] = []

@@ -389,9 +389,7 @@ def _one_column_block(role: str, value: Any) -> Any:
     if value.ndim == 2:
         return value.rechunk({1: -1})
     if value.ndim != 1:
-        raise SchemaError(
-            f"{role} is a Dask array of {value.ndim} dimensions; it must have one or two."
-        )
+        raise SchemaError(f"{role} has {value.ndim} dimensions; a Dask array must have 1 or 2.")
     return value
 
 
