@@ -92,10 +92,11 @@ def predictions(model: Any, table: Table) -> Floats:
 class _LogitCells:
     """Two classes: label and logit."""
 
+    _width = len(_LOGIT_EDGES) + 1
+    n_cells = 2 * _width
+
     def __init__(self, model: Any) -> None:
         self._model = model
-        self._width = len(_LOGIT_EDGES) + 1
-        self.n_cells = 2 * self._width
 
     def codes(self, table: Table, y: Values) -> Integers:
         labels = encode_classes(y, Categorical(self._model.released_.classes), table.n_rows)
@@ -121,10 +122,11 @@ class _LogitCells:
 class _LossCells:
     """More classes, or one: the probability of the label, and whether it is the largest."""
 
+    _width = len(_PROBABILITY_EDGES) + 1
+    n_cells = 2 * _width
+
     def __init__(self, model: Any) -> None:
         self._model = model
-        self._width = len(_PROBABILITY_EDGES) + 1
-        self.n_cells = 2 * self._width
 
     def codes(self, table: Table, y: Values) -> Integers:
         classes = self._model.released_.classes

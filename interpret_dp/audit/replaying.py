@@ -212,22 +212,12 @@ class Recorder(Randomness):
         return output
 
     def perturb_occurring(
-        self,
-        name: str,
-        keys: Sequence[str | float],
-        exact: Integers,
-        *,
-        newcomer: int,
-        sensitivity: int,
-        sigma: float,
+        self, name: str, keys: Sequence[str | float], exact: Integers, **scale: Any
     ) -> Integers:
         """Record a selection."""
-        output = super().perturb_occurring(
-            name, keys, exact, newcomer=newcomer, sensitivity=sensitivity, sigma=sigma
-        )
-        self.record.append(
-            Recorded(name, exact.copy(), sensitivity, sigma, output.copy(), tuple(keys))
-        )
+        output = super().perturb_occurring(name, keys, exact, **scale)
+        asked = scale["sensitivity"], scale["sigma"]
+        self.record.append(Recorded(name, exact.copy(), *asked, output.copy(), tuple(keys)))
         return output
 
     def choose(self, name: str, scores: Sequence[int], sensitivity: int, epsilon: float) -> int:

@@ -185,7 +185,10 @@ class Store:
     """
 
     def __init__(self, url: URL | None, *, timeout: float, must_exist: bool = False) -> None:
-        self._database = _database_of(url, timeout)
+        if url is None or url.drivername in sqlite.DRIVERS:
+            self._database: tables.Database = sqlite.SQLiteDatabase(url, timeout)
+        else:
+            self._database = postgres.PostgresDatabase(url, timeout)
         self._name = self._database.name
         self._lock = threading.RLock() if url is None else contextlib.nullcontext()
         self._running = Running()
@@ -363,7 +366,9 @@ class Store:
         if not names:
             return None
         if tables.VERSIONS.name not in names or tables.ENTRIES.name not in names:
-            raise LedgerError(f"The database {self._name} holds no ledger. Give another path.")
+            raise LedgerError(
+                f"The database {self._name} holds other tables and no ledger. Give another path."
+            )
         return tables.stored_version(connection, self._name)
 
 
@@ -393,10 +398,3 @@ def resolve_url(url: str) -> URL:
         f"url is of the dialect {parsed.drivername!r}; the ledger knows 'sqlite' and 'postgresql' "
         f"(with the driver psycopg). Write {_FORMS}."
     )
-
-
-def _database_of(url: URL | None, timeout: float) -> tables.Database:
-    """Return the database of a URL that `resolve_url` gave, or one in memory for None."""
-    if url is None or url.drivername in sqlite.DRIVERS:
-        return sqlite.SQLiteDatabase(url, timeout)
-    return postgres.PostgresDatabase(url, timeout)

@@ -63,6 +63,15 @@ def frozen(
     return array
 
 
+def freeze(
+    owner: object, name: str, shape: tuple[int, ...] | None, what: str, **checks: Any
+) -> None:
+    """Replace an attribute of a frozen dataclass by :func:`frozen` of it; None stays."""
+    values = getattr(owner, name)
+    if values is not None:
+        object.__setattr__(owner, name, frozen(values, shape, what, **checks))
+
+
 def _are_numbers(values: Any) -> bool:
     if isinstance(values, np.ndarray):
         return values.dtype.kind in "iuf"

@@ -35,7 +35,7 @@ from interpret_dp.schema.schema import Schema
 
 _OF_LEVELS = ("nominal", "ordinal")
 _TYPES_ALLOWED = "'continuous', 'nominal', 'ordinal', 'auto', None or a list of ordered levels"
-_BOUNDS_ALLOWED = "an array of (minimum, maximum), one a column, or a mapping to such pairs"
+_BOUNDS_ALLOWED = "pairs (minimum, maximum), one a column, or a mapping to such pairs"
 
 
 def _argued(name: str, argument: ColumnArgument) -> FeatureSpec | None:
@@ -161,29 +161,22 @@ def _pairs(
 ) -> tuple[dict[str, tuple[float | None, float | None]], bool]:
     if privacy_bounds is None:
         return {}, False
-    items: Iterable[tuple[Any, Any]]
-    is_array = not isinstance(privacy_bounds, Mapping)
-    if is_array:
-        # An array without dimensions has the method, and no length.
-        has_length = hasattr(privacy_bounds, "__len__") and getattr(privacy_bounds, "ndim", 1) > 0
-        if isinstance(privacy_bounds, str | bytes) or not has_length:
-            kind = type(privacy_bounds).__name__
-            raise TypeError(f"privacy_bounds is of type {kind}; it must be {_BOUNDS_ALLOWED}.")
-        if len(privacy_bounds) != len(names):
-            raise ValueError(
-                f"privacy_bounds has {len(privacy_bounds)} rows; it must have one for each of "
-                f"the {len(names)} columns, or be a mapping of those that have bounds."
-            )
-        items = enumerate(privacy_bounds)
+    if isinstance(privacy_bounds, Mapping):
+        items = list(privacy_bounds.items())
     else:
-        items = privacy_bounds.items()
+        items = list(enumerate(check_sequence("privacy_bounds", privacy_bounds, _BOUNDS_ALLOWED)))
+        if len(items) != len(names):
+            raise ValueError(
+                f"privacy_bounds has {len(items)} rows; it must have one for each of the "
+                f"{len(names)} columns, or be a mapping of those that have bounds."
+            )
     pairs: dict[str, tuple[float | None, float | None]] = {}
     for key, given in items:
         name = _column_of(names, key)
         if name in pairs:
             raise ValueError(f"privacy_bounds has {name!r} twice, by its name and index; keep one.")
         pairs[name] = _pair(name, given)
-    return pairs, is_array
+    return pairs, not isinstance(privacy_bounds, Mapping)
 
 
 def _column_of(names: Sequence[str], key: Any) -> str:

@@ -157,8 +157,8 @@ REFUSALS = [
         (arguments([wrong, None]), f"of column 'a' is {wrong!r}", "'continuous', 'no", "None or")
         for wrong in ("", 3, [1.0, 2.0], [], ["a", 1], {"a": 1}, b"nominal", np.array("nominal"))
     ),
-    (arguments(None, 3), "type int", "an array of (minimum, maximum)", "or a mapping"),
-    (arguments(None, np.array(1.0)), "type ndarray", "an array of (minimum, maximum)", "mapping"),
+    (arguments(None, 3), "is 3 (int)", "a list of pairs (minimum, maximum)", "or a mapping"),
+    (arguments(None, np.array(1.0)), "(ndarray)", "a list of pairs (minimum, maximum)", "mapping"),
     (arguments(None, [(0, 1)]), "1 rows", "one for each of the 2 columns", "or be a mapping"),
     (arguments(None, {"c": (0, 1)}), "key 'c'", "a column's name", "its index from 0 to 1"),
     (arguments(None, {"B": (0, 1)}), "key 'B'", "a column's name", "Did you mean 'b'?"),
