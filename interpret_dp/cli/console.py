@@ -106,7 +106,6 @@ exclude_option = click.option(
 sep_option = click.option(
     "--sep",
     default=",",
-    show_default=True,
     callback=lambda _ctx, _param, sep: _separator(sep),
     help="what separates the columns of a CSV file: one character, or tabs",
 )
@@ -114,7 +113,6 @@ decimal_option = click.option(
     "--decimal",
     type=click.Choice([".", ","]),
     default=".",
-    show_default=True,
     help="what stands before the fraction of a number in a CSV file; the other one may stand "
     "between thousands",
 )
@@ -122,10 +120,11 @@ encoding_option = click.option(
     "--encoding",
     type=click.Choice(["utf-8", "latin-1", "cp1252"]),
     default="utf-8",
-    show_default=True,
     help="how letters are written in a CSV file",
 )
-purpose_option = click.option("--purpose", default="", help="purpose, for the ledger's log")
+purpose_option = click.option(
+    "--purpose", default="", show_default=False, help="purpose, for the ledger's log"
+)
 overwrite_option = click.option("--overwrite", is_flag=True, help="replace the file if it exists")
 
 
@@ -171,7 +170,6 @@ def ledger_option(
         cls=_UsersLedger,
         metavar="URL",
         callback=callback,
-        show_default=True,
         help=f"{text}; by default this user's",
     )
 

@@ -46,24 +46,19 @@ _WHERE = (
     "--rows",
     type=click.IntRange(min=_FEWEST_ROWS),
     default=20_000,
-    show_default=True,
     help="simulated patients, of whom a fifth is held out to measure the accuracy",
 )
-@click.option(
-    "--epsilon", type=console.POSITIVE, default=1.0, show_default=True, help="privacy loss"
-)
+@click.option("--epsilon", type=console.POSITIVE, default=1.0, help="privacy loss")
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
     default=0,
-    show_default=True,
     help="of the simulation alone, never of the noise",
 )
 @click.option(
     "--task",
     type=click.Choice(("classification", "regression")),
     default="classification",
-    show_default=True,
     help="predict readmission, or the annual cost",
 )
 @click.option(

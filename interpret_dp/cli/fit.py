@@ -71,7 +71,6 @@ def _objective(_context: click.Context, _option: click.Parameter, name: str | No
     "--neighboring",
     type=click.Choice(RELATIONS),
     default=RELATIONS[0],
-    show_default=True,
     help="whether tables differ by the presence of a row (or person) or by its content; people are "
     "declared in the schema, as [unit]",
 )
@@ -79,7 +78,6 @@ def _objective(_context: click.Context, _option: click.Parameter, name: str | No
     "--population",
     type=click.Choice(["rows", "people"]),
     default="rows",
-    show_default=True,
     help="whether the kept rows of a person weigh 1 each, or together",
 )
 @console.ledger_option("where spending is recorded")

@@ -63,6 +63,7 @@ def _parameters_of(method: Callable[..., Any]) -> console.Decorator:
                 f"--{name.replace('_', '-')}",
                 type=kind,
                 default=default,
+                show_default=bool(default),
                 required=required,
                 is_flag=default is False,
                 metavar=_METAVARS.get(name),

@@ -45,6 +45,7 @@ def schema() -> None:
     "--task",
     type=click.Choice(("auto", "classification", "regression")),
     default="auto",
+    show_default=False,
     help="how to declare the target (default: numbers of more than two values are a regression)",
 )
 @console.exclude_option
@@ -52,7 +53,6 @@ def schema() -> None:
     "--max-levels",
     type=int,
     default=64,
-    show_default=True,
     help="most levels that a column may have",
 )
 @click.option(
@@ -211,7 +211,6 @@ def check(
     type=console.POSITIVE,
     multiple=True,
     default=(0.1, 0.5, 1.0, 2.0),
-    show_default=True,
     help="privacy loss of one fit; may be repeated",
 )
 @click.option("--delta", type=console.PROBABILITY, required=True, help="delta of every fit")
