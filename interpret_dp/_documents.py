@@ -154,8 +154,7 @@ def check_keys(
     allowed = ", ".join((*required, *optional))
     if not isinstance(given, Mapping):
         raise ValueError(
-            f"{what} is of type {type(given).__name__}; it must be an object with the keys "
-            f"{allowed}."
+            f"{what} is of type {type(given).__name__}; it must be an object with keys {allowed}."
         )
     missing = [key for key in required if key not in given]
     unknown = [key for key in given if key not in required and key not in optional]

@@ -495,9 +495,8 @@ class Guarantee:
         """
         if self.state == DOES_NOT_HOLD and not check_flag("even_if_void", even_if_void):
             raise ValueError(
-                f"{self.state_sentence} Nothing is published as if it did. Fit again without that, "
-                "or pass even_if_void=True (--even-if-void): what is written then says that "
-                "nothing is promised."
+                f"{self.state_sentence} Fit again without that, or pass even_if_void=True "
+                "(--even-if-void): what is written then says that nothing is promised."
             )
 
     def checked_preparation(self, stated: str) -> str:

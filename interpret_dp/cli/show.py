@@ -350,10 +350,9 @@ def _check_charge(ledger: PrivacyLedger, head: str, guarantee: Guarantee) -> Non
     )
     if not is_same:
         raise console.CommandError(
-            f"The entry with the model's head {head} is a {charge['kind']} of mu "
-            f"{charge['mu']:.6g} for {unit or 'no unit'} of {charge['dataset']!r}; the model says "
-            f"{pair} for {guarantee.unit} of {guarantee.dataset!r}. The file was changed, or "
-            "carries the head of another model."
+            f"The entry of the model's head {head} is a {charge['kind']} of mu {charge['mu']:.6g} "
+            f"for {unit or 'no unit'} of {charge['dataset']!r}; the model says {pair} for "
+            f"{guarantee.unit} of {guarantee.dataset!r}. The file or its head was changed."
         )
 
 

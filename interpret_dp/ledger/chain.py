@@ -366,8 +366,7 @@ def unknown_kind(entry: Entry) -> LedgerError:
     """Return the error for an entry of a kind that this version does not know."""
     return LedgerError(
         f"Entry {entry.number} of the ledger is of the unknown kind {entry.kind!r}. If a newer "
-        "interpret_dp wrote it, upgrade to that version; otherwise run verify() and restore the "
-        "ledger from a backup."
+        "interpret_dp wrote it, upgrade to that; otherwise run verify() and restore a backup."
     )
 
 

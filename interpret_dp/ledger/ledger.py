@@ -343,8 +343,7 @@ def _refuse_expired(account: Account) -> None:
     if budget.ended_by and not has_passed(budget.expires):
         shown = (
             f" This machine's clock says {moment_text(in_days(0))}, but {budget.ended_by}. Set the "
-            "clock; if that date is wrong, a renewal mends it: dates of entries before it do not "
-            "count."
+            "clock; if that date is wrong, a renewal mends it: earlier dates do not count."
         )
     raise BudgetExpiredError(
         f"The budget of data set {account.dataset!r} has expired, on "
@@ -362,8 +361,7 @@ def _charged_pair(pair: GdpPair, event: Mapping[str, Any]) -> GdpPair:
     cost = reduce_event(event)
     if cost.mu > pair.mu * (1.0 + _EVENT_TOLERANCE) or cost.delta > pair.delta:
         raise ValueError(
-            f"The request's pair is mu {pair.mu:.10g} and delta {pair.delta:.6g}, but its event "
-            f"costs mu {cost.mu:.10g} and delta {cost.delta:.6g}. Reserve at least what "
-            "reduce_event(event) says."
+            f"The request has mu {pair.mu:.10g} and delta {pair.delta:.6g}; its event costs mu "
+            f"{cost.mu:.10g} and delta {cost.delta:.6g}. Reserve what reduce_event(event) says."
         )
     return GdpPair(max(pair.mu, cost.mu), pair.delta)

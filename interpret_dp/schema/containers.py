@@ -121,9 +121,8 @@ def _read(role: str, values: Any) -> Source:
         return _single(len(values), values.dtype, lambda: values)
     if is_dask(values):
         raise TypeError(
-            f"{role} is lazy ({_kind(values)}, a Dask collection), which only fit, predict, "
-            "predict_proba, decision_function and eval_terms of a DP-EBM read. Pass "
-            f"{role}.compute()."
+            f"{role} is lazy ({_kind(values)}), which only fit, predict, predict_proba, "
+            f"decision_function and eval_terms of a DP-EBM read. Pass {role}.compute()."
         )
     if is_a(values, "pandas", "DataFrame"):
         return _pandas_frame(values)
@@ -642,8 +641,7 @@ def target_mismatch(kind: ColumnKind, target: FeatureSpec | None, task: str) -> 
         # The first words are scikit-learn's.
         return [
             f"Unknown label type: continuous. {what}, and a classifier takes floats for classes "
-            "only if they are declared. Pass classes=[0, 1], or whatever the labels are, or use a "
-            "regressor."
+            "only if they are declared. Pass the labels, classes=[0, 1], or use a regressor."
         ]
     fault = mismatch("The target", kind, target or UndeclaredCategorical())
     return [fault] if fault else []

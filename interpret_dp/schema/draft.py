@@ -65,8 +65,7 @@ def draft_declarations(
                 raise SchemaError(
                     f"unit names the column {column!r}; it must be one of the columns but for the "
                     f"target: {', '.join(map(repr, others)) or 'there is none'}."
-                    f"{did_you_mean(column, others)} Leave it out if the identifiers are not in "
-                    "the table."
+                    f"{did_you_mean(column, others)} Leave it out if no column identifies people."
                 )
         table = table.without(*unit.columns)
     if target is not None and target not in table.names:
@@ -78,9 +77,8 @@ def draft_declarations(
             f"{did_you_mean(target, table.names)} Leave it out if the target is not in the table."
         )
     warn_caller(
-        "Schema.draft reads minima, maxima and levels off the rows, and whatever a schema says "
-        "counts as public. Use it for public data, or replace every bound and level by public "
-        "knowledge.",
+        "Schema.draft reads minima, maxima and levels off the rows, and all of a schema counts as "
+        "public. Use it for public data, or replace all bounds and levels by public knowledge.",
         PrivacyWarning,
     )
     faults: list[str] = []

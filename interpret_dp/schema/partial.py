@@ -88,8 +88,7 @@ def _target_conflicts(
         return [f"The target is declared as {declared!r}; {labels}."]
     if task == "classification" and is_given:
         return [
-            f"The target has the bounds {bounds}; {labels}. Remove privacy_target_min and "
-            "privacy_target_max."
+            f"The target has the bounds {bounds}; {labels}. Remove privacy_target_min and _max."
         ]
     if task == "regression" and isinstance(declared, Categorical):
         return [
