@@ -623,13 +623,7 @@ _KINDS: dict[str, _Kind] = {
     "composed": _Kind("ComposedDpEvent", {"events": None}),
     "gaussian_thresholding": _Kind(GaussianThresholdingEvent, _PAIR),
     "sampled_gaussian": _Kind(
-        SampledGaussianEvent,
-        {
-            "noise_multiplier": _NOISE_MULTIPLIER,
-            "sampling_probability": _PROBABILITY,
-            "count": _COUNT,
-            "delta": _DELTA,
-        },
+        SampledGaussianEvent, _PAIR | {"sampling_probability": _PROBABILITY, "count": _COUNT}
     ),
     "dominated": _Kind(DominatedEvent, _PAIR),
     "exponential_mechanism": _Kind(ExponentialMechanismEvent, {"epsilon": _RANGE}),

@@ -352,7 +352,7 @@ def _check_charge(ledger: PrivacyLedger, head: str, guarantee: Guarantee) -> Non
         raise console.CommandError(
             f"The entry of the model's head {head} is a {charge['kind']} of mu {charge['mu']:.6g} "
             f"for {unit or 'no unit'} of {charge['dataset']!r}; the model says {pair} for "
-            f"{guarantee.unit} of {guarantee.dataset!r}. The file or its head was changed."
+            f"{guarantee.unit} of {guarantee.dataset!r}. The file was changed, or has another head."
         )
 
 

@@ -16,7 +16,7 @@ from interpret_dp.accounting.composition import mu_of_group
 from interpret_dp.accounting.guarantee import MOST_CENTRED_BEFORE
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import Account, Approval, Budget, Request
-from interpret_dp.ledger.chain import GENESIS, ONE_ROW, Entry, check_next, unknown_kind
+from interpret_dp.ledger.chain import CLOSING, GENESIS, ONE_ROW, Entry, check_next, unknown_kind
 
 _VERSIONS_OF_VOID_CENTRES = ("0.1.0", "0.2.0.dev0")
 _ADVICE = "Run verify() and restore the ledger from a backup."
@@ -289,18 +289,14 @@ def _answer(book: _Book, entry: Entry) -> None:
 
 
 HANDLERS: dict[str, Callable[[_Book, Entry], None]] = {
-    "budget": _set_budget,
-    "raise": _set_budget,
+    **dict.fromkeys(("budget", "raise"), _set_budget),
     "renew": _renew,
     "policy": _set_policy,
     "unit": _change_unit,
     "reserve": _reserve,
-    "commit": _close,
-    "cancel": _close,
+    **dict.fromkeys(CLOSING, _close),
     "ask": _ask,
-    "approve": _answer,
-    "reject": _answer,
-    "withdraw": _answer,
+    **dict.fromkeys(_ANSWERS, _answer),
 }
 
 

@@ -24,19 +24,8 @@ _FORM = "Write postgresql://user@host:5432/database."
 
 # What libpq may be told in the URL. Passwords are not among it: a query is never masked.
 _OPTIONS = {
-    "channel_binding",
-    "gssencmode",
-    "host",
-    "krbsrvname",
-    "port",
-    "require_auth",
-    "sslcert",
-    "sslcrl",
-    "sslkey",
-    "sslmode",
-    "sslnegotiation",
-    "sslrootcert",
-    "target_session_attrs",
+    *("channel_binding", "gssencmode", "host", "krbsrvname", "port", "require_auth", "sslcert"),
+    *("sslcrl", "sslkey", "sslmode", "sslnegotiation", "sslrootcert", "target_session_attrs"),
 }
 
 
@@ -244,12 +233,8 @@ _FULL = "has no connection left. Wait, or raise max_connections"
 _PASSING = {
     "cannot be reached: no server answers there. Check host and port, and whether the server runs "
     "and lets this machine in": (
-        "Connection refused",
-        "No such file or directory",
-        "timeout expired",
-        "connection timeout",
-        "No route to host",
-        "Network is unreachable",
+        *("Connection refused", "No such file or directory", "No route to host"),
+        *("timeout expired", "connection timeout", "Network is unreachable"),
     ),
     # Clients of the server, or connections of the role or the database.
     _FULL: ("too many c", "remaining connection slots are reserved"),

@@ -43,20 +43,8 @@ if TYPE_CHECKING:
 NO_LIMIT = "no limit declared"
 
 REPORT_COLUMNS = (
-    "dataset",
-    "time",
-    "explainer",
-    "purpose",
-    "user",
-    "host",
-    "asked_epsilon",
-    "asked_delta",
-    "mu",
-    "delta",
-    "state",
-    "guarantee_state",
-    "total_mu",
-    "total_epsilon",
+    *("dataset", "time", "explainer", "purpose", "user", "host", "asked_epsilon", "asked_delta"),
+    *("mu", "delta", "state", "guarantee_state", "total_mu", "total_epsilon"),
 )
 
 

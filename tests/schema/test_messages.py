@@ -123,7 +123,7 @@ REFUSALS = [
     (lambda: Schema({3: Continuous(0, 1)}), "name 3", "a string", "Write '3'"),
     (lambda: Schema({"a": 3}), "features['a'] is 3", "Continuous(lower", "Categorical(levels)"),
     (lambda: BOUNDED.resolve(["b"]), "not declare column 'b'", "Declare each as", "or drop it"),
-    (lambda: BOUNDED.resolve(["c"]), "has column 'c'", "schema declares column 'a'", "rename them"),
+    (lambda: BOUNDED.resolve(["c"]), "has column 'c'", "schema declares column 'a'", "Rename them"),
     (lambda: NAMED.resolve(["age", "Sex "]), "list column 'Sex '", "mean 'sex'", "drop(['sex'])"),
     (lambda: NAMED.resolve(["age", "sexe"]), "column 'sexe'", "mean 'sex'", "Rename one"),
     (lambda: NAMED.select(["Age"]), "not declare column 'Age'", "it has columns", "mean 'age'?"),
