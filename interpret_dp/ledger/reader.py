@@ -7,16 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._validate import (
-    ceil_text,
-    check_name,
-    check_real,
-    did_you_mean,
-    floor_text,
-    left_for_selections,
-    notebook_table,
-    selections_text,
-)
+from interpret_dp import _validate
 from interpret_dp.accounting.composition import GdpPair, compose_each
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import (
@@ -96,20 +87,20 @@ def overview_row(document: Mapping[str, Any]) -> tuple[str, ...]:
     names, n_requests = " = ".join(document["names"]), str(spent["n_requests"])
     state = document["guarantee_state"]
     if budget is None:
-        total = f"mu {ceil_text(spent['mu'])}"
+        total = f"mu {_validate.ceil_text(spent['mu'])}"
         return names, state, document["limit"], total, "no limit", n_requests
     at_delta = f"at delta {budget['delta']:g}"
-    total = ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
+    total = _validate.ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
     left = document["remaining_epsilon"]
     return (
         names,
         state,
-        f"epsilon {budget['epsilon']:g} {at_delta}{selections_text(budget['delta_x'])}",
+        f"epsilon {budget['epsilon']:g} {at_delta}{_validate.selections_text(budget['delta_x'])}",
         f"epsilon {total}",
         "nothing: expired"
         if budget["expired"]
-        else f"epsilon {floor_text(left) if left else 0}"
-        f"{left_for_selections(left, budget['delta_x'], spent['delta'])}",
+        else f"epsilon {_validate.floor_text(left) if left else 0}"
+        f"{_validate.left_for_selections(left, budget['delta_x'], spent['delta'])}",
         n_requests,
     )
 
@@ -200,7 +191,7 @@ class LedgerReader(LedgerHandle):
         dataset : str
             The data set's name.
         """
-        dataset = check_name("dataset", dataset)
+        dataset = _validate.check_name("dataset", dataset)
         store = self._opened()
         if not store.is_there():
             return None
@@ -245,7 +236,9 @@ class LedgerReader(LedgerHandle):
             all.
         """
         if delta is not None:
-            delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
+            delta = _validate.check_real(
+                "delta", delta, low=0, high=1, low_open=True, high_open=True
+            )
         return _remaining(self._account(dataset), delta)
 
     def datasets(self) -> list[str]:
@@ -339,9 +332,9 @@ class LedgerReader(LedgerHandle):
         try:
             document = self.to_dict()
         except LedgerError as error:
-            return notebook_table(title, (), (), note=f"It cannot be read now: {error}")
+            return _validate.notebook_table(title, (), (), note=f"It cannot be read now: {error}")
         empty = "" if document["datasets"] else "Nothing was declared or spent yet. "
-        return notebook_table(
+        return _validate.notebook_table(
             title,
             (
                 "data set",
@@ -382,7 +375,7 @@ class LedgerReader(LedgerHandle):
         return last
 
     def _account(self, dataset: str) -> Account:
-        dataset = check_name("dataset", dataset)
+        dataset = _validate.check_name("dataset", dataset)
         with self._opened().reading() as log:
             account = log.account(dataset)
             # What was spent in memory while there was no budget at all can still be asked for.
@@ -400,7 +393,7 @@ class LedgerReader(LedgerHandle):
 
 
 def _known_dataset(log: Log, dataset: str) -> str:
-    dataset = check_name("dataset", dataset)
+    dataset = _validate.check_name("dataset", dataset)
     known = log.datasets()
     if dataset not in known:
         listed = ", ".join(map(repr, known)) or "none yet"
@@ -441,7 +434,7 @@ def _with_budget(log: Log) -> list[str]:
 
 def _no_budget_error(dataset: str, known: list[str]) -> LedgerError:
     has = f" It has one for {', '.join(map(repr, known))}." if known else ""
-    hint = did_you_mean(dataset, known) or has
+    hint = _validate.did_you_mean(dataset, known) or has
     return LedgerError(
         f"The ledger has no budget for data set {dataset!r}.{hint} Declare what may ever be spent "
         f"on it with ledger.create_budget({dataset!r}, epsilon=..., delta=...), or `interpret-dp "

@@ -7,13 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from interpret_dp._validate import (
-    check_real,
-    check_sequence,
-    describe_argument,
-    did_you_mean,
-    name_faults,
-)
+from interpret_dp import _validate
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.containers import ColumnKind, refuse_mismatches, target_mismatch
 from interpret_dp.schema.declarations import (
@@ -120,9 +114,9 @@ def _column_arguments(
     allowed = f"one type for each of the {len(names)} columns: {_TYPES_ALLOWED}"
     types: list[Any] = [None] * len(names)
     if feature_types is not None:
-        types = check_sequence("feature_types", feature_types, allowed)
+        types = _validate.check_sequence("feature_types", feature_types, allowed)
     if len(types) != len(names):
-        description = describe_argument("feature_types", feature_types)
+        description = _validate.describe_argument("feature_types", feature_types)
         raise ValueError(f"{description}; it must be a list of {allowed}.")
     pairs, is_array = _pairs(names, privacy_bounds)
     arguments = []
@@ -163,7 +157,9 @@ def _pairs(
     if isinstance(privacy_bounds, Mapping):
         items = list(privacy_bounds.items())
     else:
-        items = list(enumerate(check_sequence("privacy_bounds", privacy_bounds, _BOUNDS_ALLOWED)))
+        items = list(
+            enumerate(_validate.check_sequence("privacy_bounds", privacy_bounds, _BOUNDS_ALLOWED))
+        )
         if len(items) != len(names):
             raise ValueError(
                 f"privacy_bounds has {len(items)} rows; it must have one for each of the "
@@ -186,7 +182,7 @@ def _column_of(names: Sequence[str], key: Any) -> str:
         return names[int(key)]
     raise ValueError(
         f"privacy_bounds has the key {key!r}; keys must be a column's name or its index from 0 "
-        f"to {len(names) - 1}.{did_you_mean(key, names)}"
+        f"to {len(names) - 1}.{_validate.did_you_mean(key, names)}"
     )
 
 
@@ -205,7 +201,7 @@ def _read_bound(role: str, bound: Any) -> float | None:
     """Return a bound, or None if it is None or NaN; TypeError or ValueError for anything else."""
     if bound is None or (isinstance(bound, numbers.Real) and bound != bound):
         return None
-    return check_real(role, bound)
+    return _validate.check_real(role, bound)
 
 
 Gap: TypeAlias = UndeclaredContinuous | UndeclaredCategorical
@@ -331,7 +327,7 @@ def partial_schema_from_arguments(
         if name not in base.features and (spec is None or base.default is not None):
             unlisted.append(name)
         features[name] = spec or _undeclared(argument, kind)
-    faults += name_faults(base.features, names, unlisted)
+    faults += _validate.name_faults(base.features, names, unlisted)
     lower = _read_bound("privacy_target_min", target_min)
     bounds = lower, _read_bound("privacy_target_max", target_max)
     faults += _target_conflicts(base.target, bounds, task)
