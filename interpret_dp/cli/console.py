@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -156,9 +158,33 @@ def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def command(
     example: str, group: click.Group | None = None, name: str | None = None
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Return what makes a command of a function, with an example at the end of its help."""
+    """Return what makes a command of a function, with an example at the end of its help.
+
+    The section "Options" of the function's docstring says what its options are.
+    """
     make = click.command if group is None else group.command
-    return make(name, epilog=f"\b\nexample:\n  interpret-dp {example}")
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        about = (inspect.getdoc(function) or "").partition("\n\nOptions\n")[0]
+        texts = texts_in(function, "Options")
+        made = make(name, help=about, epilog=f"\b\nexample:\n  interpret-dp {example}")(function)
+        for option in made.params:
+            if isinstance(option, click.Option) and option.help is None:
+                option.help = texts.get(option.opts[0])
+        return made
+
+    return decorate
+
+
+def texts_in(documented: Callable[..., Any], section: str) -> dict[str, str]:
+    """Return what a section of a docstring says of each name."""
+    heading = f"{section}\n{'-' * len(section)}\n"
+    entries = (inspect.getdoc(documented) or "").partition(heading)[2].partition("\n\n")[0]
+    texts: dict[str, str] = {}
+    for entry in re.split(r"\n(?=\S)", entries):
+        names, _, text = entry.partition("\n")
+        texts |= dict.fromkeys(names.partition(" : ")[0].split(", "), " ".join(text.split()))
+    return texts
 
 
 def ledger_option(

@@ -138,25 +138,12 @@ _even_if_void_option = click.option(
 @console.command("show model.json --html model.html")
 @click.argument("model_file", metavar="MODEL", type=console.INPUT_FILE)
 @console.optional_ledger("show what the data set has cost so far, from this ledger")
-@click.option(
-    "--html",
-    type=console.OUTPUT_FILE,
-    help="write one HTML file that needs no network, and do not serve anything",
-)
-@click.option(
-    "--text",
-    is_flag=True,
-    help="print the promise, what it assumes and what is public, and do not serve anything",
-)
-@click.option(
-    "--public-rows",
-    metavar="FILE",
-    type=console.INPUT_FILE,
-    help="a table of rows that you declare public; the editor shows metrics on them",
-)
-@click.option("--target", metavar="COLUMN", help="the target's column in the file of public rows")
+@click.option("--html", type=console.OUTPUT_FILE)
+@click.option("--text", is_flag=True)
+@click.option("--public-rows", metavar="FILE", type=console.INPUT_FILE)
+@click.option("--target", metavar="COLUMN")
 @console.csv_options
-@click.option("--no-autosave", is_flag=True, help="keep no file of edits, and offer none")
+@click.option("--no-autosave", is_flag=True)
 @console.overwrite_option
 @console.page_options
 def show(
@@ -176,6 +163,19 @@ def show(
     functions or filters, and their cost. With --ledger the log is checked against the head that
     the model carries. Looking costs nothing. Edits are kept as they are made, beside MODEL, and
     offered by the next show. Public rows stay in this process: no edit, model or page holds one.
+
+    Options
+    -------
+    --html
+        write one HTML file that needs no network, and do not serve anything
+    --text
+        print the promise, what it assumes and what is public, and do not serve anything
+    --public-rows
+        a table of rows that you declare public; the editor shows metrics on them
+    --target
+        the target's column in the file of public rows
+    --no-autosave
+        keep no file of edits, and offer none
     """
     from interpret_dp.cli.fit import say_account
     from interpret_dp.explanation import PrivacySpend
@@ -251,7 +251,7 @@ def _read_public_rows(
 @console.command("registry model.json --statements about.toml --output record.yaml")
 @click.argument("model_file", metavar="MODEL", type=console.INPUT_FILE)
 @_statements_option
-@click.option("--output", type=console.OUTPUT_FILE, help="write the record, and do not print it")
+@click.option("--output", type=console.OUTPUT_FILE)
 @_even_if_void_option
 @console.overwrite_option
 def registry(
@@ -266,6 +266,11 @@ def registry(
     MODEL is a file that `interpret-dp fit` or a model's save() wrote. Its guarantee fills most of
     the record. Without --statements the command names what is missing. Nothing is charged, and no
     row is read.
+
+    Options
+    -------
+    --output
+        write the record, and do not print it
     """
     from interpret_dp.llm.estimator import load_model
 
@@ -280,18 +285,9 @@ def registry(
 
 @console.command("card model.json --statements about.toml --output card.html")
 @click.argument("model_file", metavar="MODEL", type=console.INPUT_FILE)
-@click.option(
-    "--output", type=console.OUTPUT_FILE, required=True, help="a file that ends in .html or .md"
-)
+@click.option("--output", type=console.OUTPUT_FILE, required=True)
 @_statements_option
-@click.option(
-    "--measured",
-    metavar="NAME VALUE",
-    type=(str, float),
-    multiple=True,
-    help="a figure of accuracy that was measured on public rows, such as AUROC 0.84; may be "
-    "repeated",
-)
+@click.option("--measured", metavar="NAME VALUE", type=(str, float), multiple=True)
 @_even_if_void_option
 @console.overwrite_option
 def card(
@@ -306,6 +302,13 @@ def card(
 
     MODEL is a file that `interpret-dp fit` or a model's save() wrote. The statements are those of
     `interpret-dp registry`; none is required. Nothing is charged, and no row is read.
+
+    Options
+    -------
+    --output
+        a file that ends in .html or .md
+    --measured
+        a figure of accuracy that was measured on public rows, such as AUROC 0.84; may be repeated
     """
     from interpret_dp.llm.estimator import load_model
 
