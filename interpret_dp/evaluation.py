@@ -497,13 +497,9 @@ def private_metrics(
     0.5
     """
     first = _checked(models)
+    names = _columns_of_all(models)
     rows, privacy_unit = open_rows(
-        X,
-        y,
-        feature_names=_columns_of_all(models),
-        schema=first.schema_,
-        sample_weight=None,
-        unit=unit,
+        X, y, feature_names=names, schema=first.schema_, sample_weight=None, unit=unit
     )
     target_faults = target_mismatch(kind_of(rows.y), first.schema_.target, first._task)
     for model in models.values():
@@ -653,10 +649,5 @@ def _figures(
             labels = released.calibration.labels
             lines += [(label, *line) for line in zip(labels, *means, strict=True)]
     columns = ["model", "tenth", "predicted", "observed", "standard_error"]
-    return PrivateMetrics(
-        pd.DataFrame(table).T,
-        pd.DataFrame(errors).T,
-        pd.DataFrame(lines, columns=columns),
-        float(np.mean(totals)),
-        guarantee,
-    )
+    tables = pd.DataFrame(table).T, pd.DataFrame(errors).T, pd.DataFrame(lines, columns=columns)
+    return PrivateMetrics(*tables, float(np.mean(totals)), guarantee)

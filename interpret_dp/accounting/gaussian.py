@@ -300,15 +300,8 @@ def detection_power(mu: float, false_alarms: float = 0.05, delta: float = 0.0) -
 
 
 def _check_delta(delta: float) -> float:
-    return check_real(
-        "delta",
-        delta,
-        low=0,
-        high=1,
-        low_open=True,
-        high_open=True,
-        mend="A Gaussian release needs a delta above 0; 1e-6 is common.",
-    )
+    mend = "A Gaussian release needs a delta above 0; 1e-6 is common."
+    return check_real("delta", delta, low=0, high=1, low_open=True, high_open=True, mend=mend)
 
 
 def bisected(
@@ -431,12 +424,8 @@ def range_of_mu(mu: float) -> float:
         # log of Phi / Q; erfc underflows beyond 26, where epsilon is far above its bound.
         tail = 0.5 * math.erfc(min(half, 25.0))
         epsilon = 2.0 * (math.log1p(-tail) - math.log(tail))
-    return check_real(
-        "epsilon of a choice",
-        min(epsilon * (1.0 - 8.0 * _RANGE_ROUNDING), LARGEST_RANGE),
-        low=SMALLEST_RANGE,
-        mend="Ask for a larger mu.",
-    )
+    epsilon = min(epsilon * (1.0 - 8.0 * _RANGE_ROUNDING), LARGEST_RANGE)
+    return check_real("epsilon of a choice", epsilon, low=SMALLEST_RANGE, mend="Ask for more mu.")
 
 
 def _inverse_erf(value: float) -> float:

@@ -100,12 +100,8 @@ class Neighbourhood:
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        check_choice(
-            "neighboring",
-            self.relation,
-            RELATIONS,
-            mend=f"{ADD_OR_REMOVE_ONE!r} is the stronger promise and the usual one.",
-        )
+        mend = f"{ADD_OR_REMOVE_ONE!r} is the stronger promise and the usual one."
+        check_choice("neighboring", self.relation, RELATIONS, mend=mend)
         check_int("max_rows", self.max_rows, low=1)
         if self.unit is None and self.max_rows > 1:
             raise ValueError(

@@ -216,16 +216,9 @@ def judge_guesses(
     n_guesses = check_int("n_guesses", n_guesses, low=1, high=len(values))
     guessed = _guessed(values, n_guesses)
     n_correct = int(((guessed > 0) & coins).sum() + ((guessed < 0) & ~coins).sum())
-    return OneRunBound(
-        epsilon=one_run_epsilon(
-            len(values), n_guesses, n_correct, delta=delta, confidence=confidence
-        ),
-        delta=delta,
-        confidence=confidence,
-        n_canaries=len(values),
-        n_guesses=n_guesses,
-        n_correct=n_correct,
-    )
+    counts = len(values), n_guesses, n_correct
+    epsilon = one_run_epsilon(*counts, delta=delta, confidence=confidence)
+    return OneRunBound(epsilon, delta, confidence, *counts)
 
 
 def guesses_for(
@@ -258,19 +251,11 @@ def guesses_for(
     n_canaries = check_int("n_canaries", n_canaries, low=_FEWEST_GUESSES)
     mu = check_real("mu", mu, low=0)
     sizes = np.unique(np.geomspace(_FEWEST_GUESSES, n_canaries, _SIZES_TRIED).astype(int))
-    bounds = [
-        (
-            one_run_epsilon(
-                n_canaries,
-                int(size),
-                int(size * accuracy_of_extremes(mu, size / n_canaries)),
-                delta=delta,
-                confidence=confidence,
-            ),
-            int(size),
-        )
-        for size in sizes
-    ]
+    bounds = []
+    for size in sizes.tolist():
+        n_correct = int(size * accuracy_of_extremes(mu, size / n_canaries))
+        bound = one_run_epsilon(n_canaries, size, n_correct, delta=delta, confidence=confidence)
+        bounds.append((bound, size))
     epsilon, size = max(bounds)
     return size, epsilon
 

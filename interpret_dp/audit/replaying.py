@@ -345,16 +345,9 @@ class Replaying(SeededRandomness):
     ) -> None:
         worst = max(squares, default=0)
         ratio = math.sqrt(worst) / twin.sensitivity
-        self.checks.append(
-            ReleaseCheck(
-                twin.name,
-                len(squares),
-                twin.sensitivity,
-                min(sigma, twin.sigma),
-                ratio,
-                max(epsilon, twin.epsilon),
-            )
-        )
+        sigma, epsilon = min(sigma, twin.sigma), max(epsilon, twin.epsilon)
+        counted = twin.name, len(squares), twin.sensitivity
+        self.checks.append(ReleaseCheck(*counted, sigma, ratio, epsilon))
         if worst > twin.sensitivity**2:
             self._report(
                 "sensitivity", twin.name, f"it changed by {ratio:.9g} of what was declared"

@@ -133,13 +133,8 @@ def fit(**given: Any) -> None:
     # Claimed before anything is spent: a model that cannot be kept must not cost anything.
     with console.pending_file(options.out, overwrite=options.overwrite) as pending:
         ledger = _open_ledger(options)
-        table = read_declared(
-            options.file,
-            schema,
-            options.target,
-            options.exclude,
-            CsvFormat(options.sep, options.decimal, options.encoding),
-        )
+        csv_format = CsvFormat(options.sep, options.decimal, options.encoding)
+        table = read_declared(options.file, schema, options.target, options.exclude, csv_format)
         with warnings.catch_warnings():
             # It says what a note says.
             warnings.simplefilter("ignore", UndeclaredWarning)

@@ -83,14 +83,8 @@ def fix_budget(
     """
     epsilon = check_real("epsilon", epsilon, low=0, low_open=True)
     delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
-    delta_x = check_real(
-        "delta_x",
-        delta_x,
-        low=0,
-        high=delta,
-        high_open=True,
-        mend="It is the part of delta that requests which are not purely Gaussian may use up.",
-    )
+    mend = "It is the part of delta that requests which are not purely Gaussian may use up."
+    delta_x = check_real("delta_x", delta_x, low=0, high=delta, high_open=True, mend=mend)
     left = gaussian_part(delta, delta_x * (1.0 + 2.0 * _ROUNDING))
     if left <= 0:
         raise ValueError(

@@ -501,12 +501,8 @@ def verify_archive(path: str | os.PathLike[str], head: str | None = None) -> str
 
 
 def _form_of(path: Path) -> str:
-    return check_choice(
-        "The ending of the archive's name",
-        path.suffix.lower(),
-        FORMS,
-        mend="Name the file accordingly, such as 'privacy.jsonl'.",
-    )
+    mend = "Name the file accordingly, such as 'privacy.jsonl'."
+    return check_choice("The ending of the archive's name", path.suffix.lower(), FORMS, mend=mend)
 
 
 def _to_lines(entries: Iterable[Entry]) -> str:

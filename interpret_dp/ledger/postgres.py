@@ -117,15 +117,10 @@ class PostgresDatabase(Database):
     def begin(self, connection: Connection, *, exclusive: bool) -> None:
         """Set what must not depend on server, role or pooler; take the lock."""
         # A client that hangs in a transaction holds up all others, but not for longer than this.
-        idle = min(30.0, max(5.0, self.timeout / 2))
-        connection.execute(
-            _SETTINGS,
-            {
-                "search_path": SCHEMA,
-                "lock_timeout": f"{max(1, round(self.timeout * 1000))}ms",
-                "idle": f"{round(idle * 1000)}ms",
-            },
-        )
+        idle = round(1000 * min(30.0, max(5.0, self.timeout / 2)))
+        lock = max(1, round(1000 * self.timeout))
+        times = {"lock_timeout": f"{lock}ms", "idle": f"{idle}ms"}
+        connection.execute(_SETTINGS, {"search_path": SCHEMA, **times})
         if exclusive:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 

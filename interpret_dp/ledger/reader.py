@@ -89,20 +89,14 @@ def overview_row(document: Mapping[str, Any]) -> tuple[str, ...]:
     if budget is None:
         total = f"mu {_validate.ceil_text(spent['mu'])}"
         return names, state, document["limit"], total, "no limit", n_requests
-    at_delta = f"at delta {budget['delta']:g}"
+    selections = _validate.selections_text(budget["delta_x"])
+    limit = f"epsilon {budget['epsilon']:g} at delta {budget['delta']:g}{selections}"
     total = _validate.ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
-    left = document["remaining_epsilon"]
-    return (
-        names,
-        state,
-        f"epsilon {budget['epsilon']:g} {at_delta}{_validate.selections_text(budget['delta_x'])}",
-        f"epsilon {total}",
-        "nothing: expired"
-        if budget["expired"]
-        else f"epsilon {_validate.floor_text(left) if left else 0}"
-        f"{_validate.left_for_selections(left, budget['delta_x'], spent['delta'])}",
-        n_requests,
-    )
+    left, rest = document["remaining_epsilon"], "nothing: expired"
+    if not budget["expired"]:
+        rest = f"epsilon {_validate.floor_text(left) if left else 0}"
+        rest += _validate.left_for_selections(left, budget["delta_x"], spent["delta"])
+    return names, state, limit, f"epsilon {total}", rest, n_requests
 
 
 def oversight_document(account: Account) -> dict[str, Any]:
@@ -334,19 +328,17 @@ class LedgerReader(LedgerHandle):
         except LedgerError as error:
             return _validate.notebook_table(title, (), (), note=f"It cannot be read now: {error}")
         empty = "" if document["datasets"] else "Nothing was declared or spent yet. "
-        return _validate.notebook_table(
-            title,
-            (
-                "data set",
-                "promise",
-                "budget",
-                "spent so far",
-                "left for one more release",
-                "requests",
-            ),
-            [overview_row(account) for account in document["datasets"]],
-            note=f"{empty}Head of the log: {document['head'] or 'none'}",
+        note = f"{empty}Head of the log: {document['head'] or 'none'}"
+        head = (
+            "data set",
+            "promise",
+            "budget",
+            "spent so far",
+            "left for one more release",
+            "requests",
         )
+        rows = [overview_row(account) for account in document["datasets"]]
+        return _validate.notebook_table(title, head, rows, note=note)
 
     @property
     def head(self) -> str | None:

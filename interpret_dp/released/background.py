@@ -608,21 +608,14 @@ class Background:
                 check_keys("The dependence of the background", dependence, _DEPENDENCE_KEYS)
             schema = Schema.from_dict(content["schema"])
             specs = schema.resolve([entry["name"] for entry in content["columns"]])
-            return cls(
-                schema,
-                tuple(
-                    BackgroundColumn(
-                        AdditiveFeature(entry["name"], spec, entry["cuts"]),
-                        entry["counts"],
-                        entry["noise"],
-                        entry.get("clipped"),
-                    )
-                    for entry, spec in zip(content["columns"], specs, strict=True)
-                ),
-                content["n_rows"],
-                Guarantee.from_dict(content["guarantee"]),
-                None if dependence is None else ColumnDependence(**dependence),
-            )
+            columns = []
+            for entry, spec in zip(content["columns"], specs, strict=True):
+                feature = AdditiveFeature(entry["name"], spec, entry["cuts"])
+                sums = entry["counts"], entry["noise"], entry.get("clipped")
+                columns.append(BackgroundColumn(feature, *sums))
+            guarantee = Guarantee.from_dict(content["guarantee"])
+            copula = None if dependence is None else ColumnDependence(**dependence)
+            return cls(schema, tuple(columns), content["n_rows"], guarantee, copula)
 
 
 def public_generator(seed: int | None) -> np.random.Generator:
