@@ -391,10 +391,7 @@ def parse_json(text: str | bytes, what: str, mend: str = "Restore the file from 
     try:
         decoded = text.decode("utf-8-sig") if isinstance(text, bytes) else text
         return json.loads(  # noqa: TID251
-            decoded,
-            object_pairs_hook=_unique,
-            parse_constant=_finite,
-            parse_float=_finite,
+            decoded, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite
         )
     except RecursionError:
         raise ValueError(

@@ -291,11 +291,8 @@ def replay(
     guarantee = _guarantee_of(first.explainer)
     pair = None if guarantee is None else guarantee.pair
     if pair is not None and report.mu > pair.mu * (1.0 + _RELATIVE_TOLERANCE):
-        over = Violation(
-            "budget",
-            "guarantee_",
-            f"the releases cost mu {report.mu:.6g}, the guarantee says {pair.mu:.6g}",
-        )
+        detail = f"the releases cost mu {report.mu:.6g}, the guarantee says {pair.mu:.6g}"
+        over = Violation("budget", "guarantee_", detail)
         return ReplayReport(report.releases, (*report.violations, over))
     return report
 

@@ -97,11 +97,9 @@ def _demonstrate(options: SimpleNamespace, folder: Path) -> None:
     n_fitted = options.rows - options.rows // _HELD_OUT_PART
     ledger, dataset = _open_budget(options, folder)
     classifies = options.task == "classification"
-    kind = (
-        estimators.DPExplainableBoostingClassifier
-        if classifies
-        else estimators.DPExplainableBoostingRegressor
-    )
+    kind: Any = estimators.DPExplainableBoostingRegressor
+    if classifies:
+        kind = estimators.DPExplainableBoostingClassifier
     model = kind(
         epsilon=options.epsilon, delta=_DELTA, schema=cohort.schema, ledger=ledger, dataset=dataset
     )

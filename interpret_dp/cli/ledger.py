@@ -97,11 +97,8 @@ def show(ledger: PrivacyLedger, dataset: str | None) -> None:
     console.say_item("Ledger", document["ledger"])
     console.say_item("Head", document["head"] or "none")
     if roles.officers:
-        spenders = (
-            "everybody may spend"
-            if roles.anybody_spends
-            else f"others who may spend: {', '.join(roles.analysts) or 'nobody'}"
-        )
+        others = f"others who may spend: {', '.join(roles.analysts) or 'nobody'}"
+        spenders = "everybody may spend" if roles.anybody_spends else others
         console.say_item("Officers", f"{', '.join(roles.officers)}; {spenders}")
     for account in document["datasets"]:
         console.say()
@@ -156,11 +153,9 @@ def verify(ledger: str, head: str | None, file: str | None) -> None:
         entry_head = console.open_existing(ledger).verify(head)
     else:
         entry_head = verify_archive(file, head)
-    checked = (
-        "intact, and it holds the given head"
-        if head
-        else "intact as it stands. Only --head shows entries cut off its end"
-    )
+    checked = "intact as it stands. Only --head shows entries cut off its end"
+    if head:
+        checked = "intact, and it holds the given head"
     console.say_item("Log", checked)
     console.say_item("Head", entry_head or "none: the log is empty")
 
@@ -427,11 +422,9 @@ def approvals(ledger: PrivacyLedger, dataset: str | None, waiting: bool) -> None
     --waiting
         only those without an answer
     """
-    listed = [
-        approval
-        for approval in ledger.approvals(dataset)
-        if approval.status == "waiting" or not waiting
-    ]
+    listed = ledger.approvals(dataset)
+    if waiting:
+        listed = [approval for approval in listed if approval.status == "waiting"]
     if not listed:
         console.say("There are no requests for approval" + (" that wait." if waiting else "."))
         return

@@ -368,11 +368,9 @@ def _records(path: str, csv_format: CsvFormat) -> Iterator[list[str]]:
     with open(path, encoding=encoding, errors="replace") as file:
         for line in file:
             if line.strip(" \r\n\f\v"):
+                own = [line.rstrip("\n")]
                 record = csv.reader(
-                    [line.rstrip("\n")],
-                    delimiter=csv_format.sep,
-                    skipinitialspace=True,
-                    strict=True,
+                    own, delimiter=csv_format.sep, skipinitialspace=True, strict=True
                 )
                 try:
                     yield next(record)

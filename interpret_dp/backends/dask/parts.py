@@ -69,11 +69,7 @@ class Part:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out how far scores are: they may be moving while a copy is made."""
-        return {
-            "rows": self.rows,
-            "n_threads": self.n_threads,
-            "is_given_up": self._is_given_up,
-        }
+        return {"rows": self.rows, "n_threads": self.n_threads, "is_given_up": self._is_given_up}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Start as a part whose scores are not known."""
