@@ -470,7 +470,7 @@ def canary_tables(schema: Schema, n_others: int = 100) -> CanaryTables:
     n_others = check_int("n_others", n_others, low=0)
     if schema.target is None:
         raise SchemaError(
-            "The schema declares no target, of which a canary has the worst. Give target=..."
+            "The schema declares no target, and a canary has the worst. Give Schema(target=...)."
         )
     X = pd.DataFrame({name: _column(spec, n_others) for name, spec in schema.features.items()})
     y = _column(schema.target, n_others)

@@ -216,8 +216,8 @@ class Recorder(Randomness):
     ) -> Integers:
         """Record a selection."""
         output = super().perturb_occurring(name, keys, exact, **scale)
-        asked = scale["sensitivity"], scale["sigma"]
-        self.record.append(Recorded(name, exact.copy(), *asked, output.copy(), tuple(keys)))
+        declared = scale["sensitivity"], scale["sigma"]
+        self.record.append(Recorded(name, exact.copy(), *declared, output.copy(), tuple(keys)))
         return output
 
     def choose(self, name: str, scores: Sequence[int], sensitivity: int, epsilon: float) -> int:

@@ -287,7 +287,7 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
             state = next(r.state for r in account.requests if r.number == entry.number)
             if state != "open":
                 raise LedgerError(
-                    f"{name} is {state} already, and is closed once. Make a new one to go on."
+                    f"{name} is {state} already; each is closed once. Make a new request."
                 )
             if kind == "commit" and entry.details.get("whole_budget"):
                 mu = entry.mu
@@ -362,6 +362,6 @@ def _charged_pair(pair: GdpPair, event: Mapping[str, Any]) -> GdpPair:
     if cost.mu > pair.mu * (1.0 + _EVENT_TOLERANCE) or cost.delta > pair.delta:
         raise ValueError(
             f"The request has mu {pair.mu:.10g} and delta {pair.delta:.6g}; its event costs mu "
-            f"{cost.mu:.10g} and delta {cost.delta:.6g}. Reserve what reduce_event(event) says."
+            f"{cost.mu:.10g} and delta {cost.delta:.6g}. Reserve at least reduce_event(event)."
         )
     return GdpPair(max(pair.mu, cost.mu), pair.delta)

@@ -72,8 +72,7 @@ def test_conflicts_with_the_schema_are_errors(spec, given, bounds):
 
 
 def test_half_a_target_is_not_declared():
-    read = read_arguments(None, [(0, 1)], target_min=0, names=["a"])
-    assert read.target == UndeclaredContinuous(0.0)
+    assert read_arguments(None, target_min=0, names=["a"]).target == UndeclaredContinuous(0.0)
 
 
 # ------------------------------------------------------------------------- declarations with gaps
