@@ -80,11 +80,8 @@ class Grids:
         grouped = np.full((len(members), longest), -1, dtype=np.int64)
         for group, places in enumerate(members):
             grouped[group, : len(places)] = features[places]
-        return cls(
-            tuple(map(tuple, members)),
-            tuple(tuple(int(widths[features[place]]) for place in group) for group in members),
-            grouped,
-        )
+        shapes = tuple(tuple(int(widths[features[place]]) for place in group) for group in members)
+        return cls(tuple(map(tuple, members)), shapes, grouped)
 
     @property
     def n_cells(self) -> int:
