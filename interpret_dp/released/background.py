@@ -305,6 +305,12 @@ class BackgroundColumn:
         if (self.noise < 0).any() or (self.noise[self.counted] < 1 / LARGEST_COUNT).any():
             what = f"noise of column {self.feature.name!r}"
             raise ValueError(f"{what} must be at least {1 / LARGEST_COUNT:g}.")
+        spec, cuts = self.feature.spec, self.feature.cuts
+        if isinstance(spec, Continuous) and cuts is not None and len(cuts):
+            # Cuts may be those of bounds in single precision.
+            slack = 1e-6 * max(abs(spec.lower), abs(spec.upper)) + 1e-44
+            if cuts[0] < spec.lower - slack or cuts[-1] > spec.upper + slack:
+                raise ValueError(f"A cut of column {self.feature.name!r} is beyond its bounds.")
 
     @property
     def counted(self) -> slice:
@@ -397,7 +403,8 @@ class BackgroundColumn:
         if not isinstance(spec, Continuous):
             raise TypeError(f"Column {self.feature.name!r} has levels; only numbers have tails.")
         borders = np.concatenate(([spec.lower], np.asarray(self.feature.cuts), [spec.upper]))
-        shares = np.diff(borders / 2.0) / (spec.upper / 2.0 - spec.lower / 2.0)
+        # One declared value has no tails.
+        shares = np.diff(borders / 2.0) / ((spec.upper / 2.0 - spec.lower / 2.0) or 1.0)
         counts = np.maximum(self.counts[1 : len(borders)], 0.0)
         places = places.copy()
         for cell, inward in ((1, 1), (len(shares), -1)):
