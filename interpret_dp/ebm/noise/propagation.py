@@ -33,7 +33,7 @@ FloatArray = NDArray[np.float64]
 
 # Up to so many cells the variances are exact. Without settings of the caller there are as a rule
 # about 700 at most: one a leaf and round.
-_MOST_CELLS = 1024
+_MOST_EXACT_CELLS = 1024
 # Draws for more cells: a standard deviation comes out with a standard error of 3 %.
 _DRAWS = 512
 _DRAWS_AT_ONCE = 32
@@ -142,7 +142,7 @@ def noise_variances(
         the variance of 512 simulated curves for an ordered one.
     """
     hessian = curvature * weights
-    if len(weights) > _MOST_CELLS and updates and _parts_each_bin(updates):
+    if len(weights) > _MOST_EXACT_CELLS and updates and _parts_each_bin(updates):
         return noise**2 * _single_bin_variances(updates, weights, hessian, averaged)
     found = np.zeros(len(weights))
     moved = _moved_bins(updates, len(weights))
@@ -158,7 +158,7 @@ def noise_variances(
     ends = np.diff(starts, append=len(weights))
     weights, hessian = np.add.reduceat(weights, starts), np.add.reduceat(hessian, starts)
     # Of a pair, whose cells are many from here on, a covariance would take longer than the fit.
-    if len(starts) > _MOST_CELLS or cells[0].effects is not None:
+    if len(starts) > _MOST_EXACT_CELLS or cells[0].effects is not None:
         averages = (
             simulated_averages(cells, weights, hessian, averaged, _DRAWS_AT_ONCE, rng)
             for _ in range(_DRAWS // _DRAWS_AT_ONCE)
