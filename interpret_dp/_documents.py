@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from uuid import uuid4
 
 from interpret_dp._validate import describe_argument
@@ -154,8 +154,7 @@ def check_keys(
     allowed = ", ".join((*required, *optional))
     if not isinstance(given, Mapping):
         raise ValueError(
-            f"{what} is of type {type(given).__name__}; it must be an object with the keys "
-            f"{allowed}."
+            f"{what} is of type {type(given).__name__}; it must be an object with keys {allowed}."
         )
     missing = [key for key in required if key not in given]
     unknown = [key for key in given if key not in required and key not in optional]
@@ -174,7 +173,11 @@ def check_keys(
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "text": lambda value: isinstance(value, str) and is_encodable(value),
     "integer": lambda value: isinstance(value, Integral) and not isinstance(value, bool),
-    "number": lambda value: type(value) is not bool and _is_finite(value),
+    "number": lambda value: (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) <= sys.float_info.max
+    ),
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
     "list": lambda value: isinstance(value, list | tuple),
@@ -254,10 +257,6 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufef
 def printable(text: str) -> str:
     """Return a text with its escape, as JSON has it, for each character that pages may not hold."""
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and abs(value) <= sys.float_info.max
 
 
 def _is_moment(text: str) -> bool:
@@ -392,10 +391,7 @@ def parse_json(text: str | bytes, what: str, mend: str = "Restore the file from 
     try:
         decoded = text.decode("utf-8-sig") if isinstance(text, bytes) else text
         return json.loads(  # noqa: TID251
-            decoded,
-            object_pairs_hook=_unique,
-            parse_constant=_refuse_constant,
-            parse_float=_finite,
+            decoded, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite
         )
     except RecursionError:
         raise ValueError(
@@ -412,10 +408,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         doubled = sorted({key for key in keys if keys.count(key) > 1})
         raise ValueError(f"it repeats keys: {', '.join(map(repr, doubled))}; keep one of each")
     return table
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"it holds the number {name}; all numbers must be finite")
 
 
 def _finite(text: str) -> float:

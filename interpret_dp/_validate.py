@@ -203,9 +203,8 @@ def name_faults(
     if absent and len(absent) == len(declared):
         return [
             f"The table has none of the columns that the schema declares: it has "
-            f"{shortened(names)}, and the schema declares {shortened(absent)}. Columns are matched "
-            "by name: rename them, pass feature_names=[...] for data without names, or pass the "
-            "schema of this table."
+            f"{shortened(names)}; the schema declares {shortened(absent)}. Rename them, pass "
+            "feature_names=[...] for data without names, or pass the schema of this table."
         ]
     # Where both have hundreds of columns, comparing all pairs takes too long.
     compared = unlisted if len(unlisted) * len(absent) <= _MOST_COMPARED else ()

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_int, check_real
 from interpret_dp.exceptions import SchemaError
@@ -21,11 +23,7 @@ from interpret_dp.schema.encode import fine_edges
 # A public module by itself, whose names the reference lists.
 __all__ = ["Cohort", "Curve", "make_cohort", "simulate_table"]
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -78,8 +76,6 @@ class Curve:
         ValueError
             If a level is not one of the feature's levels.
         """
-        import pandas as pd
-
         column = pd.Series(values)
         if isinstance(self.shape, Mapping):
             unknown = sorted(set(column.dropna()) - set(self.shape))
@@ -199,8 +195,6 @@ def _draw_levels(
 
 def _draw_features(rng: np.random.Generator, n_rows: int) -> pd.DataFrame:
     """Draw correlated features: age drives most of the others, as in a ward."""
-    import pandas as pd
-
     age = np.round(np.clip(18 + 77 * rng.beta(2.6, 1.8, n_rows), 18, 95))
     decades = (age - 60) / 10
     bmi = np.round(np.clip(rng.gamma(30, 0.9, n_rows), 12, 60), 1)
@@ -278,8 +272,6 @@ def make_cohort(
     >>> patients.schema.features["age"]
     Continuous(18, 95)
     """
-    import pandas as pd
-
     n_rows = check_int("n_rows", n_rows, low=1)
     rng = np.random.default_rng(check_int("seed", seed, low=0))
     check_choice("task", task, ("classification", "regression"))
@@ -364,8 +356,6 @@ def simulate_table(
     >>> table.X.shape, sorted(set(table.y))
     ((1000, 1), ['no', 'yes'])
     """
-    import pandas as pd
-
     n_rows = check_int("n_rows", n_rows, low=1)
     correlation = check_real("correlation", correlation, low=0, high=1, high_open=True)
     rng = np.random.default_rng(check_int("seed", seed, low=0))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,35 +89,14 @@ def predictions(model: Any, table: Table) -> Floats:
     return np.asarray(means[np.clip(places, 0, len(means) - 1).astype(np.int64)])
 
 
-class Cells(Protocol):
-    """A partition of all rows by what a model predicts of them."""
-
-    n_cells: int
-
-    def codes(self, table: Table, y: Values) -> Integers:
-        """Return each row's cell, shape (n_rows,); -1 without a target. Private."""
-
-    def figures(self, counts: Floats) -> dict[str, float]:
-        """Return the figures that follow from released counts, shape (n_cells,)."""
-
-
-def cells_of(model: Any) -> Cells:
-    """Return the cells that suit a fitted model's target."""
-    target = model.schema_.target
-    if isinstance(target, Continuous):
-        return _ErrorCells(model, target)
-    if model.released_.classes is not None and len(model.released_.classes) == 2:
-        return _LogitCells(model)
-    return _LossCells(model)
-
-
 class _LogitCells:
     """Two classes: label and logit."""
 
+    _width = len(_LOGIT_EDGES) + 1
+    n_cells = 2 * _width
+
     def __init__(self, model: Any) -> None:
         self._model = model
-        self._width = len(_LOGIT_EDGES) + 1
-        self.n_cells = 2 * self._width
 
     def codes(self, table: Table, y: Values) -> Integers:
         labels = encode_classes(y, Categorical(self._model.released_.classes), table.n_rows)
@@ -143,10 +122,11 @@ class _LogitCells:
 class _LossCells:
     """More classes, or one: the probability of the label, and whether it is the largest."""
 
+    _width = len(_PROBABILITY_EDGES) + 1
+    n_cells = 2 * _width
+
     def __init__(self, model: Any) -> None:
         self._model = model
-        self._width = len(_PROBABILITY_EDGES) + 1
-        self.n_cells = 2 * self._width
 
     def codes(self, table: Table, y: Values) -> Integers:
         classes = self._model.released_.classes
@@ -190,6 +170,23 @@ class _ErrorCells:
         found = {"rmse": math.sqrt(square), "mean_absolute_error": size}
         is_squared = self._model.released_.parameters.get("objective", "rmse") == "rmse"
         return found | ({"deviance": square} if is_squared else {})
+
+
+Cells = _LogitCells | _LossCells | _ErrorCells
+"""A partition of all rows by what a model predicts of them.
+
+``codes`` returns each row's cell, shape (n_rows,), -1 without a target, which is private; and
+``figures`` those that follow from released counts, shape (n_cells,)."""
+
+
+def cells_of(model: Any) -> Cells:
+    """Return the cells that suit a fitted model's target."""
+    target = model.schema_.target
+    if isinstance(target, Continuous):
+        return _ErrorCells(model, target)
+    if model.released_.classes is not None and len(model.released_.classes) == 2:
+        return _LogitCells(model)
+    return _LossCells(model)
 
 
 def _middles(edges: Floats) -> Floats:
@@ -500,13 +497,9 @@ def private_metrics(
     0.5
     """
     first = _checked(models)
+    names = _columns_of_all(models)
     rows, privacy_unit = open_rows(
-        X,
-        y,
-        feature_names=_columns_of_all(models),
-        schema=first.schema_,
-        sample_weight=None,
-        unit=unit,
+        X, y, feature_names=names, schema=first.schema_, sample_weight=None, unit=unit
     )
     target_faults = target_mismatch(kind_of(rows.y), first.schema_.target, first._task)
     for model in models.values():
@@ -516,8 +509,11 @@ def private_metrics(
     neighbourhood = neighbourhood_of(neighboring, privacy_unit)
     refuse_unnamed_unit(ledger, unit, first.schema_)
     kinds = {label: cells_of(model) for label, model in models.items()}
+    # Of regressions and models of two classes.
     calibrations = {
-        label: Calibration(model) for label, model in models.items() if _has_sums(model)
+        label: Calibration(model)
+        for label, model in models.items()
+        if len(model.released_.classes or (0, 1)) == 2
     }
     planned = {"metrics": (1.0, len(kinds))}
     if calibrations:
@@ -553,11 +549,6 @@ def private_metrics(
             found[label] = found[label]._replace(calibration=calibration, sums=sums)
     guarantee = replace(guarantee, ledger_head=session.head)
     return _figures(found, request.randomness.public, guarantee)
-
-
-def _has_sums(model: PrivateEBM) -> bool:
-    """Whether a model is a regression or of two classes."""
-    return model.released_.classes is None or len(model.released_.classes) == 2
 
 
 def _checked(models: Mapping[str, PrivateEBM]) -> PrivateEBM:
@@ -658,10 +649,5 @@ def _figures(
             labels = released.calibration.labels
             lines += [(label, *line) for line in zip(labels, *means, strict=True)]
     columns = ["model", "tenth", "predicted", "observed", "standard_error"]
-    return PrivateMetrics(
-        pd.DataFrame(table).T,
-        pd.DataFrame(errors).T,
-        pd.DataFrame(lines, columns=columns),
-        float(np.mean(totals)),
-        guarantee,
-    )
+    tables = pd.DataFrame(table).T, pd.DataFrame(errors).T, pd.DataFrame(lines, columns=columns)
+    return PrivateMetrics(*tables, float(np.mean(totals)), guarantee)

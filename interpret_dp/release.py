@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._version import __version__
+from interpret_dp.accounting import plans
 from interpret_dp.accounting.composition import GdpPair, compose_repeated
 from interpret_dp.accounting.guarantee import (
     DEFAULT_ASSUMPTIONS,
@@ -27,24 +28,8 @@ from interpret_dp.accounting.guarantee import (
     ReleaseShare,
 )
 from interpret_dp.accounting.lattice import LATTICE, Neighbourhood
-from interpret_dp.accounting.plans import (
-    SMALLEST_MU,
-    PlannedChoice,
-    PlannedRelease,
-    PlannedSampling,
-    PlannedSelection,
-    ReleasePlan,
-    SampledSteps,
-    SamplingInProgress,
-)
 from interpret_dp.exceptions import BackendError, ReleaseError
-from interpret_dp.mechanisms.additive import (
-    Selection,
-    exponential_mechanism,
-    gaussian_mechanism,
-    gaussian_thresholding,
-    sampled_gaussian_mechanism,
-)
+from interpret_dp.mechanisms import additive
 from interpret_dp.mechanisms.entropy import Randomness, refuse_seed
 
 if TYPE_CHECKING:
@@ -66,7 +51,7 @@ _PLAN = "Plan every release before the request starts."
 
 _ONE_ROW = Neighbourhood()
 
-_Planned = TypeVar("_Planned", bound=PlannedRelease)
+_Planned = TypeVar("_Planned", bound=plans.PlannedRelease)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +64,7 @@ class ReleaseRequest:
         The guarantee that is asked for.
     neighbourhood : Neighbourhood
         Whom the guarantee protects.
-    plan : ReleasePlan
+    plan : plans.ReleasePlan
         Every release of the request.
     randomness : Randomness
     ledger : PrivacyLedger
@@ -92,7 +77,7 @@ class ReleaseRequest:
     epsilon: float
     delta: float
     neighbourhood: Neighbourhood = _ONE_ROW
-    plan: ReleasePlan
+    plan: plans.ReleasePlan
     randomness: Randomness
     ledger: PrivacyLedger
     dataset: str
@@ -208,11 +193,11 @@ class ReleaseSession:
         self._randomness = request.randomness
         self.neighbourhood = request.neighbourhood
         plan = request.plan
-        sampled = [part for part in plan.releases if isinstance(part, PlannedSampling)]
-        ordinary = [part for part in plan.releases if isinstance(part, PlannedRelease)]
+        sampled = [part for part in plan.releases if isinstance(part, plans.PlannedSampling)]
+        ordinary = [part for part in plan.releases if isinstance(part, plans.PlannedRelease)]
         self._planned = {part.name: part for part in ordinary}
         self._left = {part.name: part.count for part in ordinary}
-        self._sampled = {part.name: SamplingInProgress(part) for part in sampled}
+        self._sampled = {part.name: plans.SamplingInProgress(part) for part in sampled}
         self._reservation: Reservation | None = None
         self._anything_released = False
         # A warning or an error of what a value did would be a release, whatever NumPy is set to.
@@ -235,7 +220,7 @@ class ReleaseSession:
                 "PrivacyUnit(..., max_rows=1)."
             )
         for part in self._planned.values():
-            least = SMALLEST_MU * (most if part.of_total else factor)
+            least = plans.SMALLEST_MU * (most if part.of_total else factor)
             if part.mu < least:
                 name = "total_rows" if part.of_total else "max_rows"
                 raise ValueError(
@@ -294,8 +279,8 @@ class ReleaseSession:
         ReleaseError
             If the plan has no such release left, or the session is not open.
         """
-        planned = self._take(name, len(exact), PlannedRelease)
-        return gaussian_mechanism(
+        planned = self._take(name, len(exact), plans.PlannedRelease)
+        return additive.gaussian_mechanism(
             name,
             exact,
             sensitivity=self.neighbourhood.sensitivity(
@@ -305,7 +290,7 @@ class ReleaseSession:
             randomness=self._randomness,
         )
 
-    def select(self, name: str, counts: Mapping[str | float, int]) -> Selection:
+    def select(self, name: str, counts: Mapping[str | float, int]) -> additive.Selection:
         """Release which values occur often, with their noisy counts, under the planned name.
 
         Parameters
@@ -320,8 +305,8 @@ class ReleaseSession:
         ReleaseError
             If the plan has no such selection left, or the session is not open.
         """
-        planned = self._take(name, 1, PlannedSelection)
-        return gaussian_thresholding(
+        planned = self._take(name, 1, plans.PlannedSelection)
+        return additive.gaussian_thresholding(
             name,
             counts,
             unit_rows=self.neighbourhood.max_rows,
@@ -359,11 +344,11 @@ class ReleaseSession:
         ReleaseError
             If the plan has no such choice left, or the session is not open.
         """
-        planned = self._take(name, 1, PlannedChoice)
+        planned = self._take(name, 1, plans.PlannedChoice)
         # A norm changes by no more than its sum does, and rounding down both adds nothing to a
         # bound that is an integer.
         sensitivity = self.neighbourhood.sensitivity(row_norm, aligned=False)
-        return exponential_mechanism(
+        return additive.exponential_mechanism(
             name,
             [-score for score in scores],
             sensitivity=sensitivity,
@@ -371,7 +356,7 @@ class ReleaseSession:
             randomness=self._randomness,
         )
 
-    def settle(self, name: str, *, probability: float, count: int) -> SampledSteps:
+    def settle(self, name: str, *, probability: float, count: int) -> plans.SampledSteps:
         """Return the steps of a planned sampling, which follow from what was released before.
 
         Parameters
@@ -433,7 +418,7 @@ class ReleaseSession:
         # A step counts as used from its beginning: an interruption may come after the noise.
         sampling.used += 1
         self._anything_released = True
-        return sampled_gaussian_mechanism(
+        return additive.sampled_gaussian_mechanism(
             name,
             n_rows,
             sums,

@@ -178,7 +178,7 @@ def test_samples_are_refused_before_and_beyond_their_steps_and_in_a_closed_sessi
     for used in (1, 2):
         with open_session(PrivacyLedger.in_memory(), STEPS) as session:
             refuses(session)
-            session.settle("steps", probability=0.1, count=2)
+            session.settle("steps", probability=1.0, count=2)
             for _ in range(used):
                 sample(session)
             if used == 2:

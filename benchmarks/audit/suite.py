@@ -15,7 +15,7 @@ from benchmarks.audit import subjects
 from benchmarks.audit.results import REFUTED, STANDS, AttackLine, ReplayLine
 from benchmarks.audit.subjects import DELTA, REPLAYS, Subject, replay_explainer
 from interpret_dp._validate import check_choice, check_int, check_real
-from interpret_dp.accounting.gaussian import epsilon_of_mu
+from interpret_dp.accounting.gaussian import bisected, epsilon_of_mu
 from interpret_dp.audit.membership import (
     epsilon_lower_bound,
     membership_attack,
@@ -24,7 +24,6 @@ from interpret_dp.audit.membership import (
 from interpret_dp.audit.one_run import (
     accuracy_of_extremes,
     audit_maps,
-    bisected,
     one_run_epsilon,
 )
 from interpret_dp.audit.replaying import LessNoise, Watching
@@ -342,5 +341,5 @@ def _smallest(refuted: Callable[[float], bool], delta: float) -> float:
     """Return the epsilon of the smallest mu that is refuted."""
     if not refuted(_LARGEST_MU):
         return math.inf
-    _, smallest = bisected(lambda mu: not refuted(mu), 0.0, _LARGEST_MU)
+    smallest = bisected(refuted, valid=_LARGEST_MU, invalid=0.0)
     return epsilon_of_mu(smallest, delta)

@@ -181,14 +181,13 @@ def _check(noise_multiplier: float, sampling_probability: float, count: int, del
     check_real("noise_multiplier", noise_multiplier, low=0, low_open=True)
     check_real("sampling_probability", sampling_probability, low=0, high=1, low_open=True)
     check_int("count", count, low=1, high=MOST_STEPS)
-    check_real(
-        "The pair's own delta",
-        delta,
-        low=SMALLEST_OWN_DELTA,
-        high=1,
-        high_open=True,
-        mend="Ask for a larger delta.",
-    )
+    check_own_delta("The pair's own delta", delta)
+
+
+def check_own_delta(name: str, delta: float) -> None:
+    """Raise unless the steps of a sampling may have this delta of their own."""
+    mend = "Ask for a larger delta."
+    check_real(name, delta, low=SMALLEST_OWN_DELTA, high=1, high_open=True, mend=mend)
 
 
 def _profile(
@@ -623,13 +622,7 @@ _KINDS: dict[str, _Kind] = {
     "composed": _Kind("ComposedDpEvent", {"events": None}),
     "gaussian_thresholding": _Kind(GaussianThresholdingEvent, _PAIR),
     "sampled_gaussian": _Kind(
-        SampledGaussianEvent,
-        {
-            "noise_multiplier": _NOISE_MULTIPLIER,
-            "sampling_probability": _PROBABILITY,
-            "count": _COUNT,
-            "delta": _DELTA,
-        },
+        SampledGaussianEvent, _PAIR | {"sampling_probability": _PROBABILITY, "count": _COUNT}
     ),
     "dominated": _Kind(DominatedEvent, _PAIR),
     "exponential_mechanism": _Kind(ExponentialMechanismEvent, {"epsilon": _RANGE}),

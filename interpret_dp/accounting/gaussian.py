@@ -115,32 +115,6 @@ def _epsilon(mu: float, delta: float) -> float:
     return bisected(lambda epsilon: _delta(mu, epsilon) <= delta, valid=valid, invalid=0.0)
 
 
-def epsilons_of_mu(mus: Floats, deltas: Floats) -> Floats:
-    """Return :func:`epsilon_of_mu` of many pairs at once, by the same bisection.
-
-    Parameters
-    ----------
-    mus : ndarray of shape (n_pairs,)
-        At least 0.
-    deltas : ndarray of shape (n_pairs,)
-        Above 0 and below 1.
-    """
-    import numpy as np
-
-    invalid, valid = np.zeros_like(mus), np.ones_like(mus)
-    while np.any(too_small := _deltas(mus, valid) > deltas):
-        valid[too_small] *= 2.0
-    while True:
-        middle = 0.5 * (valid + invalid)
-        is_open = valid - invalid > _BISECTION_WIDTH * valid
-        is_open &= (middle != valid) & (middle != invalid)
-        if not is_open.any():
-            return np.where(_deltas(mus, np.zeros_like(mus)) <= deltas, 0.0, valid)
-        is_valid = _deltas(mus, middle) <= deltas
-        valid = np.where(is_open & is_valid, middle, valid)
-        invalid = np.where(is_open & ~is_valid, middle, invalid)
-
-
 _LARGEST_EPSILON = 1e12
 
 
@@ -326,15 +300,8 @@ def detection_power(mu: float, false_alarms: float = 0.05, delta: float = 0.0) -
 
 
 def _check_delta(delta: float) -> float:
-    return check_real(
-        "delta",
-        delta,
-        low=0,
-        high=1,
-        low_open=True,
-        high_open=True,
-        mend="A Gaussian release needs a delta above 0; 1e-6 is common.",
-    )
+    mend = "A Gaussian release needs a delta above 0; 1e-6 is common."
+    return check_real("delta", delta, low=0, high=1, low_open=True, high_open=True, mend=mend)
 
 
 def bisected(
@@ -374,31 +341,6 @@ def _delta(mu: float, epsilon: float) -> float:
 
 _SUBNORMAL_MARGIN = 2.0**-1070
 """Sixteen of the smallest floats: covers what underflows."""
-
-
-def _deltas(mus: Floats, epsilons: Floats) -> Floats:
-    """Compute :func:`_delta` for many pairs, by the same formulas."""
-    import numpy as np
-    from scipy.special import ndtr
-
-    # A mu of 0 is replaced, and its delta is 0 below.
-    known = np.where(mus > 0.0, mus, 1.0)
-    ratio = epsilons / known
-    a, b = np.minimum(ratio - 0.5 * known, _PROVABLY_NEGLIGIBLE), ratio + 0.5 * known
-    density = np.exp(-0.5 * a * a) / math.sqrt(2.0 * math.pi)
-    nodes, weights = _quadrature()
-    short = known <= 1.0
-    x = a[short, np.newaxis] + known[short, np.newaxis] * nodes
-    value = np.empty_like(known)
-    value[short] = density[short] * known[short] * ((1.0 - x * _mills_ratio(x)) @ weights)
-    x = a[~short]
-    tail = np.where(x > 0.0, density[~short] * _mills_ratio(np.maximum(x, 0.0)), ndtr(-x))
-    value[~short] = tail - density[~short] * _mills_ratio(b[~short])
-    margin = 2.0**-52 * (64.0 + 16.0 * (1.0 + np.maximum(a, 0.0)) * (1.0 + b))
-    bound = np.minimum(1.0, value * (1.0 + margin) + _SUBNORMAL_MARGIN)
-    bound[a >= _PROVABLY_NEGLIGIBLE] = _SUBNORMAL_MARGIN
-    bound[mus == 0.0] = 0.0
-    return bound
 
 
 def _short_interval(a: float, mu: float) -> float:
@@ -459,14 +401,11 @@ def mu_of_range(epsilon: float) -> float:
     symmetric one is proved on the page.
     """
     epsilon = check_real("epsilon", epsilon, low=SMALLEST_RANGE, high=LARGEST_RANGE)
+    upwards = 1.0 + _RANGE_ROUNDING
     if epsilon < _MIDDLE:
-        return (
-            2.0 * math.sqrt(2.0) * _inverse_erf(math.tanh(epsilon / 4.0)) * (1.0 + _RANGE_ROUNDING)
-        )
+        return 2.0 * math.sqrt(2.0) * _inverse_erf(math.tanh(epsilon / 4.0)) * upwards
     # Q(mu / 2) = 1 / (1 + e^(epsilon / 2)).
-    return (
-        -2.0 * NormalDist().inv_cdf(1.0 / (1.0 + math.exp(epsilon / 2.0))) * (1.0 + _RANGE_ROUNDING)
-    )
+    return -2.0 * NormalDist().inv_cdf(1.0 / (1.0 + math.exp(epsilon / 2.0))) * upwards
 
 
 def range_of_mu(mu: float) -> float:
@@ -485,12 +424,8 @@ def range_of_mu(mu: float) -> float:
         # log of Phi / Q; erfc underflows beyond 26, where epsilon is far above its bound.
         tail = 0.5 * math.erfc(min(half, 25.0))
         epsilon = 2.0 * (math.log1p(-tail) - math.log(tail))
-    return check_real(
-        "epsilon of a choice",
-        min(epsilon * (1.0 - 8.0 * _RANGE_ROUNDING), LARGEST_RANGE),
-        low=SMALLEST_RANGE,
-        mend="Ask for a larger mu.",
-    )
+    epsilon = min(epsilon * (1.0 - 8.0 * _RANGE_ROUNDING), LARGEST_RANGE)
+    return check_real("epsilon of a choice", epsilon, low=SMALLEST_RANGE, mend="Ask for more mu.")
 
 
 def _inverse_erf(value: float) -> float:

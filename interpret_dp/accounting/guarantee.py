@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from interpret_dp._validate import (
     check_int,
     check_name,
     check_real,
+    notebook_table,
 )
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.accounting.gaussian import delta_of_mu, detection_power
@@ -55,7 +55,9 @@ class Doubts:
     @property
     def state(self) -> str:
         """The worst state that any clause gives."""
-        return state_of(self.conditions, self.failures)
+        if self.failures:
+            return DOES_NOT_HOLD
+        return HOLDS_IF if self.conditions else HOLDS
 
     @property
     def sentence(self) -> str:
@@ -65,13 +67,6 @@ class Doubts:
             without = f" Without that it would hold {needed}" if needed else ""
             return f"The promise does not hold: {'; '.join(self.failures)}.{without}"
         return f"The promise holds {needed}" if needed else ""
-
-
-def state_of(conditions: Collection[str], failures: Collection[str]) -> str:
-    """Return the state of a guarantee, or of several together: the worst that any clause gives."""
-    if failures:
-        return DOES_NOT_HOLD
-    return HOLDS_IF if conditions else HOLDS
 
 
 DEFAULT_ASSUMPTIONS = (
@@ -420,13 +415,8 @@ class Guarantee:
         }
         if self.state != DOES_NOT_HOLD:
             figures |= {f"of which {share.name}": _share_text(share) for share in self.releases}
-        rows = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
-            for name, value in figures.items()
-        )
-        clauses = "".join(f"<li>{html.escape(clause)}</li>" for clause in self.shown_assumptions)
-        assumed = f"<p>Assumptions:</p><ul>{clauses}</ul>" if clauses else ""
-        return f"<p><b>{html.escape(self.sentence)}</b></p><table>{rows}</table>{assumed}"
+        clauses = [f"Assumed: {clause}" for clause in self.shown_assumptions]
+        return notebook_table(self.sentence, (), list(figures.items()), note="\n".join(clauses))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a versioned document that JSON can hold; :meth:`from_dict` reads it.
@@ -505,9 +495,8 @@ class Guarantee:
         """
         if self.state == DOES_NOT_HOLD and not check_flag("even_if_void", even_if_void):
             raise ValueError(
-                f"{self.state_sentence} Nothing is published as if it did. Fit again without that, "
-                "or pass even_if_void=True (--even-if-void): what is written then says that "
-                "nothing is promised."
+                f"{self.state_sentence} Fit again without that, or pass even_if_void=True "
+                "(--even-if-void): what is written then says that nothing is promised."
             )
 
     def checked_preparation(self, stated: str) -> str:
@@ -604,8 +593,7 @@ class Guarantee:
         guarantee = cls(**fields)
         if state not in (None, guarantee.state):
             raise ValueError(
-                f"The guarantee's state is {state!r}; by its clauses it must be "
-                f"{guarantee.state!r}. Restore the file."
+                f"The guarantee's state is {state!r}; by its clauses it is {guarantee.state!r}."
             )
         return guarantee
 

@@ -44,9 +44,8 @@ def sqrt_up(square: Fraction) -> float:
 def reciprocal_up(value: float) -> float:
     """Return a float that is at least 1 / ``value`` and at most one step above it."""
     nearest = 1.0 / value
-    return (
-        nearest if Fraction(nearest) * Fraction(value) >= 1 else math.nextafter(nearest, math.inf)
-    )
+    is_above = Fraction(nearest) * Fraction(value) >= 1
+    return nearest if is_above else math.nextafter(nearest, math.inf)
 
 
 def reciprocal_down(value: float) -> float:
@@ -101,12 +100,8 @@ class Neighbourhood:
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        check_choice(
-            "neighboring",
-            self.relation,
-            RELATIONS,
-            mend=f"{ADD_OR_REMOVE_ONE!r} is the stronger promise and the usual one.",
-        )
+        mend = f"{ADD_OR_REMOVE_ONE!r} is the stronger promise and the usual one."
+        check_choice("neighboring", self.relation, RELATIONS, mend=mend)
         check_int("max_rows", self.max_rows, low=1)
         if self.unit is None and self.max_rows > 1:
             raise ValueError(

@@ -50,13 +50,9 @@ class PlannedRelease:
     def __post_init__(self) -> None:
         """Check the figures."""
         check_int(f"The number of releases {self.name!r}", self.count, low=1)
-        check_real(
-            f"mu of each release {self.name!r}",
-            self.mu,
-            low=SMALLEST_MU,
-            high=_LARGEST_MU,
-            mend="Ask for another epsilon or delta, or for another number of rounds.",
-        )
+        what = f"mu of each release {self.name!r}"
+        mend = "Ask for another epsilon or delta, or for another number of rounds."
+        check_real(what, self.mu, low=SMALLEST_MU, high=_LARGEST_MU, mend=mend)
 
     @property
     def node(self) -> dict[str, object]:
@@ -181,14 +177,7 @@ class PlannedSampling:
         """Check the figures."""
         what = f"all releases {self.name!r} together"
         check_real(f"mu of {what}", self.mu, low=0, low_open=True)
-        check_real(
-            f"delta of {what}",
-            self.delta,
-            low=events.SMALLEST_OWN_DELTA,
-            high=1,
-            high_open=True,
-            mend="Ask for a larger delta.",
-        )
+        events.check_own_delta(f"delta of {what}", self.delta)
         if self.steps is not None:
             self.check(self.steps)
 

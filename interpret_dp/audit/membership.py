@@ -210,14 +210,8 @@ def attack_bound(
     by_mu = float(thresholds[int(np.argmax(_mu(*ends)))])
     others = _samples("evaluation", evaluation)
     ends = _intervals(*_all_hits(others, np.array([by_epsilon, by_mu])), confidence)
-    return AttackBound(
-        epsilon=float(_epsilon(*ends, delta)[0]),
-        mu=float(_mu(*ends)[1]),
-        delta=delta,
-        confidence=confidence,
-        epsilon_threshold=by_epsilon,
-        mu_threshold=by_mu,
-    )
+    epsilon, mu = float(_epsilon(*ends, delta)[0]), float(_mu(*ends)[1])
+    return AttackBound(epsilon, mu, delta, confidence, by_epsilon, by_mu)
 
 
 def _samples(name: str, pair: tuple[ArrayLike, ArrayLike]) -> tuple[Floats, Floats]:

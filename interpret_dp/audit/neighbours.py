@@ -291,11 +291,8 @@ def replay(
     guarantee = _guarantee_of(first.explainer)
     pair = None if guarantee is None else guarantee.pair
     if pair is not None and report.mu > pair.mu * (1.0 + _RELATIVE_TOLERANCE):
-        over = Violation(
-            "budget",
-            "guarantee_",
-            f"the releases cost mu {report.mu:.6g}, the guarantee says {pair.mu:.6g}",
-        )
+        detail = f"the releases cost mu {report.mu:.6g}, the guarantee says {pair.mu:.6g}"
+        over = Violation("budget", "guarantee_", detail)
         return ReplayReport(report.releases, (*report.violations, over))
     return report
 
@@ -473,8 +470,7 @@ def canary_tables(schema: Schema, n_others: int = 100) -> CanaryTables:
     n_others = check_int("n_others", n_others, low=0)
     if schema.target is None:
         raise SchemaError(
-            "The schema declares no target, so that no worst target of a row is known. Give "
-            "Schema(..., target=...)."
+            "The schema declares no target, and a canary has the worst. Give Schema(target=...)."
         )
     X = pd.DataFrame({name: _column(spec, n_others) for name, spec in schema.features.items()})
     y = _column(schema.target, n_others)

@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.accounting.gaussian import mu_of_budget
+from interpret_dp.accounting.gaussian import bisected, mu_of_budget
 from interpret_dp.audit.replaying import Recorded, Watching
 from interpret_dp.mechanisms import use_randomness
 
 # Beyond this no number of canaries that fits into memory proves anything.
 _LARGEST_EPSILON = 64.0
-_HALVINGS = 40
+_WIDTH = 2.0**-40
 _FEWEST_GUESSES = 10
 _SIZES_TRIED = 16
 Floats = NDArray[np.float64]
@@ -134,7 +134,9 @@ def one_run_epsilon(
         p_value = one_run_p_value(n_canaries, n_guesses, n_correct, epsilon=epsilon, delta=delta)
         return p_value <= level
 
-    return bisected(refuted, 0.0, _LARGEST_EPSILON)[0] if refuted(0.0) else 0.0
+    if not refuted(0.0):
+        return 0.0
+    return bisected(refuted, valid=0.0, invalid=_LARGEST_EPSILON, width=_WIDTH)
 
 
 @dataclass(frozen=True)
@@ -214,16 +216,9 @@ def judge_guesses(
     n_guesses = check_int("n_guesses", n_guesses, low=1, high=len(values))
     guessed = _guessed(values, n_guesses)
     n_correct = int(((guessed > 0) & coins).sum() + ((guessed < 0) & ~coins).sum())
-    return OneRunBound(
-        epsilon=one_run_epsilon(
-            len(values), n_guesses, n_correct, delta=delta, confidence=confidence
-        ),
-        delta=delta,
-        confidence=confidence,
-        n_canaries=len(values),
-        n_guesses=n_guesses,
-        n_correct=n_correct,
-    )
+    counts = len(values), n_guesses, n_correct
+    epsilon = one_run_epsilon(*counts, delta=delta, confidence=confidence)
+    return OneRunBound(epsilon, delta, confidence, *counts)
 
 
 def guesses_for(
@@ -256,19 +251,11 @@ def guesses_for(
     n_canaries = check_int("n_canaries", n_canaries, low=_FEWEST_GUESSES)
     mu = check_real("mu", mu, low=0)
     sizes = np.unique(np.geomspace(_FEWEST_GUESSES, n_canaries, _SIZES_TRIED).astype(int))
-    bounds = [
-        (
-            one_run_epsilon(
-                n_canaries,
-                int(size),
-                int(size * accuracy_of_extremes(mu, size / n_canaries)),
-                delta=delta,
-                confidence=confidence,
-            ),
-            int(size),
-        )
-        for size in sizes
-    ]
+    bounds = []
+    for size in sizes.tolist():
+        n_correct = int(size * accuracy_of_extremes(mu, size / n_canaries))
+        bound = one_run_epsilon(n_canaries, size, n_correct, delta=delta, confidence=confidence)
+        bounds.append((bound, size))
     epsilon, size = max(bounds)
     return size, epsilon
 
@@ -291,17 +278,11 @@ def accuracy_of_extremes(mu: float, share: float) -> float:
     def above(threshold: float) -> float:
         return float(ndtr(mu - threshold) + ndtr(-threshold)) / 2.0
 
-    threshold, _ = bisected(lambda t: above(t) > half, -40.0, mu + 40.0)
+    # Counted from far below all scores.
+    place = bisected(lambda t: above(t - 40.0) > half, valid=0.0, invalid=mu + 80.0, width=_WIDTH)
+    threshold = place - 40.0
     reached = above(threshold)
     return float(ndtr(mu - threshold)) / (2.0 * reached) if reached > 0 else 1.0
-
-
-def bisected(holds_below: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
-    """Return the ends of a short interval: the statement holds at the first, not at the second."""
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if holds_below(middle) else (low, middle)
-    return low, high
 
 
 def _guessed(values: Floats, n_guesses: int) -> NDArray[np.int8]:

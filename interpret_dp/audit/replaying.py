@@ -212,22 +212,12 @@ class Recorder(Randomness):
         return output
 
     def perturb_occurring(
-        self,
-        name: str,
-        keys: Sequence[str | float],
-        exact: Integers,
-        *,
-        newcomer: int,
-        sensitivity: int,
-        sigma: float,
+        self, name: str, keys: Sequence[str | float], exact: Integers, **scale: Any
     ) -> Integers:
         """Record a selection."""
-        output = super().perturb_occurring(
-            name, keys, exact, newcomer=newcomer, sensitivity=sensitivity, sigma=sigma
-        )
-        self.record.append(
-            Recorded(name, exact.copy(), sensitivity, sigma, output.copy(), tuple(keys))
-        )
+        output = super().perturb_occurring(name, keys, exact, **scale)
+        declared = scale["sensitivity"], scale["sigma"]
+        self.record.append(Recorded(name, exact.copy(), *declared, output.copy(), tuple(keys)))
         return output
 
     def choose(self, name: str, scores: Sequence[int], sensitivity: int, epsilon: float) -> int:
@@ -355,16 +345,9 @@ class Replaying(SeededRandomness):
     ) -> None:
         worst = max(squares, default=0)
         ratio = math.sqrt(worst) / twin.sensitivity
-        self.checks.append(
-            ReleaseCheck(
-                twin.name,
-                len(squares),
-                twin.sensitivity,
-                min(sigma, twin.sigma),
-                ratio,
-                max(epsilon, twin.epsilon),
-            )
-        )
+        sigma, epsilon = min(sigma, twin.sigma), max(epsilon, twin.epsilon)
+        counted = twin.name, len(squares), twin.sensitivity
+        self.checks.append(ReleaseCheck(*counted, sigma, ratio, epsilon))
         if worst > twin.sensitivity**2:
             self._report(
                 "sensitivity", twin.name, f"it changed by {ratio:.9g} of what was declared"

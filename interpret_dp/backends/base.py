@@ -48,7 +48,6 @@ class AdditiveRows(Protocol):
 
     def bin_counts(self, n_bins: Sequence[int]) -> list[Integers]:
         """Add the weights per fine bin, in lattice units; one array of shape (n_bins[f],) each."""
-        ...
 
     def target_sums(self) -> Integers:
         """Sum the target on the lattice: class counts, or rows, target and its square.
@@ -56,15 +55,12 @@ class AdditiveRows(Protocol):
         A number is centred and scaled to [-1, 1] first. What any two rows contribute has a
         non-negative inner product.
         """
-        ...
 
     def merge_bins(self, maps: Maps) -> None:
         """Replace every feature's fine codes by ``maps[feature][code]``."""
-        ...
 
     def begin(self, scores: Integers) -> None:
         """Set the scores of every row, shape (n_scores,), in lattice units, on top of its own."""
-        ...
 
     def advance(
         self, updated: Integers, updates: Integers32, wanted: Integers, n_bins: int
@@ -87,7 +83,6 @@ class AdditiveRows(Protocol):
         ndarray of int64, shape (n_wanted, n_bins, n_scores)
             Sums of the clipped residuals times the weights.
         """
-        ...
 
     def product_sums(self, wanted: Sequence[int], functions: Sequence[Integers]) -> Integers:
         """Sum the products of what the codes of a row stand for.
@@ -106,7 +101,6 @@ class AdditiveRows(Protocol):
             of its features one after the other, and its weight is rounded down to a whole number of
             1 / 4096 of the largest.
         """
-        ...
 
     def pair_sums(self, pairs: Pairs, maps: Maps, widths: Sequence[int]) -> list[Integers]:
         """Sum residuals at the present scores over the cells of pairs of features.
@@ -125,7 +119,6 @@ class AdditiveRows(Protocol):
         list of ndarray of int64, shape (widths[first], widths[second], n_scores) each
             Sums of the clipped residuals times the weights. A row is in one cell of each pair.
         """
-        ...
 
     def pair_up(self, pairs: Pairs, maps: Maps, widths: Sequence[int]) -> None:
         """Replace the features by pairs of them, and start all rows from their present scores.
@@ -133,7 +126,6 @@ class AdditiveRows(Protocol):
         Afterwards feature k of every other method is pair k, whose code is
         ``maps[first][code] * widths[second] + maps[second][code]``.
         """
-        ...
 
 
 @runtime_checkable
@@ -148,7 +140,6 @@ class RegressionRows(AdditiveRows, Protocol):
         edges : ndarray of float64, shape (n_cells - 1,)
             Increasing, at most 65,535. A target on an edge is in the cell above.
         """
-        ...
 
     def residual_counts(self, edges: Integers) -> Integers:
         """Add the weights of the rows in cells of target minus score, in lattice units.
@@ -158,11 +149,9 @@ class RegressionRows(AdditiveRows, Protocol):
         edges : ndarray of int64, shape (n_cells - 1,)
             As for :meth:`target_counts`, in lattice units.
         """
-        ...
 
     def clip_residuals(self, clip: float) -> None:
         """Choose the unit of scores and residuals, which bounds the latter, before any round."""
-        ...
 
     def bound_residuals(self, norm: int) -> None:
         """Clip residuals at another bound from now on, which is ``residual_norm`` then.
@@ -172,4 +161,3 @@ class RegressionRows(AdditiveRows, Protocol):
         norm : int
             In lattice units, from 1 to ``MAX_RESIDUAL``.
         """
-        ...

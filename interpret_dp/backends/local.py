@@ -34,7 +34,7 @@ from interpret_dp.schema.encode import code_dtype
 # of both is one, and the sums of each feature are sums of cells: the same integers.
 
 # Two features of 66 codes have 4,356 cells, whose sums stay in the cache that is next to the core.
-_MOST_CELLS = 2**13
+_MOST_GROUP_CELLS = 2**13
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,9 @@ class Grids:
     features: Integers
 
     @classmethod
-    def of(cls, features: Integers, widths: Integers, *, most_cells: int = _MOST_CELLS) -> Grids:
+    def of(
+        cls, features: Integers, widths: Integers, *, most_cells: int = _MOST_GROUP_CELLS
+    ) -> Grids:
         """Group features in their order, as long as a group has at most ``most_cells`` cells.
 
         Parameters
@@ -80,11 +82,8 @@ class Grids:
         grouped = np.full((len(members), longest), -1, dtype=np.int64)
         for group, places in enumerate(members):
             grouped[group, : len(places)] = features[places]
-        return cls(
-            tuple(map(tuple, members)),
-            tuple(tuple(int(widths[features[place]]) for place in group) for group in members),
-            grouped,
-        )
+        shapes = tuple(tuple(int(widths[features[place]]) for place in group) for group in members)
+        return cls(tuple(map(tuple, members)), shapes, grouped)
 
     @property
     def n_cells(self) -> int:

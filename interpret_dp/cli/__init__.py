@@ -36,7 +36,7 @@ _UNUSABLE = (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryErro
     invoke_without_command=True,
     help=_DESCRIPTION,
     epilog="Help on one command: interpret-dp COMMAND --help",
-    context_settings={"max_content_width": 100},
+    context_settings={"max_content_width": 100, "show_default": True},
 )
 @click.version_option(__version__, message="interpret-dp %(version)s")
 @click.pass_context

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -106,7 +108,6 @@ exclude_option = click.option(
 sep_option = click.option(
     "--sep",
     default=",",
-    show_default=True,
     callback=lambda _ctx, _param, sep: _separator(sep),
     help="what separates the columns of a CSV file: one character, or tabs",
 )
@@ -114,7 +115,6 @@ decimal_option = click.option(
     "--decimal",
     type=click.Choice([".", ","]),
     default=".",
-    show_default=True,
     help="what stands before the fraction of a number in a CSV file; the other one may stand "
     "between thousands",
 )
@@ -122,10 +122,11 @@ encoding_option = click.option(
     "--encoding",
     type=click.Choice(["utf-8", "latin-1", "cp1252"]),
     default="utf-8",
-    show_default=True,
     help="how letters are written in a CSV file",
 )
-purpose_option = click.option("--purpose", default="", help="purpose, for the ledger's log")
+purpose_option = click.option(
+    "--purpose", default="", show_default=False, help="purpose, for the ledger's log"
+)
 overwrite_option = click.option("--overwrite", is_flag=True, help="replace the file if it exists")
 
 
@@ -157,9 +158,33 @@ def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def command(
     example: str, group: click.Group | None = None, name: str | None = None
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Return what makes a command of a function, with an example at the end of its help."""
+    """Return what makes a command of a function, with an example at the end of its help.
+
+    The section "Options" of the function's docstring says what its options are.
+    """
     make = click.command if group is None else group.command
-    return make(name, epilog=f"\b\nexample:\n  interpret-dp {example}")
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        about = (inspect.getdoc(function) or "").partition("\n\nOptions\n")[0]
+        texts = texts_in(function, "Options")
+        made = make(name, help=about, epilog=f"\b\nexample:\n  interpret-dp {example}")(function)
+        for option in made.params:
+            if isinstance(option, click.Option) and option.help is None:
+                option.help = texts.get(option.opts[0])
+        return made
+
+    return decorate
+
+
+def texts_in(documented: Callable[..., Any], section: str) -> dict[str, str]:
+    """Return what a section of a docstring says of each name."""
+    heading = f"{section}\n{'-' * len(section)}\n"
+    entries = (inspect.getdoc(documented) or "").partition(heading)[2].partition("\n\n")[0]
+    texts: dict[str, str] = {}
+    for entry in re.split(r"\n(?=\S)", entries):
+        names, _, text = entry.partition("\n")
+        texts |= dict.fromkeys(names.partition(" : ")[0].split(", "), " ".join(text.split()))
+    return texts
 
 
 def ledger_option(
@@ -171,7 +196,6 @@ def ledger_option(
         cls=_UsersLedger,
         metavar="URL",
         callback=callback,
-        show_default=True,
         help=f"{text}; by default this user's",
     )
 

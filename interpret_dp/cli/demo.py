@@ -42,47 +42,35 @@ _WHERE = (
 
 
 @console.command("demo --no-serve --out demo_output")
+@click.option("--rows", type=click.IntRange(min=_FEWEST_ROWS), default=20000)
+@click.option("--epsilon", type=console.POSITIVE, default=1.0)
+@click.option("--seed", type=click.IntRange(min=0), default=0)
 @click.option(
-    "--rows",
-    type=click.IntRange(min=_FEWEST_ROWS),
-    default=20_000,
-    show_default=True,
-    help="simulated patients, of whom a fifth is held out to measure the accuracy",
+    "--task", type=click.Choice(("classification", "regression")), default="classification"
 )
-@click.option(
-    "--epsilon", type=console.POSITIVE, default=1.0, show_default=True, help="privacy loss"
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="of the simulation alone, never of the noise",
-)
-@click.option(
-    "--task",
-    type=click.Choice(("classification", "regression")),
-    default="classification",
-    show_default=True,
-    help="predict readmission, or the annual cost",
-)
-@click.option(
-    "--no-serve",
-    is_flag=True,
-    help="write one HTML page that needs no network, instead of serving the dashboard",
-)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="folder of ledger, model and page (default: a temporary one, or with --no-serve "
-    f"{_FOLDER})",
-)
+@click.option("--no-serve", is_flag=True)
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path))
 @console.page_options
 def demo(**given: Any) -> None:
     """Train and show a private model of simulated patients.
 
     A hospital cohort is simulated, a private model is trained on it, and its explanations are shown
     in interpret's dashboard. Nothing is downloaded, and nobody's data is used.
+
+    Options
+    -------
+    --rows
+        simulated patients, of whom a fifth is held out to measure the accuracy
+    --epsilon
+        privacy loss
+    --seed
+        of the simulation alone, never of the noise
+    --task
+        predict readmission, or the annual cost
+    --no-serve
+        write one HTML page that needs no network, instead of serving the dashboard
+    --out
+        folder of ledger, model and page (default: a temporary one, or with --no-serve demo_output)
     """
     options = SimpleNamespace(**given)
     console.say(
@@ -109,11 +97,9 @@ def _demonstrate(options: SimpleNamespace, folder: Path) -> None:
     n_fitted = options.rows - options.rows // _HELD_OUT_PART
     ledger, dataset = _open_budget(options, folder)
     classifies = options.task == "classification"
-    kind = (
-        estimators.DPExplainableBoostingClassifier
-        if classifies
-        else estimators.DPExplainableBoostingRegressor
-    )
+    kind: Any = estimators.DPExplainableBoostingRegressor
+    if classifies:
+        kind = estimators.DPExplainableBoostingClassifier
     model = kind(
         epsilon=options.epsilon, delta=_DELTA, schema=cohort.schema, ledger=ledger, dataset=dataset
     )

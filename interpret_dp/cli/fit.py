@@ -37,8 +37,7 @@ def _directions(
         column, _, direction = text.rpartition("=")
         if not column or direction not in _DIRECTIONS:
             raise click.BadParameter(
-                f"{text!r} is no direction of a column. Write COLUMN=increasing or "
-                "COLUMN=decreasing."
+                f"{text!r} is no direction. Write COLUMN=increasing or COLUMN=decreasing."
             )
         if directions.setdefault(column, _DIRECTIONS[direction]) != _DIRECTIONS[direction]:
             raise click.BadParameter(f"{column!r} has two directions. Give one.")
@@ -64,74 +63,24 @@ def _objective(_context: click.Context, _option: click.Parameter, name: str | No
 @console.file_argument
 @console.target_option
 @console.schema_option
-@click.option("--epsilon", type=console.POSITIVE, required=True, help="privacy loss of this model")
-@click.option(
-    "--delta", type=console.PROBABILITY, required=True, help="its failure probability, such as 1e-6"
-)
-@click.option(
-    "--neighboring",
-    type=click.Choice(RELATIONS),
-    default=RELATIONS[0],
-    show_default=True,
-    help="whether tables differ by the presence of a row (or person) or by its content; people are "
-    "declared in the schema, as [unit]",
-)
-@click.option(
-    "--population",
-    type=click.Choice(["rows", "people"]),
-    default="rows",
-    show_default=True,
-    help="whether the kept rows of a person weigh 1 each, or together",
-)
+@click.option("--epsilon", type=console.POSITIVE, required=True)
+@click.option("--delta", type=console.PROBABILITY, required=True)
+@click.option("--neighboring", type=click.Choice(RELATIONS), default=RELATIONS[0])
+@click.option("--population", type=click.Choice(["rows", "people"]), default="rows")
 @console.ledger_option("where spending is recorded")
 @console.dataset_option("the data set's name in the ledger; the same people, the same name")
 @console.purpose_option
-@click.option(
-    "--budget",
-    type=console.POSITIVE,
-    help="declare what may ever be spent on the data set, if nobody has done so yet",
-)
-@click.option(
-    "--budget-delta",
-    type=console.PROBABILITY,
-    help="delta of the budget (default: that of the fit)",
-)
+@click.option("--budget", type=console.POSITIVE)
+@click.option("--budget-delta", type=console.PROBABILITY)
 @console.exclude_option
 @console.csv_options
-@click.option(
-    "--objective",
-    metavar="LOSS",
-    callback=_objective,
-    help="what a regression minimises: poisson_deviance for counts, gamma_deviance for positive "
-    "amounts (default: rmse)",
-)
-@click.option(
-    "--monotone",
-    metavar="COLUMN=DIRECTION",
-    multiple=True,
-    callback=_directions,
-    help="a curve that may only rise or fall: increasing or decreasing; may be repeated",
-)
-@click.option(
-    "--pair",
-    "pairs",
-    metavar="COLUMN COLUMN",
-    nargs=2,
-    multiple=True,
-    help="two columns that get a heat map of their own; may be repeated. Each pair takes a term's "
-    "share of the budget",
-)
-@click.option(
-    "--interactions",
-    type=console.COUNT,
-    help="how many pairs to choose privately instead, for 5 % of the boosting's budget (default: "
-    "none)",
-)
-@click.option(
-    "--out", type=console.OUTPUT_FILE, required=True, help="where to write the model, as JSON"
-)
+@click.option("--objective", metavar="LOSS", callback=_objective)
+@click.option("--monotone", metavar="COLUMN=DIRECTION", multiple=True, callback=_directions)
+@click.option("--pair", "pairs", metavar="COLUMN COLUMN", nargs=2, multiple=True)
+@click.option("--interactions", type=console.COUNT)
+@click.option("--out", type=console.OUTPUT_FILE, required=True)
 @console.overwrite_option
-@click.option("--verbose", is_flag=True, help="show rounds and time")
+@click.option("--verbose", is_flag=True)
 def fit(**given: Any) -> None:
     """Train a private model on a table.
 
@@ -139,6 +88,36 @@ def fit(**given: Any) -> None:
     boosting machine, and a ledger is charged for it. The schema's target decides between
     classification and regression. Only what the guarantee covers is shown and written: no exact
     row count, no training score. The exit status is 3 if the promise of the model does not hold.
+
+    Options
+    -------
+    --epsilon
+        privacy loss of this model
+    --delta
+        its failure probability, such as 1e-6
+    --neighboring
+        whether tables differ by the presence of a row (or person) or by its content; people are
+        declared in the schema, as [unit]
+    --population
+        whether the kept rows of a person weigh 1 each, or together
+    --budget
+        declare what may ever be spent on the data set, if nobody has done so yet
+    --budget-delta
+        delta of the budget (default: that of the fit)
+    --objective
+        what a regression minimises: poisson_deviance for counts, gamma_deviance for positive
+        amounts (default: rmse)
+    --monotone
+        a curve that may only rise or fall: increasing or decreasing; may be repeated
+    --pair
+        two columns that get a heat map of their own; may be repeated. Each pair takes a term's
+        share of the budget
+    --interactions
+        how many pairs to choose privately instead, for 5 % of the boosting's budget (default: none)
+    --out
+        where to write the model, as JSON
+    --verbose
+        show rounds and time
     """
     from interpret_dp.cli.tables import CsvFormat, read_declared
     from interpret_dp.ebm.request import FitSettings, open_request
@@ -147,24 +126,15 @@ def fit(**given: Any) -> None:
 
     options = SimpleNamespace(**given)
     if options.budget_delta is not None and options.budget is None:
-        raise console.CommandError(
-            "--budget-delta was given without --budget. Give both, or neither."
-        )
+        raise console.CommandError("--budget-delta needs --budget too. Give both, or neither.")
     if options.pairs and options.interactions is not None:
-        raise console.CommandError(
-            "--pair names pairs and --interactions has them chosen. Give one."
-        )
+        raise console.CommandError("--pair names pairs, --interactions chooses them. Give one.")
     schema = Schema.load(options.schema_file)
     # Claimed before anything is spent: a model that cannot be kept must not cost anything.
     with console.pending_file(options.out, overwrite=options.overwrite) as pending:
         ledger = _open_ledger(options)
-        table = read_declared(
-            options.file,
-            schema,
-            options.target,
-            options.exclude,
-            CsvFormat(options.sep, options.decimal, options.encoding),
-        )
+        csv_format = CsvFormat(options.sep, options.decimal, options.encoding)
+        table = read_declared(options.file, schema, options.target, options.exclude, csv_format)
         with warnings.catch_warnings():
             # It says what a note says.
             warnings.simplefilter("ignore", UndeclaredWarning)

@@ -46,7 +46,7 @@ def group() -> None:
 
 def _parameters_of(method: Callable[..., Any]) -> console.Decorator:
     """Return what adds an option or an argument for each parameter of a ledger's method."""
-    texts = _parameter_texts(method)
+    texts = console.texts_in(method, "Parameters")
     _self, *parameters = inspect.signature(method).parameters.values()
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,25 +63,16 @@ def _parameters_of(method: Callable[..., Any]) -> console.Decorator:
                 f"--{name.replace('_', '-')}",
                 type=kind,
                 default=default,
+                show_default=bool(default),
                 required=required,
                 is_flag=default is False,
                 metavar=_METAVARS.get(name),
-                help=texts.get(name),
+                # Without the docstring's markup.
+                help=re.sub(r":\w+:`|`", "", texts.get(name, "")),
             )(function)
         return function
 
     return add
-
-
-def _parameter_texts(method: Callable[..., Any]) -> dict[str, str]:
-    """Return what a docstring says of each parameter, without its markup."""
-    section = (inspect.getdoc(method) or "").partition("Parameters\n----------\n")[2]
-    texts: dict[str, str] = {}
-    for part in re.split(r"\n(?=\S)", section.partition("\n\n")[0]):
-        names, _, text = part.partition("\n")
-        plain = re.sub(r":\w+:`|`", "", " ".join(text.split()))
-        texts |= dict.fromkeys(names.partition(" : ")[0].split(", "), plain)
-    return texts
 
 
 def _command(
@@ -106,11 +97,8 @@ def show(ledger: PrivacyLedger, dataset: str | None) -> None:
     console.say_item("Ledger", document["ledger"])
     console.say_item("Head", document["head"] or "none")
     if roles.officers:
-        spenders = (
-            "everybody may spend"
-            if roles.anybody_spends
-            else f"others who may spend: {', '.join(roles.analysts) or 'nobody'}"
-        )
+        others = f"others who may spend: {', '.join(roles.analysts) or 'nobody'}"
+        spenders = "everybody may spend" if roles.anybody_spends else others
         console.say_item("Officers", f"{', '.join(roles.officers)}; {spenders}")
     for account in document["datasets"]:
         console.say()
@@ -148,39 +136,33 @@ def create(ledger: PrivacyLedger, dataset: str, **details: Any) -> None:
 
 @console.command("ledger verify --head HASH", group)
 @_parameters_of(PrivacyLedger.verify)
-@click.option(
-    "--file",
-    type=console.INPUT_FILE,
-    help="check an archive that `interpret-dp ledger export` wrote, instead of a ledger",
-)
+@click.option("--file", type=console.INPUT_FILE)
 @console.ledger_option()
 def verify(ledger: str, head: str | None, file: str | None) -> None:
     """Check the log's hash chain.
 
     It shows that no entry of the log was changed, removed or moved, and with --head that none was
     cut off.
+
+    Options
+    -------
+    --file
+        check an archive that `interpret-dp ledger export` wrote, instead of a ledger
     """
     if file is None:
         entry_head = console.open_existing(ledger).verify(head)
     else:
         entry_head = verify_archive(file, head)
-    checked = (
-        "intact, and it holds the given head"
-        if head
-        else "intact as it stands. Only --head shows entries cut off its end"
-    )
+    checked = "intact as it stands. Only --head shows entries cut off its end"
+    if head:
+        checked = "intact, and it holds the given head"
     console.say_item("Log", checked)
     console.say_item("Head", entry_head or "none: the log is empty")
 
 
 @console.command("ledger report --html report.html --json report.json", group)
-@click.option("--html", type=console.OUTPUT_FILE, help="write the page")
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(dir_okay=False, allow_dash=True),
-    help="write a JSON document; - prints it instead",
-)
+@click.option("--html", type=console.OUTPUT_FILE)
+@click.option("--json", "json_file", type=click.Path(dir_okay=False, allow_dash=True))
 @_parameters_of(PrivacyLedger.oversight)
 @console.ledger_option()
 @console.overwrite_option
@@ -196,11 +178,17 @@ def report(
 
     It has budgets, spending by class, user and over time, approvals, all entries and the result of
     the log's check. The page is one file that needs no network. Reading costs nothing.
+
+    Options
+    -------
+    --html
+        write the page
+    --json
+        write a JSON document; - prints it instead
     """
     if html is None and json_file is None:
         raise console.CommandError(
-            "Give --html FILE, --json FILE or both. `interpret-dp ledger show` prints to the "
-            "terminal."
+            "Give --html FILE, --json FILE or both. `interpret-dp ledger show` prints a summary."
         )
     document = console.open_existing(ledger).oversight(dataset, head=head)
     contents = {}
@@ -230,18 +218,18 @@ def report(
 
 
 @console.command("ledger export --out privacy-2030.jsonl", group)
-@click.option(
-    "--out",
-    type=console.OUTPUT_FILE,
-    required=True,
-    help="ends in .jsonl (a document a line) or .csv",
-)
+@click.option("--out", type=console.OUTPUT_FILE, required=True)
 @console.overwrite_option
 @console.existing_ledger
 def export(ledger: PrivacyLedger, out: str, overwrite: bool) -> None:
     """Write all entries of the log for an archive.
 
     `interpret-dp ledger verify --file` checks the chain of the file without the ledger.
+
+    Options
+    -------
+    --out
+        ends in .jsonl (a document a line) or .csv
     """
     with console.pending_file(out, overwrite=overwrite) as pending:
         head = verify_archive(ledger.export(pending))
@@ -362,13 +350,18 @@ def link(ledger: PrivacyLedger, dataset: str, to: str, **details: Any) -> None:
     "require-approval --dataset adult --above 0.5 \\\n      --reason 'board, 3 May'",
     PrivacyLedger.require_approval,
 )
-@click.option("--never", is_flag=True, help="end the rule")
+@click.option("--never", is_flag=True)
 def require_approval(
     ledger: PrivacyLedger, dataset: str, above: float, never: bool, reason: str
 ) -> None:
     """Let an officer decide on requests before they are made.
 
     This is a logged act of an officer.
+
+    Options
+    -------
+    --never
+        end the rule
     """
     if never and above:
         raise console.CommandError("--never ends the rule, and --above sets one. Give one of them.")
@@ -420,14 +413,18 @@ def request(ledger: PrivacyLedger, **details: Any) -> None:
 
 
 @_command("approvals --waiting", PrivacyLedger.approvals)
-@click.option("--waiting", is_flag=True, help="only those without an answer")
+@click.option("--waiting", is_flag=True)
 def approvals(ledger: PrivacyLedger, dataset: str | None, waiting: bool) -> None:
-    """Show requests for approval, and what became of them."""
-    listed = [
-        approval
-        for approval in ledger.approvals(dataset)
-        if approval.status == "waiting" or not waiting
-    ]
+    """Show requests for approval, and what became of them.
+
+    Options
+    -------
+    --waiting
+        only those without an answer
+    """
+    listed = ledger.approvals(dataset)
+    if waiting:
+        listed = [approval for approval in listed if approval.status == "waiting"]
     if not listed:
         console.say("There are no requests for approval" + (" that wait." if waiting else "."))
         return

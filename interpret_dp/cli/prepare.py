@@ -38,38 +38,18 @@ def schema() -> None:
 @console.command("schema draft adult.parquet --target income --out schema.toml", schema)
 @console.file_argument
 @console.target_option
-@click.option(
-    "--out", type=console.OUTPUT_FILE, required=True, help="where to write it, .toml or .json"
-)
+@click.option("--out", type=console.OUTPUT_FILE, required=True)
 @click.option(
     "--task",
     type=click.Choice(("auto", "classification", "regression")),
     default="auto",
-    help="how to declare the target (default: numbers of more than two values are a regression)",
+    show_default=False,
 )
 @console.exclude_option
-@click.option(
-    "--max-levels",
-    type=int,
-    default=64,
-    show_default=True,
-    help="most levels that a column may have",
-)
-@click.option(
-    "--levels",
-    metavar="COLUMN",
-    multiple=True,
-    help="a column whose numbers are codes, such as a ward's: list them as levels; may be repeated",
-)
-@click.option(
-    "--unit",
-    metavar="COLUMN",
-    multiple=True,
-    help="the column that identifies a person, where people have several rows; may be repeated",
-)
-@click.option(
-    "--max-rows", type=console.COUNT, help="most rows of one person that a fit uses (default: 1)"
-)
+@click.option("--max-levels", type=int, default=64)
+@click.option("--levels", metavar="COLUMN", multiple=True)
+@click.option("--unit", metavar="COLUMN", multiple=True)
+@click.option("--max-rows", type=console.COUNT)
 @console.csv_options
 @console.overwrite_option
 def draft(
@@ -85,6 +65,21 @@ def draft(
     """Draft a schema from a table that you declare to be public.
 
     FILE is that table, .parquet or .csv. The draft looks at its rows.
+
+    Options
+    -------
+    --out
+        where to write it, .toml or .json
+    --task
+        how to declare the target (default: numbers of more than two values are a regression)
+    --max-levels
+        most levels that a column may have
+    --levels
+        a column whose numbers are codes, such as a ward's: list them as levels; may be repeated
+    --unit
+        the column that identifies a person, where people have several rows; may be repeated
+    --max-rows
+        most rows of one person that a fit uses (default: 1)
     """
     from interpret_dp.cli.tables import CsvFormat, kept_columns, read_public
     from interpret_dp.exceptions import PrivacyWarning, SchemaError
@@ -93,9 +88,7 @@ def draft(
 
     suffix_of(out)
     if max_rows is not None and not unit:
-        raise console.CommandError(
-            "--max-rows was given without --unit COLUMN, whose rows it counts."
-        )
+        raise console.CommandError("--max-rows needs --unit COLUMN too, whose rows it counts.")
     person = PrivacyUnit(unit, max_rows or 1) if unit else None
     console.say_item("Attention", _PUBLIC.format(file=file))
     with console.pending_file(out, overwrite=overwrite) as pending:
@@ -112,9 +105,8 @@ def draft(
                     " Here: --exclude COLUMN, --decimal MARK of its fractions, --levels COLUMN of "
                     "codes, or --max-levels N."
                 )
-                raise console.CommandError(
-                    f"{error}{hint if 'max_levels' in str(error) else ''}"
-                ) from None
+                text = f"{error}{hint if 'max_levels' in str(error) else ''}"
+                raise console.CommandError(text) from None
         drafted.save(pending)
     n_levels = sum(isinstance(spec, Categorical) for spec in drafted.features.values())
     console.say_item(
@@ -173,7 +165,7 @@ def skeleton(file: str, exclude: Sequence[str]) -> None:
 @console.command("schema check patients.csv --schema schema.toml --target readmitted", schema)
 @console.file_argument
 @console.schema_option
-@click.option("--target", metavar="COLUMN", help="check the target too")
+@click.option("--target", metavar="COLUMN")
 @console.exclude_option
 @console.csv_options
 def check(
@@ -184,6 +176,11 @@ def check(
     FILE is the private table, .parquet or .csv. It counts, per column, the cells that the schema
     makes missing, clips, or sends to the bin of undeclared levels; of undeclared columns, the
     missing cells. The report is private: exact counts, for the curator's eyes only.
+
+    Options
+    -------
+    --target
+        check the target too
     """
     from interpret_dp.cli.tables import CsvFormat, read_declared
     from interpret_dp.schema import Schema
@@ -201,49 +198,43 @@ def check(
 
 @console.command("plan --schema schema.toml --rows 5000 --rate 0.2 --delta 1e-6")
 @console.schema_option
-@click.option(
-    "--rows",
-    "n_rows",
-    type=click.IntRange(min=2),
-    multiple=True,
-    required=True,
-    help="how many rows the table has, by your public guess; may be repeated",
-)
-@click.option(
-    "--epsilon",
-    type=console.POSITIVE,
-    multiple=True,
-    default=(0.1, 0.5, 1.0, 2.0),
-    show_default=True,
-    help="privacy loss of one fit; may be repeated",
-)
-@click.option("--delta", type=console.PROBABILITY, required=True, help="delta of every fit")
-@click.option(
-    "--rate",
-    type=float,
-    multiple=True,
-    help="the target has labels: the share of the second one, or each share in turn, by your guess",
-)
-@click.option(
-    "--spread",
-    type=console.POSITIVE,
-    help="the target is a number: its standard deviation, by your guess",
-)
-@click.option("--limit", type=console.POSITIVE, help="say how many fits this epsilon has room for")
+@click.option("--rows", "n_rows", type=click.IntRange(min=2), multiple=True, required=True)
+@click.option("--epsilon", type=console.POSITIVE, multiple=True, default=(0.1, 0.5, 1.0, 2.0))
+@click.option("--delta", type=console.PROBABILITY, required=True)
+@click.option("--rate", type=float, multiple=True)
+@click.option("--spread", type=console.POSITIVE)
+@click.option("--limit", type=console.POSITIVE)
 @console.optional_ledger("say how many fits this ledger has room for; with --dataset")
-@click.option("--dataset", metavar="NAME", help="the data set's name in the ledger")
-@click.option(
-    "--width",
-    type=console.POSITIVE,
-    help="say which epsilon gives a band of +-WIDTH over an eighth of the rows",
-)
-@click.option("--html", type=console.OUTPUT_FILE, help="write both figures as one HTML file")
+@click.option("--dataset", metavar="NAME")
+@click.option("--width", type=console.POSITIVE)
+@click.option("--html", type=console.OUTPUT_FILE)
 @console.overwrite_option
 def plan(width: float | None, html: str | None, overwrite: bool, **given: Any) -> None:
     """Say what a fit would show at several budgets.
 
     No private row is read, and nothing is charged: the trainer fits rows that are simulated from
     the schema, with the noise of a private fit. A ledger is read, never written.
+
+    Options
+    -------
+    --rows
+        how many rows the table has, by your public guess; may be repeated
+    --epsilon
+        privacy loss of one fit; may be repeated
+    --delta
+        delta of every fit
+    --rate
+        the target has labels: the share of the second one, or each share in turn, by your guess
+    --spread
+        the target is a number: its standard deviation, by your guess
+    --limit
+        say how many fits this epsilon has room for
+    --dataset
+        the data set's name in the ledger
+    --width
+        say which epsilon gives a band of +-WIDTH over an eighth of the rows
+    --html
+        write both figures as one HTML file
     """
     from interpret_dp.ebm import planning
     from interpret_dp.schema import Schema

@@ -106,8 +106,7 @@ def _wait_for_server(port: int) -> None:
         except OSError as error:
             if time.monotonic() > deadline:
                 raise console.FailedError(
-                    f"interpret's server did not start on port {port} within {_START_SECONDS:g} s. "
-                    "Give another --port."
+                    f"No server started on port {port} in {_START_SECONDS:g} s. Try another --port."
                 ) from error
             time.sleep(0.05)
         else:
@@ -139,25 +138,12 @@ _even_if_void_option = click.option(
 @console.command("show model.json --html model.html")
 @click.argument("model_file", metavar="MODEL", type=console.INPUT_FILE)
 @console.optional_ledger("show what the data set has cost so far, from this ledger")
-@click.option(
-    "--html",
-    type=console.OUTPUT_FILE,
-    help="write one HTML file that needs no network, and do not serve anything",
-)
-@click.option(
-    "--text",
-    is_flag=True,
-    help="print the promise, what it assumes and what is public, and do not serve anything",
-)
-@click.option(
-    "--public-rows",
-    metavar="FILE",
-    type=console.INPUT_FILE,
-    help="a table of rows that you declare public; the editor shows metrics on them",
-)
-@click.option("--target", metavar="COLUMN", help="the target's column in the file of public rows")
+@click.option("--html", type=console.OUTPUT_FILE)
+@click.option("--text", is_flag=True)
+@click.option("--public-rows", metavar="FILE", type=console.INPUT_FILE)
+@click.option("--target", metavar="COLUMN")
 @console.csv_options
-@click.option("--no-autosave", is_flag=True, help="keep no file of edits, and offer none")
+@click.option("--no-autosave", is_flag=True)
 @console.overwrite_option
 @console.page_options
 def show(
@@ -177,6 +163,19 @@ def show(
     functions or filters, and their cost. With --ledger the log is checked against the head that
     the model carries. Looking costs nothing. Edits are kept as they are made, beside MODEL, and
     offered by the next show. Public rows stay in this process: no edit, model or page holds one.
+
+    Options
+    -------
+    --html
+        write one HTML file that needs no network, and do not serve anything
+    --text
+        print the promise, what it assumes and what is public, and do not serve anything
+    --public-rows
+        a table of rows that you declare public; the editor shows metrics on them
+    --target
+        the target's column in the file of public rows
+    --no-autosave
+        keep no file of edits, and offer none
     """
     from interpret_dp.cli.fit import say_account
     from interpret_dp.explanation import PrivacySpend
@@ -222,8 +221,7 @@ def show(
         )
     if (public_rows is None) != (target is None):
         raise console.CommandError(
-            f"--public-rows is {public_rows} and --target is {target}; the metrics need both. Give "
-            "both, or neither."
+            f"--public-rows is {public_rows} and --target is {target}; give both, or neither."
         )
     name = model.guarantee_.dataset or "model"
     shown = "shape functions" if isinstance(released, AdditiveModel) else "filters"
@@ -253,7 +251,7 @@ def _read_public_rows(
 @console.command("registry model.json --statements about.toml --output record.yaml")
 @click.argument("model_file", metavar="MODEL", type=console.INPUT_FILE)
 @_statements_option
-@click.option("--output", type=console.OUTPUT_FILE, help="write the record, and do not print it")
+@click.option("--output", type=console.OUTPUT_FILE)
 @_even_if_void_option
 @console.overwrite_option
 def registry(
@@ -268,6 +266,11 @@ def registry(
     MODEL is a file that `interpret-dp fit` or a model's save() wrote. Its guarantee fills most of
     the record. Without --statements the command names what is missing. Nothing is charged, and no
     row is read.
+
+    Options
+    -------
+    --output
+        write the record, and do not print it
     """
     from interpret_dp.llm.estimator import load_model
 
@@ -282,18 +285,9 @@ def registry(
 
 @console.command("card model.json --statements about.toml --output card.html")
 @click.argument("model_file", metavar="MODEL", type=console.INPUT_FILE)
-@click.option(
-    "--output", type=console.OUTPUT_FILE, required=True, help="a file that ends in .html or .md"
-)
+@click.option("--output", type=console.OUTPUT_FILE, required=True)
 @_statements_option
-@click.option(
-    "--measured",
-    metavar="NAME VALUE",
-    type=(str, float),
-    multiple=True,
-    help="a figure of accuracy that was measured on public rows, such as AUROC 0.84; may be "
-    "repeated",
-)
+@click.option("--measured", metavar="NAME VALUE", type=(str, float), multiple=True)
 @_even_if_void_option
 @console.overwrite_option
 def card(
@@ -308,6 +302,13 @@ def card(
 
     MODEL is a file that `interpret-dp fit` or a model's save() wrote. The statements are those of
     `interpret-dp registry`; none is required. Nothing is charged, and no row is read.
+
+    Options
+    -------
+    --output
+        a file that ends in .html or .md
+    --measured
+        a figure of accuracy that was measured on public rows, such as AUROC 0.84; may be repeated
     """
     from interpret_dp.llm.estimator import load_model
 
@@ -352,10 +353,9 @@ def _check_charge(ledger: PrivacyLedger, head: str, guarantee: Guarantee) -> Non
     )
     if not is_same:
         raise console.CommandError(
-            f"The entry with the model's head {head} is a {charge['kind']} of mu "
-            f"{charge['mu']:.6g} for {unit or 'no unit'} of {charge['dataset']!r}; the model says "
-            f"{pair} for {guarantee.unit} of {guarantee.dataset!r}. The file was changed, or "
-            "carries the head of another model."
+            f"The entry of the model's head {head} is a {charge['kind']} of mu {charge['mu']:.6g} "
+            f"for {unit or 'no unit'} of {charge['dataset']!r}; the model says {pair} for "
+            f"{guarantee.unit} of {guarantee.dataset!r}. The file was changed, or has another head."
         )
 
 

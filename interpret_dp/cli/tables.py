@@ -231,8 +231,7 @@ def kept_columns(
     for name in exclude:
         if name in roles:
             raise CommandError(
-                f"--exclude names {name!r}, which is the target or the privacy unit. Leave it out "
-                "of one of them."
+                f"--exclude names {name!r}, the target or privacy unit. Leave it out of one."
             )
         if name not in names:
             raise CommandError(
@@ -334,8 +333,7 @@ def _check_roles(schema: Schema, target: str | None, units: Sequence[str]) -> No
     role = "privacy unit" if target in units else "feature"
     if target in schema.features or target in units:
         raise CommandError(
-            f"Column {target!r} is the target, and the schema declares it as a {role} too. Correct "
-            "one of the two."
+            f"Column {target!r} is the target, and in the schema a {role} too. Correct one."
         )
 
 
@@ -370,11 +368,9 @@ def _records(path: str, csv_format: CsvFormat) -> Iterator[list[str]]:
     with open(path, encoding=encoding, errors="replace") as file:
         for line in file:
             if line.strip(" \r\n\f\v"):
+                own = [line.rstrip("\n")]
                 record = csv.reader(
-                    [line.rstrip("\n")],
-                    delimiter=csv_format.sep,
-                    skipinitialspace=True,
-                    strict=True,
+                    own, delimiter=csv_format.sep, skipinitialspace=True, strict=True
                 )
                 try:
                     yield next(record)

@@ -26,7 +26,7 @@ FloatArray = NDArray[np.float64]
 Subject = AdditiveFeature | FeaturePair
 
 
-class Selection(TypedDict, total=False):
+class BinSelection(TypedDict, total=False):
     """Keywords that every operation takes: which bins, which classes, and where the mean goes."""
 
     between: tuple[float, float] | Mapping[str, tuple[float, float]] | None

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int
-from interpret_dp.editor.bins import Selection, select_codes
+from interpret_dp.editor.bins import BinSelection, select_codes
 from interpret_dp.editor.operations import Operation, Preview
 from interpret_dp.editor.state import (
     KEEP_TOTAL,
@@ -522,7 +522,7 @@ class EditHistory:
     # ----------------------------------------------------------------------------- operations
 
     def make_monotone(
-        self, term: str | int, *, increasing: bool | str = "auto", **selection: Unpack[Selection]
+        self, term: str | int, *, increasing: bool | str = "auto", **selection: Unpack[BinSelection]
     ) -> EditRecord | None:
         """Replace scores by the nearest monotone curve (isotonic regression).
 
@@ -546,7 +546,7 @@ class EditHistory:
         """
         return self._perform("make_monotone", term, {"increasing": increasing, **selection})
 
-    def make_convex(self, term: str | int, **selection: Unpack[Selection]) -> EditRecord | None:
+    def make_convex(self, term: str | int, **selection: Unpack[BinSelection]) -> EditRecord | None:
         """Replace scores by the nearest convex curve over the bins' centres, as above.
 
         A continuous term is needed.
@@ -559,7 +559,7 @@ class EditHistory:
         """
         return self._perform("make_convex", term, selection)
 
-    def make_concave(self, term: str | int, **selection: Unpack[Selection]) -> EditRecord | None:
+    def make_concave(self, term: str | int, **selection: Unpack[BinSelection]) -> EditRecord | None:
         """Replace scores by the nearest concave curve over the bins' centres, as above.
 
         Parameters
@@ -571,7 +571,7 @@ class EditHistory:
         return self._perform("make_concave", term, selection)
 
     def smooth(
-        self, term: str | int, *, length: float | None = None, **selection: Unpack[Selection]
+        self, term: str | int, *, length: float | None = None, **selection: Unpack[BinSelection]
     ) -> EditRecord | None:
         """Smooth by the known noise: the posterior mean of a Gaussian process.
 
@@ -595,7 +595,7 @@ class EditHistory:
         *,
         method: str = "ends",
         steps: int | None = None,
-        **selection: Unpack[Selection],
+        **selection: Unpack[BinSelection],
     ) -> EditRecord | None:
         """Replace scores by a straight line over the bins' centres.
 
@@ -614,7 +614,7 @@ class EditHistory:
         parameters = {"method": method, "steps": steps}
         return self._perform("interpolate", term, {**parameters, **selection})
 
-    def flatten(self, term: str | int, **selection: Unpack[Selection]) -> EditRecord | None:
+    def flatten(self, term: str | int, **selection: Unpack[BinSelection]) -> EditRecord | None:
         """Give every selected bin the weighted mean of the selection.
 
         Parameters
@@ -626,7 +626,7 @@ class EditHistory:
         return self._perform("flatten", term, selection)
 
     def align(
-        self, term: str | int, *, to: str, **selection: Unpack[Selection]
+        self, term: str | int, *, to: str, **selection: Unpack[BinSelection]
     ) -> EditRecord | None:
         """Give every selected bin the score of the first, of the last, or their weighted mean.
 
@@ -640,7 +640,7 @@ class EditHistory:
         return self._perform("align", term, {"to": to, **selection})
 
     def set_scores(
-        self, term: str | int, scores: Any, **selection: Unpack[Selection]
+        self, term: str | int, scores: Any, **selection: Unpack[BinSelection]
     ) -> EditRecord | None:
         """Give the selected bins the given scores.
 
@@ -654,7 +654,7 @@ class EditHistory:
         return self._perform("set_scores", term, {"scores": scores, **selection})
 
     def shift(
-        self, term: str | int, by: float, **selection: Unpack[Selection]
+        self, term: str | int, by: float, **selection: Unpack[BinSelection]
     ) -> EditRecord | None:
         """Add a number to the selected bins.
 
@@ -669,7 +669,7 @@ class EditHistory:
         return self._perform("shift", term, {"by": by, **selection})
 
     def scale(
-        self, term: str | int, factor: float, **selection: Unpack[Selection]
+        self, term: str | int, factor: float, **selection: Unpack[BinSelection]
     ) -> EditRecord | None:
         """Multiply the selected bins by a number, and their noise with them.
 
@@ -683,7 +683,7 @@ class EditHistory:
         return self._perform("scale", term, {"factor": factor, **selection})
 
     def cap(
-        self, term: str | int, magnitude: float, **selection: Unpack[Selection]
+        self, term: str | int, magnitude: float, **selection: Unpack[BinSelection]
     ) -> EditRecord | None:
         """Clip scores into [-magnitude, magnitude]; by default also the missing and unseen bins.
 
@@ -697,7 +697,9 @@ class EditHistory:
         """
         return self._perform("cap", term, {"magnitude": magnitude, **selection})
 
-    def remove_effect(self, term: str | int, **selection: Unpack[Selection]) -> EditRecord | None:
+    def remove_effect(
+        self, term: str | int, **selection: Unpack[BinSelection]
+    ) -> EditRecord | None:
         """Set scores to 0; by default also the missing and unseen bins.
 
         Parameters

@@ -91,7 +91,7 @@ def plan(model: AdditiveModel, kind: str, index: int, arguments: Mapping[str, An
     index : int
         Number of the term.
     arguments : mapping
-        The operation's own arguments, and those of ``Selection``.
+        The operation's own arguments, and those of ``BinSelection``.
 
     Raises
     ------

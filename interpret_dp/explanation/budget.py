@@ -24,7 +24,7 @@ def spent_shares(
     return min(1.0, of_mu), min(1.0, of_delta)
 
 
-class Account(Protocol):
+class ReadableLedger(Protocol):
     """The part of a ledger that an explanation reads; reading costs nothing."""
 
     def budget(self, dataset: str) -> Any:

@@ -12,7 +12,7 @@ from interpret_dp._validate import ceil_text, check_choice, check_int, floor_tex
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, FALSE_ALARMS, Guarantee
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.explanation.budget import Account, BudgetState
+from interpret_dp.explanation.budget import BudgetState, ReadableLedger
 from interpret_dp.released.additive_model import edits_text
 
 SUBJECTS = ("model", "background")
@@ -44,7 +44,7 @@ class PrivacySpend:
         The data set's account in full; None likewise.
     ledger : str
         In words: which ledger, or why there is none.
-    account : Account or None
+    account : ReadableLedger or None
         The ledger itself, where the figures can be read again.
     as_of : str
         Date (UTC) at which the account's figures were read; empty if they were not.
@@ -65,7 +65,7 @@ class PrivacySpend:
     remaining_epsilon: float | None = None
     budget: BudgetState | None = None
     ledger: str = "no ledger at hand"
-    account: Account | None = field(default=None, repr=False, compare=False)
+    account: ReadableLedger | None = field(default=None, repr=False, compare=False)
     as_of: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -204,7 +204,7 @@ class PrivacySpend:
         return panel_html(self.to_dict())
 
     @classmethod
-    def of_model(cls, guarantee: Guarantee, ledger: Account | None) -> PrivacySpend:
+    def of_model(cls, guarantee: Guarantee, ledger: ReadableLedger | None) -> PrivacySpend:
         """Read the data set's account from the ledger, if there is one.
 
         Reading costs nothing. A ledger that cannot be read now (moved, locked, another process's

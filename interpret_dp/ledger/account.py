@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from interpret_dp._validate import ceil_text, check_real
 from interpret_dp.accounting.composition import GdpPair, compose_repeated, gaussian_part
 from interpret_dp.accounting.gaussian import epsilon_of_mu, largest_mu, mu_of_budget
-from interpret_dp.accounting.guarantee import Doubts, state_of
+from interpret_dp.accounting.guarantee import Doubts
 from interpret_dp.exceptions import BudgetExceededError
 from interpret_dp.ledger.chain import ONE_ROW, Entry, has_passed
 
@@ -83,14 +83,8 @@ def fix_budget(
     """
     epsilon = check_real("epsilon", epsilon, low=0, low_open=True)
     delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
-    delta_x = check_real(
-        "delta_x",
-        delta_x,
-        low=0,
-        high=delta,
-        high_open=True,
-        mend="It is the part of delta that requests which are not purely Gaussian may use up.",
-    )
+    mend = "It is the part of delta that requests which are not purely Gaussian may use up."
+    delta_x = check_real("delta_x", delta_x, low=0, high=delta, high_open=True, mend=mend)
     left = gaussian_part(delta, delta_x * (1.0 + 2.0 * _ROUNDING))
     if left <= 0:
         raise ValueError(
@@ -440,9 +434,9 @@ class Request:
     group: int = 1
 
     @property
-    def guarantee_state(self) -> str:
-        """Whether its guarantee "holds", "holds if" conditions are met, or "does not hold"."""
-        return state_of(self.conditions, self.failures)
+    def doubts(self) -> Doubts:
+        """On what its guarantee depends, and why it does not hold."""
+        return Doubts(self.conditions, self.failures)
 
     @property
     def pair(self) -> GdpPair:
@@ -581,20 +575,12 @@ class Account:
         """Requests that count against the budget in force."""
         return [request for request in self.ever if request.counts]
 
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        """On what the guarantees of the counted requests depend, each clause once."""
-        return tuple(dict.fromkeys(clause for r in self.counted for clause in r.conditions))
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """Why guarantees of counted requests do not hold, each clause once."""
-        return tuple(dict.fromkeys(clause for r in self.counted for clause in r.failures))
-
-    @property
-    def guarantee_state(self) -> str:
-        """The worst state of the guarantees of the counted requests."""
-        return state_of(self.conditions, self.failures)
+    @cached_property
+    def doubts(self) -> Doubts:
+        """On what the guarantees of the counted requests depend, and why some do not hold."""
+        conditions = dict.fromkeys(clause for r in self.counted for clause in r.conditions)
+        failures = dict.fromkeys(clause for r in self.counted for clause in r.failures)
+        return Doubts(tuple(conditions), tuple(failures))
 
     @property
     def protected(self) -> str | None:
@@ -622,5 +608,5 @@ class Account:
             n_requests=len(counted),
             period=period,
             ever=overall,
-            doubts=Doubts(self.conditions, self.failures),
+            doubts=self.doubts,
         )

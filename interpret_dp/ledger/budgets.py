@@ -279,8 +279,8 @@ class LedgerBudgets(LedgerReader):
             if overspent and not accept_overspent:
                 raise _overspent(f"Data sets {dataset!r} and {to!r} have", joint)
             facts = {"overspent": overspent or None}
-            log.append_act({"to": to, **facts}, kind="link", dataset=dataset, purpose=reason)
-            log.append_act({"with": dataset, **facts}, kind="link", dataset=to, purpose=reason)
+            log.append({"to": to, **facts}, kind="link", dataset=dataset, purpose=reason)
+            log.append({"with": dataset, **facts}, kind="link", dataset=to, purpose=reason)
             return require_budget(log, to)
 
     @tried_again
@@ -353,7 +353,7 @@ class LedgerBudgets(LedgerReader):
             account = log.account(dataset)
             _check_change_of_unit(account, new, at_most)
             act = {"was": account.protected, "protected": new, "at_most": at_most}
-            log.append_act(act, kind="unit", dataset=dataset, purpose=reason)
+            log.append(act, kind="unit", dataset=dataset, purpose=reason)
             # The rule that reads the log says what the act costs; an error takes the act back.
             changed = log.account(dataset)
             grows = changed.spent.mu > account.spent.mu
@@ -391,9 +391,7 @@ class LedgerBudgets(LedgerReader):
         with self._opened().writing() as log:
             require_officer(log, "decide which requests need an approval")
             require_budget(log, dataset)
-            log.append_act(
-                {"approval_above": above}, kind="policy", dataset=dataset, purpose=reason
-            )
+            log.append({"approval_above": above}, kind="policy", dataset=dataset, purpose=reason)
 
 
 def other_promise(account: Account, protected: str) -> LedgerError:
@@ -496,7 +494,7 @@ def _check_link(joining: Account, staying: Account) -> None:
 def _append_budget(
     log: Log, kind: str, budget: Budget, details: dict[str, Any] | None = None
 ) -> None:
-    log.append_act(
+    log.append(
         details,
         kind=kind,
         dataset=budget.dataset,

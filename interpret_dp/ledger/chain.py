@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from interpret_dp import _documents
 from interpret_dp._validate import check_choice
@@ -314,8 +314,7 @@ class Entry:
             document = None
         if not isinstance(document, dict):
             raise LedgerError(
-                f"Entry {self.number} of the ledger is damaged: its {name} is no JSON object. "
-                f"{_ADVICE}"
+                f"Entry {self.number} of the ledger is damaged: its {name} is no object. {_ADVICE}"
             )
         return document
 
@@ -340,8 +339,7 @@ class Entry:
             else:
                 continue
             raise LedgerError(
-                f"Entry {row['number']!r} of the ledger is damaged: its {name} is {fault}. "
-                f"{_ADVICE}"
+                f"Entry {row['number']!r} of the log is damaged: its {name} is {fault}. {_ADVICE}"
             )
         return cls(**row)
 
@@ -358,22 +356,17 @@ _LIMITS = {
     "mu": (SMALLEST_MU, 1 / SMALLEST_MU),
     **dict.fromkeys(("delta", "epsilon_delta"), (0.0, 1.0)),
 }
-_TYPES: dict[str, tuple[type, ...]] = {
-    "int": (int,),
-    "str": (str,),
-    "float": (float,),
-    "int | None": (int, NoneType),
-    "float | None": (float, NoneType),
+# An entry's fields, each with the types that it may have.
+_FIELDS: dict[str, tuple[type, ...]] = {
+    name: get_args(kind) or (kind,) for name, kind in get_type_hints(Entry).items()
 }
-_FIELDS = {field.name: _TYPES[str(field.type)] for field in dataclasses.fields(Entry)}
 
 
 def unknown_kind(entry: Entry) -> LedgerError:
     """Return the error for an entry of a kind that this version does not know."""
     return LedgerError(
         f"Entry {entry.number} of the ledger is of the unknown kind {entry.kind!r}. If a newer "
-        "interpret_dp wrote it, upgrade to that version; otherwise run verify() and restore the "
-        "ledger from a backup."
+        "interpret_dp wrote it, upgrade to that; otherwise run verify() and restore a backup."
     )
 
 
@@ -508,12 +501,8 @@ def verify_archive(path: str | os.PathLike[str], head: str | None = None) -> str
 
 
 def _form_of(path: Path) -> str:
-    return check_choice(
-        "The ending of the archive's name",
-        path.suffix.lower(),
-        FORMS,
-        mend="Name the file accordingly, such as 'privacy.jsonl'.",
-    )
+    mend = "Name the file accordingly, such as 'privacy.jsonl'."
+    return check_choice("The ending of the archive's name", path.suffix.lower(), FORMS, mend=mend)
 
 
 def _to_lines(entries: Iterable[Entry]) -> str:

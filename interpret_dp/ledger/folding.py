@@ -16,7 +16,7 @@ from interpret_dp.accounting.composition import mu_of_group
 from interpret_dp.accounting.guarantee import MOST_CENTRED_BEFORE
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import Account, Approval, Budget, Request
-from interpret_dp.ledger.chain import GENESIS, ONE_ROW, Entry, check_next, unknown_kind
+from interpret_dp.ledger.chain import CLOSING, GENESIS, ONE_ROW, Entry, check_next, unknown_kind
 
 _VERSIONS_OF_VOID_CENTRES = ("0.1.0", "0.2.0.dev0")
 _ADVICE = "Run verify() and restore the ledger from a backup."
@@ -122,13 +122,16 @@ def _open_book(books: dict[str, _Book], accounts: Mapping[str, Account], name: s
     return books[name]
 
 
+def _contradiction(entry: Entry, fault: str) -> LedgerError:
+    """Return the error for an entry that cannot follow on those before it."""
+    return LedgerError(f"Entry {entry.number} of the ledger {fault}. {_ADVICE}")
+
+
 def _set_budget(book: _Book, entry: Entry) -> None:
     book.acts.append(entry)
     if entry.epsilon is None or not entry.epsilon_delta:
-        raise LedgerError(
-            f"Entry {entry.number} of the ledger is damaged: it sets a budget of epsilon "
-            f"{entry.epsilon} at delta {entry.epsilon_delta}. {_ADVICE}"
-        )
+        figures = f"epsilon {entry.epsilon} at delta {entry.epsilon_delta}"
+        raise _contradiction(entry, f"is damaged: it sets a budget of {figures}")
     old = book.budget
     expires, since = entry.details.get("expires"), entry.number
     if entry.kind == "raise" and old is not None:
@@ -160,19 +163,13 @@ def _renew(book: _Book, entry: Entry) -> None:
 def _link(books: dict[str, _Book], book: _Book, staying: _Book | None, entry: Entry) -> None:
     """Join two accounts; the act is written into both, and done by the first of the two entries."""
     if staying is book:
-        raise LedgerError(
-            f"Entry {entry.number} of the ledger links {entry.dataset!r} to a name with which it "
-            f"shares an account already. {_ADVICE}"
-        )
+        raise _contradiction(entry, f"links {entry.dataset!r}, which shares an account already")
     if staying is not None:
         staying.take_over(book)
         books.update(dict.fromkeys(book.names, staying))
         staying.acts.append(entry)
     elif entry.details.get("with") not in book.names:
-        raise LedgerError(
-            f"Entry {entry.number} of the ledger is the second half of a link whose first half is "
-            f"missing. {_ADVICE}"
-        )
+        raise _contradiction(entry, "is the second half of a link whose first half is missing")
 
 
 def _set_policy(book: _Book, entry: Entry) -> None:
@@ -217,10 +214,7 @@ def _conditions_of_version(entry: Entry) -> tuple[str, ...]:
 def _close(book: _Book, entry: Entry) -> None:
     request = book.requests.get(entry.reservation or 0)
     if request is None or request.state != "open":
-        raise LedgerError(
-            f"Entry {entry.number} of the ledger closes reservation {entry.reservation}, "
-            f"which is not open. {_ADVICE}"
-        )
+        raise _contradiction(entry, f"closes reservation {entry.reservation}, which is not open")
     book.requests[request.number] = dataclasses.replace(
         request,
         mu=mu_of_group(entry.mu, request.group),
@@ -277,10 +271,8 @@ def _answer(book: _Book, entry: Entry) -> None:
     approval = book.approvals.get(entry.reservation or 0)
     allowed = ("waiting", "approved") if entry.kind == "withdraw" else ("waiting",)
     if approval is None or approval.state not in allowed:
-        raise LedgerError(
-            f"Entry {entry.number} of the ledger answers request for approval {entry.reservation}, "
-            f"which does not wait for it. {_ADVICE}"
-        )
+        request = f"request for approval {entry.reservation}"
+        raise _contradiction(entry, f"answers {request}, which does not wait for it")
     terms: dict[str, Any] = {}
     if entry.kind == "approve":
         details = entry.details
@@ -297,18 +289,14 @@ def _answer(book: _Book, entry: Entry) -> None:
 
 
 HANDLERS: dict[str, Callable[[_Book, Entry], None]] = {
-    "budget": _set_budget,
-    "raise": _set_budget,
+    **dict.fromkeys(("budget", "raise"), _set_budget),
     "renew": _renew,
     "policy": _set_policy,
     "unit": _change_unit,
     "reserve": _reserve,
-    "commit": _close,
-    "cancel": _close,
+    **dict.fromkeys(CLOSING, _close),
     "ask": _ask,
-    "approve": _answer,
-    "reject": _answer,
-    "withdraw": _answer,
+    **dict.fromkeys(_ANSWERS, _answer),
 }
 
 

@@ -192,9 +192,8 @@ class LedgerHandle:
         if not self.persistent:
             if self._store is None or self._owner != os.getpid():
                 raise LedgerError(
-                    "This in-memory ledger belongs to another process, and its "
-                    "records exist only there. Use PrivacyLedger('sqlite:///privacy.db') to "
-                    "share one budget between processes."
+                    "This in-memory ledger belongs to another process and exists only there. To "
+                    "share a budget between processes use PrivacyLedger('sqlite:///privacy.db')."
                 )
             return self._store
         from interpret_dp.ledger.store import Store, resolve_url

@@ -185,7 +185,7 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
                     # It took the whole budget: a commit charges all of it.
                     "whole_budget": None if within_limits(account, pair) else True,
                 }
-                entry = log.append_act(
+                entry = log.append(
                     details,
                     kind="reserve",
                     dataset=dataset,
@@ -282,15 +282,12 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
         with self._opened().writing(if_not_written) as log:
             entry = log.entry(reservation.number)
             if entry is None or entry.kind != "reserve" or entry.hash != reservation.hash:
-                raise LedgerError(
-                    f"{name} is not in {self!r}. Close it on the ledger that made it."
-                )
+                raise LedgerError(f"{name} is not in {self!r}. Close it on the one that made it.")
             account = log.account(entry.dataset)
             state = next(r.state for r in account.requests if r.number == entry.number)
             if state != "open":
                 raise LedgerError(
-                    f"{name} is {state} already; a reservation is closed once. Make a new one for "
-                    "a new request."
+                    f"{name} is {state} already; each is closed once. Make a new request."
                 )
             if kind == "commit" and entry.details.get("whole_budget"):
                 mu = entry.mu
@@ -299,7 +296,7 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
                     f"{name} was made by another process, which alone knows what it released; it "
                     "counts as spent. Leave it open, or charge all of it with commit(reservation)."
                 )
-            closing = log.append_act(
+            closing = log.append(
                 details,
                 kind=kind,
                 dataset=entry.dataset,
@@ -334,8 +331,7 @@ def _ledger_of_process(_pid: int) -> PrivacyLedger:
 def _check_reservation(reservation: Reservation) -> None:
     if not isinstance(reservation, Reservation):
         raise TypeError(
-            f"reservation is of type {type(reservation).__name__}; it must be what reserve() "
-            "returned."
+            f"reservation is of type {type(reservation).__name__}; give what reserve() returned."
         )
 
 
@@ -347,8 +343,7 @@ def _refuse_expired(account: Account) -> None:
     if budget.ended_by and not has_passed(budget.expires):
         shown = (
             f" This machine's clock says {moment_text(in_days(0))}, but {budget.ended_by}. Set the "
-            "clock; if that date is wrong, a renewal mends it: dates of entries before it do not "
-            "count."
+            "clock; if that date is wrong, a renewal mends it: earlier dates do not count."
         )
     raise BudgetExpiredError(
         f"The budget of data set {account.dataset!r} has expired, on "
@@ -366,8 +361,7 @@ def _charged_pair(pair: GdpPair, event: Mapping[str, Any]) -> GdpPair:
     cost = reduce_event(event)
     if cost.mu > pair.mu * (1.0 + _EVENT_TOLERANCE) or cost.delta > pair.delta:
         raise ValueError(
-            f"The request's pair is mu {pair.mu:.10g} and delta {pair.delta:.6g}, but its event "
-            f"costs mu {cost.mu:.10g} and delta {cost.delta:.6g}. Reserve at least what "
-            "reduce_event(event) says."
+            f"The request has mu {pair.mu:.10g} and delta {pair.delta:.6g}; its event costs mu "
+            f"{cost.mu:.10g} and delta {cost.delta:.6g}. Reserve at least reduce_event(event)."
         )
     return GdpPair(max(pair.mu, cost.mu), pair.delta)

@@ -24,19 +24,8 @@ _FORM = "Write postgresql://user@host:5432/database."
 
 # What libpq may be told in the URL. Passwords are not among it: a query is never masked.
 _OPTIONS = {
-    "channel_binding",
-    "gssencmode",
-    "host",
-    "krbsrvname",
-    "port",
-    "require_auth",
-    "sslcert",
-    "sslcrl",
-    "sslkey",
-    "sslmode",
-    "sslnegotiation",
-    "sslrootcert",
-    "target_session_attrs",
+    *("channel_binding", "gssencmode", "host", "krbsrvname", "port", "require_auth", "sslcert"),
+    *("sslcrl", "sslkey", "sslmode", "sslnegotiation", "sslrootcert", "target_session_attrs"),
 }
 
 
@@ -128,15 +117,10 @@ class PostgresDatabase(Database):
     def begin(self, connection: Connection, *, exclusive: bool) -> None:
         """Set what must not depend on server, role or pooler; take the lock."""
         # A client that hangs in a transaction holds up all others, but not for longer than this.
-        idle = min(30.0, max(5.0, self.timeout / 2))
-        connection.execute(
-            _SETTINGS,
-            {
-                "search_path": SCHEMA,
-                "lock_timeout": f"{max(1, round(self.timeout * 1000))}ms",
-                "idle": f"{round(idle * 1000)}ms",
-            },
-        )
+        idle = round(1000 * min(30.0, max(5.0, self.timeout / 2)))
+        lock = max(1, round(1000 * self.timeout))
+        times = {"lock_timeout": f"{lock}ms", "idle": f"{idle}ms"}
+        connection.execute(_SETTINGS, {"search_path": SCHEMA, **times})
         if exclusive:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
@@ -244,12 +228,8 @@ _FULL = "has no connection left. Wait, or raise max_connections"
 _PASSING = {
     "cannot be reached: no server answers there. Check host and port, and whether the server runs "
     "and lets this machine in": (
-        "Connection refused",
-        "No such file or directory",
-        "timeout expired",
-        "connection timeout",
-        "No route to host",
-        "Network is unreachable",
+        *("Connection refused", "No such file or directory", "No route to host"),
+        *("timeout expired", "connection timeout", "Network is unreachable"),
     ),
     # Clients of the server, or connections of the role or the database.
     _FULL: ("too many c", "remaining connection slots are reserved"),

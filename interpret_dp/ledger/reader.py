@@ -4,22 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._validate import (
-    ceil_text,
-    check_name,
-    check_real,
-    did_you_mean,
-    floor_text,
-    left_for_selections,
-    notebook_table,
-    selections_text,
-)
-from interpret_dp.accounting.composition import GdpPair, compose_each, gaussian_part
-from interpret_dp.accounting.gaussian import epsilons_of_mu
-from interpret_dp.accounting.guarantee import Doubts
+from interpret_dp import _validate
+from interpret_dp.accounting.composition import GdpPair, compose_each
 from interpret_dp.exceptions import LedgerError
 from interpret_dp.ledger.account import (
     Account,
@@ -45,58 +34,21 @@ if TYPE_CHECKING:
 NO_LIMIT = "no limit declared"
 
 REPORT_COLUMNS = (
-    "dataset",
-    "time",
-    "explainer",
-    "purpose",
-    "user",
-    "host",
-    "asked_epsilon",
-    "asked_delta",
-    "mu",
-    "delta",
-    "state",
-    "guarantee_state",
-    "total_mu",
-    "total_epsilon",
+    *("dataset", "time", "explainer", "purpose", "user", "host", "asked_epsilon", "asked_delta"),
+    *("mu", "delta", "state", "guarantee_state", "total_mu", "total_epsilon"),
 )
-_REQUEST_FIELDS = [
-    {"asked_epsilon": "epsilon", "asked_delta": "epsilon_delta"}.get(name, name)
-    for name in REPORT_COLUMNS[:-2]
-]
-
-
-def report_frame(accounts: Sequence[Account]) -> pd.DataFrame:
-    """Return one row per request, with what had been spent up to it.
-
-    Totals are over everything that was ever spent. ``total_epsilon`` is at the delta of the budget
-    in force now, and missing without a budget.
-    """
-    import pandas as pd
-
-    rows = [
-        (*(getattr(request, name) for name in _REQUEST_FIELDS), total.mu, epsilon)
-        for account in accounts
-        for request, (total, epsilon) in zip(account.requests, _totals(account), strict=True)
-    ]
-    return pd.DataFrame(rows, columns=list(REPORT_COLUMNS))
 
 
 def _totals(account: Account) -> list[tuple[GdpPair, float]]:
     """Return what had been spent up to each request, and its epsilon at the budget's delta.
 
-    The epsilon is NaN without a budget, and infinite if the delta is too small.
+    NaN without a budget; infinite where the spent delta is all of the budget's or more.
     """
-    import numpy as np
-
-    totals = list(compose_each(request.pair for request in account.requests))
-    epsilons = np.full(len(totals), math.nan)
-    if account.budget is not None:
-        mus = np.array([total.mu for total in totals])
-        left = np.array([gaussian_part(account.budget.delta, total.delta) for total in totals])
-        epsilons[:] = math.inf
-        epsilons[left > 0] = epsilons_of_mu(mus[left > 0], left[left > 0])
-    return list(zip(totals, map(float, epsilons), strict=True))
+    delta = account.budget.delta if account.budget else None
+    return [
+        (total, math.nan if delta is None else total.epsilon_at(delta))
+        for total in compose_each(request.pair for request in account.requests)
+    ]
 
 
 def account_document(account: Account) -> dict[str, Any]:
@@ -120,11 +72,12 @@ def account_document(account: Account) -> dict[str, Any]:
 
 def clauses_document(part: Account | Request) -> dict[str, Any]:
     """Return the state of the guarantees of an account or a request, and why, for JSON."""
+    doubts = part.doubts
     return {
-        "guarantee_state": part.guarantee_state,
-        "guarantee_sentence": Doubts(part.conditions, part.failures).sentence,
-        "conditions": list(part.conditions),
-        "failures": list(part.failures),
+        "guarantee_state": doubts.state,
+        "guarantee_sentence": doubts.sentence,
+        "conditions": list(doubts.conditions),
+        "failures": list(doubts.failures),
     }
 
 
@@ -134,22 +87,16 @@ def overview_row(document: Mapping[str, Any]) -> tuple[str, ...]:
     names, n_requests = " = ".join(document["names"]), str(spent["n_requests"])
     state = document["guarantee_state"]
     if budget is None:
-        total = f"mu {ceil_text(spent['mu'])}"
+        total = f"mu {_validate.ceil_text(spent['mu'])}"
         return names, state, document["limit"], total, "no limit", n_requests
-    at_delta = f"at delta {budget['delta']:g}"
-    total = ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
-    left = document["remaining_epsilon"]
-    return (
-        names,
-        state,
-        f"epsilon {budget['epsilon']:g} {at_delta}{selections_text(budget['delta_x'])}",
-        f"epsilon {total}",
-        "nothing: expired"
-        if budget["expired"]
-        else f"epsilon {floor_text(left) if left else 0}"
-        f"{left_for_selections(left, budget['delta_x'], spent['delta'])}",
-        n_requests,
-    )
+    selections = _validate.selections_text(budget["delta_x"])
+    limit = f"epsilon {budget['epsilon']:g} at delta {budget['delta']:g}{selections}"
+    total = _validate.ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
+    left, rest = document["remaining_epsilon"], "nothing: expired"
+    if not budget["expired"]:
+        rest = f"epsilon {_validate.floor_text(left) if left else 0}"
+        rest += _validate.left_for_selections(left, budget["delta_x"], spent["delta"])
+    return names, state, limit, f"epsilon {total}", rest, n_requests
 
 
 def oversight_document(account: Account) -> dict[str, Any]:
@@ -238,7 +185,7 @@ class LedgerReader(LedgerHandle):
         dataset : str
             The data set's name.
         """
-        dataset = check_name("dataset", dataset)
+        dataset = _validate.check_name("dataset", dataset)
         store = self._opened()
         if not store.is_there():
             return None
@@ -283,7 +230,9 @@ class LedgerReader(LedgerHandle):
             all.
         """
         if delta is not None:
-            delta = check_real("delta", delta, low=0, high=1, low_open=True, high_open=True)
+            delta = _validate.check_real(
+                "delta", delta, low=0, high=1, low_open=True, high_open=True
+            )
         return _remaining(self._account(dataset), delta)
 
     def datasets(self) -> list[str]:
@@ -338,7 +287,16 @@ class LedgerReader(LedgerHandle):
         LedgerError
             If the ledger has no entry of that data set.
         """
-        return report_frame(self._accounts(dataset)[0])
+        import pandas as pd
+
+        rows = []
+        for account in self._accounts(dataset)[0]:
+            for request, (total, epsilon) in zip(account.requests, _totals(account), strict=True):
+                row = vars(request) | {"total_mu": total.mu, "total_epsilon": epsilon}
+                row["asked_epsilon"], row["asked_delta"] = request.epsilon, request.epsilon_delta
+                row["guarantee_state"] = request.doubts.state
+                rows.append(row)
+        return pd.DataFrame(rows, columns=list(REPORT_COLUMNS))
 
     def to_dict(self, dataset: str | None = None) -> dict[str, Any]:
         """Return budgets, spending, requests and head as a document for JSON.
@@ -368,21 +326,19 @@ class LedgerReader(LedgerHandle):
         try:
             document = self.to_dict()
         except LedgerError as error:
-            return notebook_table(title, (), (), note=f"It cannot be read now: {error}")
+            return _validate.notebook_table(title, (), (), note=f"It cannot be read now: {error}")
         empty = "" if document["datasets"] else "Nothing was declared or spent yet. "
-        return notebook_table(
-            title,
-            (
-                "data set",
-                "promise",
-                "budget",
-                "spent so far",
-                "left for one more release",
-                "requests",
-            ),
-            [overview_row(account) for account in document["datasets"]],
-            note=f"{empty}Head of the log: {document['head'] or 'none'}",
+        note = f"{empty}Head of the log: {document['head'] or 'none'}"
+        head = (
+            "data set",
+            "promise",
+            "budget",
+            "spent so far",
+            "left for one more release",
+            "requests",
         )
+        rows = [overview_row(account) for account in document["datasets"]]
+        return _validate.notebook_table(title, head, rows, note=note)
 
     @property
     def head(self) -> str | None:
@@ -411,7 +367,7 @@ class LedgerReader(LedgerHandle):
         return last
 
     def _account(self, dataset: str) -> Account:
-        dataset = check_name("dataset", dataset)
+        dataset = _validate.check_name("dataset", dataset)
         with self._opened().reading() as log:
             account = log.account(dataset)
             # What was spent in memory while there was no budget at all can still be asked for.
@@ -429,13 +385,12 @@ class LedgerReader(LedgerHandle):
 
 
 def _known_dataset(log: Log, dataset: str) -> str:
-    dataset = check_name("dataset", dataset)
+    dataset = _validate.check_name("dataset", dataset)
     known = log.datasets()
     if dataset not in known:
         listed = ", ".join(map(repr, known)) or "none yet"
         raise LedgerError(
-            f"The ledger has no entry of data set {dataset!r}; it knows {listed}. Check the "
-            "spelling."
+            f"The ledger has no entry of data set {dataset!r}; it knows {listed}. Check spelling."
         )
     return dataset
 
@@ -471,7 +426,7 @@ def _with_budget(log: Log) -> list[str]:
 
 def _no_budget_error(dataset: str, known: list[str]) -> LedgerError:
     has = f" It has one for {', '.join(map(repr, known))}." if known else ""
-    hint = did_you_mean(dataset, known) or has
+    hint = _validate.did_you_mean(dataset, known) or has
     return LedgerError(
         f"The ledger has no budget for data set {dataset!r}.{hint} Declare what may ever be spent "
         f"on it with ledger.create_budget({dataset!r}, epsilon=..., delta=...), or `interpret-dp "

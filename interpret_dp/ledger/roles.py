@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import check_choice, check_int, check_name, check_real
 from interpret_dp._version import __version__
+from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.exceptions import ApprovalNeededError, LedgerError, RoleError
 from interpret_dp.ledger import chain
@@ -195,7 +196,7 @@ class LedgerRoles(LedgerReader):
 def _write(log: Log, kind: str, reason: str, **details: str) -> Roles:
     """Write an act on the whole ledger; return the roles that follow."""
     purpose = chain.check_text(reason, "reason")
-    log.append_act(details, kind=kind, dataset=WHOLE_LEDGER, purpose=purpose)
+    log.append(details, kind=kind, dataset=WHOLE_LEDGER, purpose=purpose)
     return read_roles(log)
 
 
@@ -212,8 +213,7 @@ def require_officer(log: Log, act: str) -> None:
 def _keep_one_officer(roles: Roles, user: str) -> None:
     if roles.officers == (user,):
         raise LedgerError(
-            f"User {user!r} is the only officer. Appoint another one first: "
-            "ledger.appoint(user, 'officer')."
+            f"User {user!r} is the only officer. First ledger.appoint(another, 'officer')."
         )
 
 
@@ -381,18 +381,14 @@ class LedgerApprovals(LedgerReader):
             asker = log.user()
             read_roles(log).require_spender(asker, dataset)
             require_budget(log, dataset)
-            entry = log.append_act(
-                {"for_user": user or asker},
-                kind="ask",
+            proposed = ProposedRequest(
                 dataset=dataset,
+                user=user or asker,
                 explainer=explainer,
                 purpose=purpose,
-                mu=mu_of_budget(epsilon, delta),
-                delta=0.0,
-                epsilon=epsilon,
-                epsilon_delta=delta,
+                pair=GdpPair(mu_of_budget(epsilon, delta)),
             )
-            return _find(log, entry.number)
+            return _ask(log, proposed, epsilon, delta)
 
     def approve(
         self,
@@ -486,7 +482,7 @@ class LedgerApprovals(LedgerReader):
                 _check_withdrawal(roles, user, approval)
             else:
                 _check_decision(roles, user, approval, kind)
-            log.append_act(
+            log.append(
                 details, kind=kind, dataset=approval.dataset, reservation=number, purpose=reason
             )
             return _find(log, number)
@@ -511,15 +507,22 @@ def ask_for(log: Log, account: Account, proposed: ProposedRequest) -> Approval:
     if known is not None:
         return known
     delta = require_budget(log, account.dataset).delta
-    entry = log.append_act(
-        {"for_user": proposed.user, "automatic": True},
+    return _ask(log, proposed, proposed.pair.epsilon_at(delta), delta, automatic=True)
+
+
+def _ask(
+    log: Log, proposed: ProposedRequest, epsilon: float, delta: float, **details: bool
+) -> Approval:
+    """Write a request for approval."""
+    entry = log.append(
+        {"for_user": proposed.user, **details},
         kind="ask",
         dataset=proposed.dataset,
         explainer=proposed.explainer,
         purpose=proposed.purpose,
         mu=proposed.pair.mu,
         delta=proposed.pair.delta,
-        epsilon=proposed.pair.epsilon_at(delta),
+        epsilon=epsilon,
         epsilon_delta=delta,
     )
     return _find(log, entry.number)
@@ -583,6 +586,4 @@ def _check_withdrawal(roles: Roles, user: str, approval: Approval) -> None:
     if approval.state not in ("waiting", "approved"):
         raise LedgerError(f"Request for approval {approval.number} is {approval.state} already.")
     if approval.status == "used":
-        raise LedgerError(
-            f"Approval {approval.number} was used already, and what was spent stays spent."
-        )
+        raise LedgerError(f"Approval {approval.number} was used; what was spent stays spent.")

@@ -63,13 +63,10 @@ class SQLiteDatabase(Database):
             return True
         if not path.parent.is_dir():
             raise LedgerError(
-                f"The folder {str(path.parent)!r} of the ledger does not exist. Create it, or give "
-                "another path."
+                f"The ledger's folder {str(path.parent)!r} does not exist. Create or change it."
             )
         if os.path.isdir(path):
-            raise LedgerError(
-                f"The ledger's path {str(path)!r} is a folder. Give the path of a file."
-            )
+            raise LedgerError(f"The ledger's path {str(path)!r} is a folder. Give that of a file.")
         return os.path.exists(path)
 
     def create(self) -> None:

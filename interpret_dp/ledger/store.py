@@ -99,9 +99,7 @@ class Log:
         """Raise LedgerError if the database itself finds its pages or indexes damaged."""
         damage = self._database.damage(self._connection)
         if damage is not None:
-            raise LedgerError(
-                f"The ledger {self._name} is damaged ({damage}). Restore it from a backup."
-            )
+            raise LedgerError(f"The ledger {self._name} is damaged ({damage}). Restore a backup.")
 
     def user(self) -> str:
         """Return who acts: the login that a database server checked, else the user account."""
@@ -113,30 +111,32 @@ class Log:
         """Return one entry by its number."""
         return next(self._read(tables.IN_ORDER.where(tables.ENTRIES.c.number == number)), None)
 
-    def last(self) -> chain.Entry | None:
-        """Return the last entry.
+    def head(self) -> str | None:
+        """Return the hash of the last entry; None while the log is empty.
 
         Raises
         ------
         LedgerError
-            If it was changed.
+            If that entry was changed.
         """
         query = select(tables.ENTRIES).order_by(tables.ENTRIES.c.number.desc()).limit(1)
         entry = next(self._read(query), None)
-        if entry is not None:
-            chain.check_next(entry, entry.number, entry.previous)
-        return entry
+        if entry is None:
+            return None
+        chain.check_next(entry, entry.number, entry.previous)
+        return entry.hash
 
-    def head(self) -> str | None:
-        """Return the hash of the last entry; None while the log is empty."""
-        last = self.last()
-        return last.hash if last else None
-
-    def append(self, *, kind: str, dataset: str, **fields: Any) -> chain.Entry:
+    def append(
+        self, details: Mapping[str, Any] | None = None, *, kind: str, dataset: str, **fields: Any
+    ) -> chain.Entry:
         """Chain one entry to the log and return it; only inside a writing transaction.
+
+        It says who wrote it, and where.
 
         Parameters
         ----------
+        details : mapping, optional
+            Further entries of its context; those that are None are left out.
         kind, dataset : str
         **fields
             Further fields of :class:`~interpret_dp.ledger.chain.Entry`.
@@ -146,12 +146,14 @@ class Log:
         LedgerError
             If the log was changed: nothing may be chained to it.
         """
+        given = {name: value for name, value in (details or {}).items() if value is not None}
         running = self.catch_up()
         entry = chain.Entry(
             number=running.number + 1,
             time="" if kind in chain.CLOSING else chain.today(),
             kind=kind,
             dataset=dataset,
+            context=canonical_json({"user": self.user(), "host": chain.current_host(), **given}),
             package_version=__version__,
             previous=running.hash,
             **fields,
@@ -160,20 +162,6 @@ class Log:
         self.known = running.extended([entry])
         self.appended = entry
         return entry
-
-    def append_act(self, details: Mapping[str, Any] | None = None, **fields: Any) -> chain.Entry:
-        """Append an entry that says who wrote it, and where; only inside a writing transaction.
-
-        Parameters
-        ----------
-        details : mapping, optional
-            Further entries of its context; those that are None are left out.
-        **fields
-            As :meth:`append` takes them.
-        """
-        given = {name: value for name, value in (details or {}).items() if value is not None}
-        context = canonical_json({"user": self.user(), "host": chain.current_host(), **given})
-        return self.append(context=context, **fields)
 
 
 class Store:
@@ -197,7 +185,10 @@ class Store:
     """
 
     def __init__(self, url: URL | None, *, timeout: float, must_exist: bool = False) -> None:
-        self._database = _database_of(url, timeout)
+        if url is None or url.drivername in sqlite.DRIVERS:
+            self._database: tables.Database = sqlite.SQLiteDatabase(url, timeout)
+        else:
+            self._database = postgres.PostgresDatabase(url, timeout)
         self._name = self._database.name
         self._lock = threading.RLock() if url is None else contextlib.nullcontext()
         self._running = Running()
@@ -339,9 +330,7 @@ class Store:
                 yield connection
         except UnicodeDecodeError as error:
             # Of the driver, which cannot even read the database's message on what is damaged.
-            raise LedgerError(
-                f"The ledger {self._name} is damaged. Restore it from a backup."
-            ) from error
+            raise LedgerError(f"The ledger {self._name} is damaged. Restore a backup.") from error
 
     def _connect(self, patient: bool) -> Connection:
         """Return a connection; wait for a server that went away, as one does for a lock."""
@@ -399,8 +388,7 @@ def resolve_url(url: str) -> URL:
         # The text may hold a password, and what cannot be parsed cannot be masked.
         scheme = url.partition("://")[0] if "://" in url else "missing"
         raise ValueError(
-            f"url cannot be read (its scheme is {scheme[:40]!r}); it must be a URL such as "
-            f"{_FORMS}."
+            f"url cannot be read (its scheme is {scheme[:40]!r}); it must be one such as {_FORMS}."
         ) from None
     if parsed.drivername in sqlite.DRIVERS:
         return sqlite.resolve(parsed, url)
@@ -410,10 +398,3 @@ def resolve_url(url: str) -> URL:
         f"url is of the dialect {parsed.drivername!r}; the ledger knows 'sqlite' and 'postgresql' "
         f"(with the driver psycopg). Write {_FORMS}."
     )
-
-
-def _database_of(url: URL | None, timeout: float) -> tables.Database:
-    """Return the database of a URL that `resolve_url` gave, or one in memory for None."""
-    if url is None or url.drivername in sqlite.DRIVERS:
-        return sqlite.SQLiteDatabase(url, timeout)
-    return postgres.PostgresDatabase(url, timeout)

@@ -12,9 +12,8 @@ and a step is a function.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import sqlalchemy as sa
 
@@ -77,7 +76,7 @@ CLOSED_ONCE = sa.Index(
 """A reservation is closed once, whatever program writes the entry."""
 
 
-class Database(ABC):
+class Database(Protocol):
     """Everything in which one database differs from another.
 
     Attributes
@@ -101,10 +100,10 @@ class Database(ABC):
         """
         return True
 
-    def create(self) -> None:  # noqa: B027
+    def create(self) -> None:
         """Create the database itself, where that is not left to its owner."""
+        return
 
-    @abstractmethod
     def open_engine(self) -> sa.Engine:
         """Return an engine; nothing is connected yet."""
 
@@ -112,15 +111,13 @@ class Database(ABC):
         """Return the execution options of a connection before its transaction begins."""
         return {}
 
-    @abstractmethod
     def begin(self, connection: sa.Connection, *, exclusive: bool) -> None:
         """Start a transaction; shut out other writers if ``exclusive``."""
 
-    @abstractmethod
     def tables(self, connection: sa.Connection) -> Sequence[str]:
         """Return the names of the tables where the ledger's are, or are to be."""
 
-    def prepare(self, connection: sa.Connection) -> None:  # noqa: B027
+    def prepare(self, connection: sa.Connection) -> None:
         """Make room for tables that are about to be created.
 
         Raises
@@ -128,8 +125,8 @@ class Database(ABC):
         LedgerError
             If the database is of a kind that cannot hold a ledger.
         """
+        return
 
-    @abstractmethod
     def append_only(self, table: str, number: str) -> list[str]:
         """Return statements that forbid every change of a table but the insert of the next number.
 
@@ -141,7 +138,6 @@ class Database(ABC):
             Name of its running number.
         """
 
-    @abstractmethod
     def explain(self, error: BaseException) -> str:
         """Return what is wrong and what to do, as the end of a sentence about the ledger."""
 
@@ -178,8 +174,7 @@ def stored_version(connection: sa.Connection, name: str) -> int:
     versions = sorted(version for version in stored if type(version) is int)
     if not versions or versions[0] < 1 or len(versions) < len(stored):
         raise LedgerError(
-            f"The ledger {name} is damaged: its version is missing or no number. "
-            "Restore it from a backup."
+            f"The ledger {name} is damaged: its version is missing or no number. Restore a backup."
         )
     if versions[-1] > SCHEMA_VERSION:
         raise LedgerError(

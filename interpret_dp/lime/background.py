@@ -77,7 +77,7 @@ FloatArray = NDArray[np.float64]
 _Cuts = FloatArray | None
 
 _FINE_CELLS = 254
-_MOST_CELLS = 32
+_MOST_COLUMN_CELLS = 32
 _ROWS_PER_NOISE = 3.0  # rows of a cell, in standard deviations of its count's noise
 
 
@@ -112,7 +112,7 @@ def release_histograms(
     n_rows = _total(first, [len(counts) for counts in first])
     # The mean of two counts has half the variance of one.
     per_cell = _ROWS_PER_NOISE * noise / np.sqrt(2.0)
-    n_cells = int(np.clip(n_rows / per_cell, 1, _MOST_CELLS))
+    n_cells = int(np.clip(n_rows / per_cell, 1, _MOST_COLUMN_CELLS))
     numeric = [k for k, fine_cuts in enumerate(fine) if fine_cuts is not None]
     smooth = dict(
         zip(numeric, smoothed_counts([first[k][1:] for k in numeric], noise), strict=True)

@@ -293,9 +293,7 @@ class AdditiveModel:
         if self.has_log_link and self.classes is not None:
             raise ValueError("A classification cannot have a log link.")
         if not self.terms:
-            raise ValueError(
-                "A model has no terms; it must have one at least. Keep one with scores of 0."
-            )
+            raise ValueError("A model has no terms; it must have one. Keep one with scores of 0.")
         n_scores = len(self.classes) if self.classes and len(self.classes) > 2 else 1
         intercept = np.atleast_1d(frozen(self.intercept, None, "intercept"))
         intercept = frozen(intercept, (n_scores,), "intercept", largest=LARGEST_SCORE)
@@ -307,9 +305,8 @@ class AdditiveModel:
             check_real("privacy_weight_max", most, low=0, low_open=True)
         for term in self.terms:
             if term.scores[0].size != n_scores:
-                raise ValueError(
-                    f"A term has {term.scores[0].size} scores per bin; the classes need {n_scores}."
-                )
+                size = term.scores[0].size
+                raise ValueError(f"A term has {size} scores per bin; the classes need {n_scores}.")
             for index in term.features:
                 if not 0 <= index < len(self.features):
                     raise ValueError(f"A term's feature {index} is not one of the features.")

@@ -57,11 +57,19 @@ def frozen(
         raise ValueError(f"{what} has values that are not finite; all must be.")
     if (np.abs(array) > largest).any() or (array < low).any():
         lowest = f"at least {low:g} and " if low > -math.inf else ""
-        raise ValueError(
-            f"{what} has values out of range; they must be {lowest}at most {largest:g} in size."
-        )
+        allowed = f"they must be {lowest}at most {largest:g} in size"
+        raise ValueError(f"{what} has values out of range; {allowed}.")
     array.setflags(write=False)
     return array
+
+
+def freeze(
+    owner: object, name: str, shape: tuple[int, ...] | None, what: str, **checks: Any
+) -> None:
+    """Replace an attribute of a frozen dataclass by :func:`frozen` of it; None stays."""
+    values = getattr(owner, name)
+    if values is not None:
+        object.__setattr__(owner, name, frozen(values, shape, what, **checks))
 
 
 def _are_numbers(values: Any) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.released.arrays import LARGEST_COUNT, FloatArray, frozen
+from interpret_dp.released.arrays import LARGEST_COUNT, FloatArray, freeze, frozen
 from interpret_dp.released.terms import AdditiveFeature
 from interpret_dp.schema import Continuous, Integer, Schema
 
@@ -62,8 +62,7 @@ class ColumnDependence:
         n_pairs = len(self.places) * (len(self.places) - 1) // 2
         places = tuple(check_int("a place of a column", place, low=0) for place in self.places)
         object.__setattr__(self, "places", places)
-        products = frozen(self.products, (n_pairs,), "products", largest=LARGEST_COUNT)
-        object.__setattr__(self, "products", products)
+        freeze(self, "products", (n_pairs,), "products", largest=LARGEST_COUNT)
         low, high = 1 / LARGEST_COUNT, LARGEST_COUNT
         noise = check_real("noise of the products", self.noise, low=low, high=high)
         object.__setattr__(self, "noise", noise)
@@ -298,8 +297,7 @@ class BackgroundColumn:
         shape = (self.feature.n_codes,)
         for name in ("counts", "noise"):
             what = f"{name} of column {self.feature.name!r}"
-            counts = frozen(getattr(self, name), shape, what, largest=LARGEST_COUNT)
-            object.__setattr__(self, name, counts)
+            freeze(self, name, shape, what, largest=LARGEST_COUNT)
         if self.clipped is not None:
             what = f"clipped of column {self.feature.name!r}"
             clipped = frozen(self.clipped, (2,), what, largest=LARGEST_COUNT)
@@ -307,6 +305,12 @@ class BackgroundColumn:
         if (self.noise < 0).any() or (self.noise[self.counted] < 1 / LARGEST_COUNT).any():
             what = f"noise of column {self.feature.name!r}"
             raise ValueError(f"{what} must be at least {1 / LARGEST_COUNT:g}.")
+        spec, cuts = self.feature.spec, self.feature.cuts
+        if isinstance(spec, Continuous) and cuts is not None and len(cuts):
+            # Cuts may be those of bounds in single precision.
+            slack = 1e-6 * max(abs(spec.lower), abs(spec.upper)) + 1e-44
+            if cuts[0] < spec.lower - slack or cuts[-1] > spec.upper + slack:
+                raise ValueError(f"A cut of column {self.feature.name!r} is beyond its bounds.")
 
     @property
     def counted(self) -> slice:
@@ -399,7 +403,8 @@ class BackgroundColumn:
         if not isinstance(spec, Continuous):
             raise TypeError(f"Column {self.feature.name!r} has levels; only numbers have tails.")
         borders = np.concatenate(([spec.lower], np.asarray(self.feature.cuts), [spec.upper]))
-        shares = np.diff(borders / 2.0) / (spec.upper / 2.0 - spec.lower / 2.0)
+        # One declared value has no tails.
+        shares = np.diff(borders / 2.0) / ((spec.upper / 2.0 - spec.lower / 2.0) or 1.0)
         counts = np.maximum(self.counts[1 : len(borders)], 0.0)
         places = places.copy()
         for cell, inward in ((1, 1), (len(shares), -1)):
@@ -610,21 +615,14 @@ class Background:
                 check_keys("The dependence of the background", dependence, _DEPENDENCE_KEYS)
             schema = Schema.from_dict(content["schema"])
             specs = schema.resolve([entry["name"] for entry in content["columns"]])
-            return cls(
-                schema,
-                tuple(
-                    BackgroundColumn(
-                        AdditiveFeature(entry["name"], spec, entry["cuts"]),
-                        entry["counts"],
-                        entry["noise"],
-                        entry.get("clipped"),
-                    )
-                    for entry, spec in zip(content["columns"], specs, strict=True)
-                ),
-                content["n_rows"],
-                Guarantee.from_dict(content["guarantee"]),
-                None if dependence is None else ColumnDependence(**dependence),
-            )
+            columns = []
+            for entry, spec in zip(content["columns"], specs, strict=True):
+                feature = AdditiveFeature(entry["name"], spec, entry["cuts"])
+                sums = entry["counts"], entry["noise"], entry.get("clipped")
+                columns.append(BackgroundColumn(feature, *sums))
+            guarantee = Guarantee.from_dict(content["guarantee"])
+            copula = None if dependence is None else ColumnDependence(**dependence)
+            return cls(schema, tuple(columns), content["n_rows"], guarantee, copula)
 
 
 def public_generator(seed: int | None) -> np.random.Generator:

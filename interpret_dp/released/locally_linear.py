@@ -28,7 +28,7 @@ from interpret_dp._documents import (
 from interpret_dp._validate import check_choice, check_int, check_real, check_sequence
 from interpret_dp.accounting.guarantee import MOST_CENTRED_BEFORE, VOID_CENTRE, Guarantee
 from interpret_dp.exceptions import PrivacyWarning, warn_caller
-from interpret_dp.released.arrays import LARGEST_COUNT, FloatArray, frozen
+from interpret_dp.released.arrays import LARGEST_COUNT, FloatArray, freeze, frozen
 from interpret_dp.released.scattering import Scattering
 from interpret_dp.schema import Categorical, Schema, interpret_type, level_labels
 
@@ -150,13 +150,11 @@ class LocallyLinearModel:
             "spreads": (n_features,),
             "weights": (len(self.classes), shape[1], n_inputs),
             "biases": (len(self.classes), shape[1]),
+            "means": (n_inputs,),
         }
-        if self.means is not None:
-            shapes["means"] = (n_inputs,)
         for name, expected in shapes.items():
             largest = sys.float_info.max if name in ("centres", "spreads") else LARGEST_COUNT
-            array = frozen(getattr(self, name), expected, name, order="C", largest=largest)
-            object.__setattr__(self, name, array)
+            freeze(self, name, expected, name, order="C", largest=largest)
         if (self.spreads <= 0).any():
             raise ValueError("spreads must be above 0; 1 leaves a feature as it is.")
         name = "inverse_temperature"

@@ -172,9 +172,7 @@ def _steps(model: AdditiveModel, writer: _Writer, column_of: Mapping[str, str]) 
     scores, odds = [f"score{s}" for s in suffixes], [f"odds{s}" for s in suffixes]
     passed_on: Step = dict.fromkeys(scores)
     # The first class with the largest score is the prediction, as numpy's argmax has it.
-    is_top = [
-        exp.EQ(this=writer.column(name), expression=writer.column("top_score")) for name in scores
-    ]
+    is_top = [writer.column(name).eq(writer.column("top_score")) for name in scores]
     prediction = _case(list(zip(is_top, labels, strict=True))[:-1], labels[-1])
     return [
         dict(zip(scores, sums, strict=True)),
@@ -228,23 +226,16 @@ def _largest(writer: _Writer, names: Sequence[str]) -> exp.Expr:
     # GREATEST is spelt or missing in several dialects; comparisons are not.
     branches = []
     for position, name in enumerate(names[:-1]):
-        wins = exp.and_(
-            *(
-                exp.GTE(this=writer.column(name), expression=writer.column(other))
-                for other in names[position + 1 :]
-            ),
-            copy=False,
-        )
+        others = names[position + 1 :]
+        wins = exp.and_(*(writer.column(name) >= writer.column(other) for other in others))
         branches.append((wins, writer.column(name)))
     return _case(branches, writer.column(names[-1]))
 
 
 def _odds(writer: _Writer, score: str) -> exp.Expr:
-    def distance() -> exp.Expr:
-        return exp.Sub(this=writer.column(score), expression=writer.column("top_score"))
-
-    is_tiny = exp.LT(this=distance(), expression=writer.literal(-_EXP_LIMIT))
-    return _case([(is_tiny, writer.literal(0.0))], exp.Exp(this=distance()))
+    distance = writer.column(score) - writer.column("top_score")
+    is_tiny = exp.LT(this=distance.copy(), expression=writer.literal(-_EXP_LIMIT))
+    return _case([(is_tiny, writer.literal(0.0))], exp.Exp(this=distance))
 
 
 def _share(writer: _Writer, odds: str, every: Sequence[str]) -> exp.Expr:

@@ -630,9 +630,8 @@ def _delta_findings(delta: float, n_rows: float | None, most: float = 1.0) -> tu
     if most > 1:
         text = f"{text} / {most:g} (rows of one unit, times the largest weight)"
     return (
-        f"delta is {delta:g}, above one over the released number of rows, {text}. Publishing all "
-        "rows of one random person would satisfy such a promise. Fit with a delta far below "
-        f"{most / n_rows:.1g}.",
+        f"delta is {delta:g}, above one over the released number of rows, {text}. Publishing one "
+        f"random person's rows would keep this promise. Use a delta far below {most / n_rows:.1g}.",
     )
 
 

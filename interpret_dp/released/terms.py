@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._documents import check_keys, check_kinds
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.released.arrays import LARGEST_COUNT, LARGEST_SCORE, FloatArray, frozen
+from interpret_dp.released.arrays import LARGEST_COUNT, LARGEST_SCORE, FloatArray, freeze, frozen
 from interpret_dp.schema import Categorical, Continuous, Integer, interpret_type, level_labels
 from interpret_dp.schema.declarations import integer_ranges
 
@@ -386,13 +386,9 @@ class AdditiveTerm:
         shape = frozen(self.scores, None, "term scores").shape
         if len(shape) not in (1, 2):
             raise ValueError(f"term scores have shape {shape}; one or two axes are allowed.")
-        weights = frozen(self.weights, shape[:1], "term weights", low=0, largest=LARGEST_COUNT)
-        object.__setattr__(self, "weights", weights)
+        freeze(self, "weights", shape[:1], "term weights", low=0, largest=LARGEST_COUNT)
         for name in ("scores", "noisy_scores", "posterior_mean"):
-            given = getattr(self, name)
-            if given is not None:
-                scores = frozen(given, shape, f"term {name}", largest=LARGEST_SCORE)
-                object.__setattr__(self, name, scores)
+            freeze(self, name, shape, f"term {name}", largest=LARGEST_SCORE)
         for prefix in ("", "posterior_"):
             self._check_spread(f"{prefix}covariance", f"{prefix}variances", shape)
         if self._posterior_deviations is not None and self.posterior_mean is None:
@@ -406,25 +402,16 @@ class AdditiveTerm:
         if self.released is None:
             return
         if self.released.scores.shape != shape or self.released.released is not None:
-            raise ValueError(
-                f"The released scores of an edited term must have shape {shape}, and no edits."
-            )
-        moved = frozen(self.moved, shape[1:] or (1,), "term moved", largest=LARGEST_SCORE)
-        object.__setattr__(self, "moved", moved)
+            raise ValueError(f"Scores before an edit must have shape {shape}, and no edits.")
+        freeze(self, "moved", shape[1:] or (1,), "term moved", largest=LARGEST_SCORE)
 
     def _check_spread(self, full: str, diagonal: str, shape: tuple[int, ...]) -> None:
         """Freeze a covariance or the variances that stand for it, and check them."""
-        covariance, variances = getattr(self, full), getattr(self, diagonal)
-        if covariance is not None:
-            sides = (*shape[1:], shape[0], shape[0])
-            square = frozen(covariance, sides, f"term {full}", largest=LARGEST_SCORE**2)
-            object.__setattr__(self, full, square)
-        if variances is None:
-            return
-        if covariance is not None:
+        if getattr(self, full) is not None and getattr(self, diagonal) is not None:
             raise ValueError(f"A term has both {full} and {diagonal}; give one of them.")
-        variances = frozen(variances, shape, f"term {diagonal}", low=0, largest=LARGEST_SCORE**2)
-        object.__setattr__(self, diagonal, variances)
+        sides = (*shape[1:], shape[0], shape[0])
+        freeze(self, full, sides, f"term {full}", largest=LARGEST_SCORE**2)
+        freeze(self, diagonal, shape, f"term {diagonal}", low=0, largest=LARGEST_SCORE**2)
 
     @property
     def features(self) -> tuple[int, ...]:

@@ -232,7 +232,10 @@ def level_key(cell: object) -> object:
 
 
 def is_a(value: object, module: str, *names: str) -> bool:
-    """Return whether a value is of a class of a module, which is not loaded for the question."""
+    """Return whether a value is of a class of a module, which is not loaded for the question.
+
+    Whoever holds an object of a module has imported it.
+    """
     library = sys.modules.get(module)
     classes = () if library is None else tuple(getattr(library, name) for name in names)
     return issubclass(type(value), classes)
@@ -240,9 +243,7 @@ def is_a(value: object, module: str, *names: str) -> bool:
 
 def is_interval(cell: object) -> bool:
     """Return whether a cell is an interval of pandas."""
-    # Whoever holds an object of pandas has imported pandas: no need to import it for the question.
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and type(cell) is pandas.Interval
+    return is_a(cell, "pandas", "Interval")
 
 
 def _is_number(cell: object) -> bool:

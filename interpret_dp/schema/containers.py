@@ -121,18 +121,15 @@ def _read(role: str, values: Any) -> Source:
         return _single(len(values), values.dtype, lambda: values)
     if is_dask(values):
         raise TypeError(
-            f"{role} is lazy ({_kind(values)}, a Dask collection), which only fit, predict, "
-            "predict_proba, decision_function and eval_terms of a DP-EBM read. Pass "
-            f"{role}.compute()."
+            f"{role} is lazy ({_kind(values)}), which only fit, predict, predict_proba, "
+            f"decision_function and eval_terms of a DP-EBM read. Pass {role}.compute()."
         )
     if is_a(values, "pandas", "DataFrame"):
         return _pandas_frame(values)
     if is_a(values, "pandas", "Series"):
         return _single(len(values), values.dtype, lambda: _series_values(values), values.index)
     if hasattr(values, "toarray") and hasattr(values, "nnz"):
-        raise TypeError(
-            f"{role} is sparse ({_kind(values)}); it must be dense. Pass {role}.toarray()."
-        )
+        raise TypeError(f"{role} is sparse ({_kind(values)}); it must be dense: {role}.toarray().")
     if is_a(values, "pyarrow", "Array", "ChunkedArray"):
         return _single(len(values), values.type, lambda: arrow_values(values))
     if is_a(values, "pyarrow", "Table", "RecordBatch"):
@@ -146,8 +143,7 @@ def _read(role: str, values: Any) -> Source:
     if hasattr(values, "__array__") and not isinstance(values, np.generic):
         return _array(np.asarray(values))
     raise TypeError(
-        f"{role} is of type {_kind(values)}; it must be {_ALLOWED}. Pass a dict of columns as "
-        "pandas.DataFrame(...)."
+        f"{role} is of type {_kind(values)}; it must be {_ALLOWED}. Pass pandas.DataFrame(columns)."
     )
 
 
@@ -645,8 +641,7 @@ def target_mismatch(kind: ColumnKind, target: FeatureSpec | None, task: str) -> 
         # The first words are scikit-learn's.
         return [
             f"Unknown label type: continuous. {what}, and a classifier takes floats for classes "
-            "only if they are declared. Pass classes=[0, 1], or whatever the labels are, or use a "
-            "regressor."
+            "only if they are declared. Pass the labels, classes=[0, 1], or use a regressor."
         ]
     fault = mismatch("The target", kind, target or UndeclaredCategorical())
     return [fault] if fault else []

@@ -12,6 +12,7 @@ import numpy as np
 
 from interpret_dp._validate import check_choice, check_int, did_you_mean, listed, name_faults
 from interpret_dp.exceptions import PrivacyWarning, SchemaError, warn_caller
+from interpret_dp.schema import containers
 from interpret_dp.schema.cells import (
     FloatArray,
     LevelTable,
@@ -24,14 +25,6 @@ from interpret_dp.schema.cells import (
     number_of,
     numbers_of,
     refuse_dtype,
-)
-from interpret_dp.schema.containers import (
-    identifiers_of,
-    kind_of,
-    open_column,
-    open_table,
-    open_target,
-    read_source,
 )
 from interpret_dp.schema.declarations import (
     Categorical,
@@ -57,7 +50,7 @@ def draft_declarations(
     """Write down minima, maxima and levels of a public table; see :meth:`Schema.draft`."""
     check_int("max_levels", max_levels, low=1)
     check_choice("task", task, _TASKS)
-    table = open_table(frame)
+    table = containers.open_table(frame)
     if unit is not None:
         others = [name for name in table.names if name != target]
         for column in unit.columns:
@@ -65,8 +58,7 @@ def draft_declarations(
                 raise SchemaError(
                     f"unit names the column {column!r}; it must be one of the columns but for the "
                     f"target: {', '.join(map(repr, others)) or 'there is none'}."
-                    f"{did_you_mean(column, others)} Leave it out if the identifiers are not in "
-                    "the table."
+                    f"{did_you_mean(column, others)} Leave it out if no column identifies people."
                 )
         table = table.without(*unit.columns)
     if target is not None and target not in table.names:
@@ -78,9 +70,8 @@ def draft_declarations(
             f"{did_you_mean(target, table.names)} Leave it out if the target is not in the table."
         )
     warn_caller(
-        "Schema.draft reads minima, maxima and levels off the rows, and whatever a schema says "
-        "counts as public. Use it for public data, or replace every bound and level by public "
-        "knowledge.",
+        "Schema.draft reads minima, maxima and levels off the rows, and all of a schema counts as "
+        "public. Use it for public data, or replace all bounds and levels by public knowledge.",
         PrivacyWarning,
     )
     faults: list[str] = []
@@ -169,9 +160,7 @@ def _levels(values: Values, max_levels: int) -> Categorical:
             by_key.setdefault(key, cell)
         elif key is not None:
             kind = type(cell).__name__
-            raise _UndraftableError(
-                f"holds cells of type {kind}, which are neither text nor numbers"
-            )
+            raise _UndraftableError(f"holds cells of type {kind}, neither text nor numbers")
     if values.dtype.kind == "b":
         # Both are known from the type, whether or not they occur.
         by_key = {0.0: False, 1.0: True}
@@ -278,7 +267,7 @@ def _blank(dtype: Any) -> str:
         import pandas as pd
 
         empty = pd.Series([], dtype=dtype)
-    kind = kind_of(open_column("dtypes", empty))
+    kind = containers.kind_of(containers.open_column("dtypes", empty))
     if kind.cells == "bools":
         return "Categorical([False, True])"
     if kind.is_category or not kind.is_number:
@@ -429,9 +418,9 @@ def check_table(
     unit: PrivacyUnit | None,
 ) -> SchemaReport:
     """Count what a schema would change in a table; see :meth:`Schema.check`."""
-    source, people = read_source(X), () if unit is None else unit.columns
-    table = open_table(source, identifier=people)
-    without_unit = n_without_unit(identifiers_of(table, people))
+    source, people = containers.read_source(X), () if unit is None else unit.columns
+    table = containers.open_table(source, identifier=people)
+    without_unit = n_without_unit(containers.identifiers_of(table, people))
     may_lack = tuple(
         name
         for position, name in enumerate(table.names)
@@ -449,7 +438,7 @@ def check_table(
     if y is not None:
         if target is None:
             raise SchemaError("y is given; the schema declares no target. Add Schema(target=...).")
-        columns.append(_count("(target)", open_target(y, table.n_rows), target))
+        columns.append(_count("(target)", containers.open_target(y, table.n_rows), target))
     return SchemaReport(
         table.n_rows,
         tuple(columns),
@@ -467,7 +456,7 @@ def _may_lack_cells(dtype: object) -> bool:
 
 def _count(name: str, values: Values, spec: FeatureSpec | None) -> ColumnReport:
     missing = clipped = unseen = 0
-    if spec is None and kind_of(values).cells == "bools":
+    if spec is None and containers.kind_of(values).cells == "bools":
         # As a fit reads it: the dtype says which values there are.
         spec = Categorical([False, True])
     if isinstance(spec, Continuous):

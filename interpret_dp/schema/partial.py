@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from interpret_dp._validate import (
-    check_choice,
-    check_real,
-    check_sequence,
-    describe_argument,
-    did_you_mean,
-    name_faults,
-)
+from interpret_dp import _validate
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema.containers import ColumnKind, refuse_mismatches, target_mismatch
 from interpret_dp.schema.declarations import (
@@ -34,122 +27,9 @@ from interpret_dp.schema.schema import Schema
 #
 # ``feature_types`` and ``privacy_bounds`` are read column by column.
 
-_TASKS = ("classification", "regression")
-
+_OF_LEVELS = ("nominal", "ordinal")
 _TYPES_ALLOWED = "'continuous', 'nominal', 'ordinal', 'auto', None or a list of ordered levels"
-_BOUNDS_ALLOWED = "an array of (minimum, maximum), one a column, or a mapping to such pairs"
-
-
-@dataclass(frozen=True)
-class ReadArguments:
-    """Declarations of a schema and the arguments, and the gaps they leave.
-
-    Attributes
-    ----------
-    features : dict of str to Continuous or Categorical
-        The columns that are declared in full.
-    undeclared : dict of str to ColumnArgument
-        The others, with what is said about them.
-    target : Continuous, Categorical or None
-    target_bounds : tuple of float or None
-        Bounds of the target as arguments gave them, each None if it is not given.
-    """
-
-    features: dict[str, FeatureSpec]
-    undeclared: dict[str, ColumnArgument]
-    target: FeatureSpec | None
-    target_bounds: tuple[float | None, float | None]
-
-
-def read_arguments(
-    names: Sequence[str],
-    feature_types: Sequence[Any] | None = None,
-    privacy_bounds: Any = None,
-    target_min: float | None = None,
-    target_max: float | None = None,
-    schema: Schema | None = None,
-    *,
-    task: str | None = None,
-    integers: Collection[str] = (),
-) -> ReadArguments:
-    """Read the arguments of ``interpret.privacy.DPExplainableBoosting*``, column by column.
-
-    Parameters
-    ----------
-    names : sequence of str, shape (n_features,)
-        Columns of the table.
-    feature_types : sequence, shape (n_features,), default=None
-        For each column ``"continuous"``, a list of ordered levels (strings), ``"nominal"``,
-        ``"ordinal"``, ``"auto"`` or None. The last four leave the levels or the type undeclared;
-        bounds of a column without a type make it continuous.
-    privacy_bounds : array of shape (n_features, 2), or mapping, default=None
-        Public (minimum, maximum) of each column; a mapping goes by index or name. NaN means
-        undeclared. An array must have a row for every column: those of categorical columns are
-        ignored, as interpret does.
-    target_min, target_max : float, default=None
-        Public bounds of a regression target; NaN means undeclared.
-    schema : Schema, default=None
-        Wins over the arguments, which may only repeat it or add columns that it leaves out.
-    task : {"classification", "regression"}, default=None
-        The kind of target; None takes either.
-    integers : collection of str
-        Columns whose dtype is one of integers.
-
-    Returns
-    -------
-    ReadArguments
-        The declarations, and the columns that are left undeclared.
-
-    Raises
-    ------
-    SchemaError
-        If an argument contradicts another or the schema, or the schema seems to be that of another
-        table. All faults of one sort are named at once.
-    TypeError, ValueError
-        If an argument is not of the form above.
-
-    Notes
-    -----
-    No row is read. interpret reads undeclared types, levels and bounds off the data; here they
-    have to be declared or released with noise.
-    """
-    if task is not None:
-        check_choice("task", task, _TASKS)
-    if schema is not None and not isinstance(schema, Schema):
-        raise TypeError(
-            f"schema is of type {type(schema).__name__}; it must be a Schema, as of "
-            "Schema.load(path)."
-        )
-    base = Schema() if schema is None else schema
-    faults: list[str] = []
-    features: dict[str, FeatureSpec] = {}
-    undeclared: dict[str, ColumnArgument] = {}
-    for name, argument, is_row in _column_arguments(names, feature_types, privacy_bounds, integers):
-        declared = base.features.get(name, base.default)
-        declared_argument = _without_array_row(argument, declared) if is_row else argument
-        faults += _conflicts(name, declared_argument, declared)
-        spec = declared or _argued(name, declared_argument)
-        if spec is None:
-            undeclared[name] = declared_argument
-        else:
-            features[name] = spec
-    by_default = base.default is not None
-    unlisted = [n for n in names if n not in base.features and (by_default or n in undeclared)]
-    faults += name_faults(base.features, names, unlisted)
-    lower = _read_bound("privacy_target_min", target_min)
-    bounds = lower, _read_bound("privacy_target_max", target_max)
-    faults += _target_conflicts(base.target, bounds, task)
-    if faults:
-        raise SchemaError(" ".join(faults))
-    target = base.target or _argued("the target", ColumnArgument("continuous", None, *bounds))
-    return ReadArguments(features, undeclared, target, bounds)
-
-
-def _without_array_row(argument: ColumnArgument, declared: FeatureSpec | None) -> ColumnArgument:
-    # An array of bounds cannot leave a column out.
-    if argument.kind in ("nominal", "ordinal") or isinstance(declared, Categorical):
-        return ColumnArgument(argument.kind, argument.levels)
-    return argument
+_BOUNDS_ALLOWED = "pairs (minimum, maximum), one a column, or a mapping to such pairs"
 
 
 def _argued(name: str, argument: ColumnArgument) -> FeatureSpec | None:
@@ -161,7 +41,7 @@ def _argued(name: str, argument: ColumnArgument) -> FeatureSpec | None:
 
 def _conflicts(name: str, argument: ColumnArgument, declared: FeatureSpec | None) -> list[str]:
     kind = argument.kind
-    if kind in ("nominal", "ordinal") and argument.has_bounds:
+    if kind in _OF_LEVELS and argument.has_bounds:
         return [
             f"Column {name!r} has feature_types {kind!r} and privacy_bounds; only continuous "
             "columns have bounds. Remove one of the two."
@@ -202,8 +82,7 @@ def _target_conflicts(
         return [f"The target is declared as {declared!r}; {labels}."]
     if task == "classification" and is_given:
         return [
-            f"The target has the bounds {bounds}; {labels}. Remove privacy_target_min and "
-            "privacy_target_max."
+            f"The target has the bounds {bounds}; {labels}. Remove privacy_target_min and _max."
         ]
     if task == "regression" and isinstance(declared, Categorical):
         return [
@@ -221,39 +100,33 @@ def _target_conflicts(
 
 def _column_arguments(
     names: Sequence[str],
+    kinds: Sequence[ColumnKind],
     feature_types: Sequence[Any] | None,
     privacy_bounds: Any,
-    integers: Collection[str] = (),
-) -> Iterator[tuple[str, ColumnArgument, bool]]:
-    """Yield each column's name, its arguments, and whether its bounds are a row of an array.
-
-    Parameters
-    ----------
-    names : sequence of str, shape (n_features,)
-        Columns of the table.
-    feature_types, privacy_bounds
-        As :func:`read_arguments` takes them.
-    integers : collection of str
-        Columns whose dtype is one of integers. A type that is given says more.
+) -> tuple[list[ColumnArgument], bool]:
+    """Return each column's arguments, and whether bounds are an array, with a row for each.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument has another form.
+        If an argument is not of the right form.
     """
     allowed = f"one type for each of the {len(names)} columns: {_TYPES_ALLOWED}"
     types: list[Any] = [None] * len(names)
     if feature_types is not None:
-        types = check_sequence("feature_types", feature_types, allowed)
+        types = _validate.check_sequence("feature_types", feature_types, allowed)
     if len(types) != len(names):
-        description = describe_argument("feature_types", feature_types)
+        description = _validate.describe_argument("feature_types", feature_types)
         raise ValueError(f"{description}; it must be a list of {allowed}.")
     pairs, is_array = _pairs(names, privacy_bounds)
-    for name, given in zip(names, types, strict=True):
+    arguments = []
+    for name, given, column in zip(names, types, kinds, strict=True):
         kind, levels = _type(name, given)
         bounds = pairs.get(name, (None, None))
-        is_integer = name in integers and kind is None and bounds_integers(*bounds)
-        yield name, ColumnArgument(kind, levels, *bounds, is_integer), is_array
+        holds_integers = column.cells == "integers" and not column.is_category
+        is_integer = holds_integers and kind is None and bounds_integers(*bounds)
+        arguments.append(ColumnArgument(kind, levels, *bounds, is_integer))
+    return arguments, is_array
 
 
 def _type(name: str, given: Any) -> tuple[str | None, tuple[str, ...] | None]:
@@ -281,31 +154,24 @@ def _pairs(
 ) -> tuple[dict[str, tuple[float | None, float | None]], bool]:
     if privacy_bounds is None:
         return {}, False
-    items: Iterable[tuple[Any, Any]]
-    is_array = not isinstance(privacy_bounds, Mapping)
-    if is_array:
-        # An array without dimensions has the method, and no length.
-        has_length = hasattr(privacy_bounds, "__len__") and getattr(privacy_bounds, "ndim", 1) > 0
-        if isinstance(privacy_bounds, str | bytes) or not has_length:
-            kind = type(privacy_bounds).__name__
-            raise TypeError(f"privacy_bounds is of type {kind}; it must be {_BOUNDS_ALLOWED}.")
-        if len(privacy_bounds) != len(names):
-            raise ValueError(
-                f"privacy_bounds has {len(privacy_bounds)} rows; it must have one for each of "
-                f"the {len(names)} columns, or be a mapping of those that have bounds."
-            )
-        items = enumerate(privacy_bounds)
+    if isinstance(privacy_bounds, Mapping):
+        items = list(privacy_bounds.items())
     else:
-        items = privacy_bounds.items()
+        items = list(
+            enumerate(_validate.check_sequence("privacy_bounds", privacy_bounds, _BOUNDS_ALLOWED))
+        )
+        if len(items) != len(names):
+            raise ValueError(
+                f"privacy_bounds has {len(items)} rows; it must have one for each of the "
+                f"{len(names)} columns, or be a mapping of those that have bounds."
+            )
     pairs: dict[str, tuple[float | None, float | None]] = {}
     for key, given in items:
         name = _column_of(names, key)
         if name in pairs:
-            raise ValueError(
-                f"privacy_bounds has column {name!r} twice, by its name and by its index; keep one."
-            )
+            raise ValueError(f"privacy_bounds has {name!r} twice, by its name and index; keep one.")
         pairs[name] = _pair(name, given)
-    return pairs, is_array
+    return pairs, not isinstance(privacy_bounds, Mapping)
 
 
 def _column_of(names: Sequence[str], key: Any) -> str:
@@ -316,7 +182,7 @@ def _column_of(names: Sequence[str], key: Any) -> str:
         return names[int(key)]
     raise ValueError(
         f"privacy_bounds has the key {key!r}; keys must be a column's name or its index from 0 "
-        f"to {len(names) - 1}.{did_you_mean(key, names)}"
+        f"to {len(names) - 1}.{_validate.did_you_mean(key, names)}"
     )
 
 
@@ -335,7 +201,7 @@ def _read_bound(role: str, bound: Any) -> float | None:
     """Return a bound, or None if it is None or NaN; TypeError or ValueError for anything else."""
     if bound is None or (isinstance(bound, numbers.Real) and bound != bound):
         return None
-    return check_real(role, bound)
+    return _validate.check_real(role, bound)
 
 
 Gap: TypeAlias = UndeclaredContinuous | UndeclaredCategorical
@@ -403,15 +269,26 @@ def partial_schema_from_arguments(
 
     Parameters
     ----------
-    names, feature_types, privacy_bounds, target_min, target_max, schema
-        As :func:`~interpret_dp.schema.partial.read_arguments` takes them. What they leave
-        open becomes a gap instead of an error.
+    names : sequence of str, shape (n_features,)
+        Columns of the table.
     kinds : sequence of ColumnKind, shape (n_features,)
         What each column's type says: an undeclared column of numbers is continuous, or an Integer
         if its type holds integers, and any other categorical, unless ``feature_types`` says
         otherwise. A column of bools needs no declaration: its levels are False and True.
     target_kind : ColumnKind or None
         That of the target.
+    feature_types : sequence, shape (n_features,), default=None
+        For each column ``"continuous"``, a list of ordered levels (strings), ``"nominal"``,
+        ``"ordinal"``, ``"auto"`` or None. The last four leave the levels or the type undeclared;
+        bounds of a column without a type make it continuous.
+    privacy_bounds : array of shape (n_features, 2), or mapping, default=None
+        Public (minimum, maximum) of each column; a mapping goes by index or name. NaN means
+        undeclared. An array must have a row for every column: those of categorical columns are
+        ignored, as interpret does.
+    target_min, target_max : float, default=None
+        Public bounds of a regression target; NaN means undeclared.
+    schema : Schema, default=None
+        Wins over the arguments, which may only repeat it or add columns that it leaves out.
     classes : sequence of str, int, float or bool, default=None
         The class labels, where the schema does not declare the target.
     task : {"classification", "regression"} or None
@@ -422,49 +299,59 @@ def partial_schema_from_arguments(
     SchemaError
         If an argument contradicts another or the schema, the schema seems to be that of another
         table, the type of a column or of the target rules out what is declared of it, or there are
-        too few or too many class labels.
+        too few or too many class labels. All faults of one sort are named at once.
     TypeError, ValueError
         If an argument is of another form.
+
+    Notes
+    -----
+    No row is read. interpret reads undeclared types, levels and bounds off the data; here they
+    become gaps, which have to be declared or released with noise.
     """
-    read = read_arguments(
-        names,
-        feature_types,
-        privacy_bounds,
-        target_min,
-        target_max,
-        with_classes(schema, classes),
-        task=task,
-        integers=[
-            name
-            for name, kind in zip(names, kinds, strict=True)
-            if kind.cells == "integers" and not kind.is_category
-        ],
-    )
-    features = {
-        name: read.features.get(name) or _undeclared(read.undeclared[name], kind)
-        for name, kind in zip(names, kinds, strict=True)
-    }
-    unit = None if schema is None else schema.unit
+    if schema is not None and not isinstance(schema, Schema):
+        raise TypeError(
+            f"schema is of type {type(schema).__name__}; it must be a Schema: Schema.load(path)."
+        )
+    base = with_classes(schema or Schema(), classes)
+    faults: list[str] = []
+    unlisted: list[str] = []
+    features: dict[str, FeatureSpec | Gap] = {}
+    arguments, is_array = _column_arguments(names, kinds, feature_types, privacy_bounds)
+    for name, kind, argument in zip(names, kinds, arguments, strict=True):
+        declared = base.features.get(name, base.default)
+        # An array of bounds cannot leave a column of levels out.
+        if is_array and (argument.kind in _OF_LEVELS or isinstance(declared, Categorical)):
+            argument = ColumnArgument(argument.kind, argument.levels)
+        faults += _conflicts(name, argument, declared)
+        spec = declared or _argued(name, argument)
+        if name not in base.features and (spec is None or base.default is not None):
+            unlisted.append(name)
+        features[name] = spec or _undeclared(argument, kind)
+    faults += _validate.name_faults(base.features, names, unlisted)
+    lower = _read_bound("privacy_target_min", target_min)
+    bounds = lower, _read_bound("privacy_target_max", target_max)
+    faults += _target_conflicts(base.target, bounds, task)
+    if faults:
+        raise SchemaError(" ".join(faults))
+    specs = list(features.values())
     if target_kind is None or task is None:
-        refuse_mismatches(names, kinds, list(features.values()))
-        return PartialSchema(features, None, unit)
-    target_faults = target_mismatch(target_kind, read.target, task)
-    refuse_mismatches(names, kinds, list(features.values()), target_faults)
-    if task == "classification" and isinstance(read.target, Categorical):
-        _check_classes(read.target)
-    argument = ColumnArgument(
-        "continuous" if task == "regression" else "nominal", None, *read.target_bounds
-    )
-    return PartialSchema(features, read.target or _undeclared(argument, target_kind), unit)
+        refuse_mismatches(names, kinds, specs)
+        return PartialSchema(features, None, base.unit)
+    argument = ColumnArgument("continuous" if task == "regression" else "nominal", None, *bounds)
+    target = base.target or _argued("the target", argument)
+    refuse_mismatches(names, kinds, specs, target_mismatch(target_kind, target, task))
+    if task == "classification" and isinstance(target, Categorical):
+        _check_classes(target)
+    return PartialSchema(features, target or _undeclared(argument, target_kind), base.unit)
 
 
-def with_classes(schema: Schema | None, classes: Any) -> Schema | None:
+def with_classes(schema: Schema, classes: Any) -> Schema:
     """Return the schema with class labels as its target.
 
     Raises
     ------
     SchemaError, TypeError
-        If the labels are of another form, or the schema declares another target.
+        If they are no labels, or the schema declares others.
     """
     if classes is None:
         return schema
@@ -472,8 +359,6 @@ def with_classes(schema: Schema | None, classes: Any) -> Schema | None:
         target = Categorical(classes)
     except (SchemaError, TypeError) as error:
         raise type(error)(f"classes cannot be read as class labels. {error}") from None
-    if schema is None:
-        return Schema(target=target)
     if schema.target is None:
         return replace(schema, target=target)
     declared = schema.target

@@ -356,7 +356,7 @@ def selection_text(term: EditedTerm, bins: tuple[int, ...]) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class EditorInput:
     """Selection and fields of an editor when a button is pressed.
 
     Attributes
@@ -404,7 +404,7 @@ class Outcome:
     level: str = "done"
 
 
-def perform(term: EditedTerm, action: str, request: Request) -> Outcome:
+def perform(term: EditedTerm, action: str, request: EditorInput) -> Outcome:
     """Do what a button says.
 
     Parameters
@@ -412,7 +412,7 @@ def perform(term: EditedTerm, action: str, request: Request) -> Outcome:
     term : EditedTerm
     action : str
         A key of ``TOOLS`` or ``SESSION_BUTTONS``, "verdict", "repair", or the gesture "drag".
-    request : Request
+    request : EditorInput
 
     Raises
     ------
@@ -459,7 +459,7 @@ def perform_on_model(session: EditSession, action: str, why: str) -> Outcome:
     raise ValueError(f"The editor has no action {action!r}. Reload the page.")
 
 
-def previewed(term: EditedTerm, action: str, request: Request) -> Preview | None:
+def previewed(term: EditedTerm, action: str, request: EditorInput) -> Preview | None:
     """Return what a button would do; None for one whose effect is not previewed.
 
     Parameters
@@ -481,7 +481,7 @@ def previewed(term: EditedTerm, action: str, request: Request) -> Preview | None
     return term.session.preview(kind, term.index, **arguments)
 
 
-def with_planned(term: EditedTerm, planned: tuple[str, Request] | None) -> EditedTerm:
+def with_planned(term: EditedTerm, planned: tuple[str, EditorInput] | None) -> EditedTerm:
     """Return a term with the edit that is previewed, an action and its request.
 
     Without it if it no longer suits, as after an edit in another view: accepting says why.
@@ -517,7 +517,7 @@ def load(session: EditSession, document: Mapping[str, Any]) -> Outcome:
     return Outcome(f"Loaded {counted(added)}.")
 
 
-def _arguments(term: EditedTerm, tool: Tool, request: Request) -> dict[str, Any]:
+def _arguments(term: EditedTerm, tool: Tool, request: EditorInput) -> dict[str, Any]:
     """Return the arguments of a tool's method."""
     bins = request.bins
     if bins == ():
@@ -558,7 +558,7 @@ def _length(typed: str) -> float | None:
         ) from None
 
 
-def _classes(term: EditedTerm, request: Request) -> dict[str, Any]:
+def _classes(term: EditedTerm, request: EditorInput) -> dict[str, Any]:
     if request.column is None or not term.session.class_labels:
         return {}
     return {"classes": [term.session.class_labels[request.column]]}
@@ -570,7 +570,7 @@ def _edited(record: EditRecord | None) -> Outcome:
     return Outcome(f"{record.term}: {record.what}.")
 
 
-def verdict_text(term: EditedTerm, request: Request) -> str:
+def verdict_text(term: EditedTerm, request: EditorInput) -> str:
     """Return the verdict on the selected part of the released curve; all of it without any."""
     label = _label(term, request)
     part: dict[str, Any] = {"bins": request.bins} if request.bins else {}
@@ -578,7 +578,7 @@ def verdict_text(term: EditedTerm, request: Request) -> str:
     return f"{verdict.text}{' Edits are not judged.' * term.view.is_edited}"
 
 
-def _suggestions(term: EditedTerm, request: Request) -> tuple[Suggestion, ...]:
+def _suggestions(term: EditedTerm, request: EditorInput) -> tuple[Suggestion, ...]:
     """Return what a repair would do, at most one suggestion."""
     label, session = _label(term, request), term.session
     sign = {"increasing": "+", "decreasing": "-"}.get(request.shape)
@@ -591,7 +591,7 @@ def _suggestions(term: EditedTerm, request: Request) -> tuple[Suggestion, ...]:
     return session.suggest_repairs(directions, bins=request.bins or None)
 
 
-def _repair(term: EditedTerm, request: Request) -> Outcome:
+def _repair(term: EditedTerm, request: EditorInput) -> Outcome:
     suggestions = _suggestions(term, request)
     if not suggestions:
         return Outcome(f"There is nothing to repair. {verdict_text(term, request)}", "note")
@@ -599,7 +599,7 @@ def _repair(term: EditedTerm, request: Request) -> Outcome:
     return Outcome(f"Repaired what noise explains{repaired}. {suggestions[0].text}")
 
 
-def _label(term: EditedTerm, request: Request) -> Any:
+def _label(term: EditedTerm, request: EditorInput) -> Any:
     labels = term.session.class_labels
     if not labels:
         return None

@@ -53,13 +53,12 @@ def test_largest_mu_keeps_the_promise_and_is_tight(epsilon, delta):
 
 @given(st.floats(1e-3, 12), DELTAS)
 def test_epsilon_keeps_the_promise_and_is_tight(mu, delta):
-    (of_many,) = gaussian.epsilons_of_mu(np.array([mu]), np.array([delta]))
-    for epsilon in (gaussian.epsilon_of_mu(mu, delta), of_many):
-        assume(epsilon <= 150)
-        assert exact_delta(mu, epsilon) <= delta
-        if epsilon > 0:
-            shorter = max(0.0, epsilon - 1e-9 * (epsilon + mu))
-            assert exact_delta(mu, shorter) > delta
+    epsilon = gaussian.epsilon_of_mu(mu, delta)
+    assume(epsilon <= 150)
+    assert exact_delta(mu, epsilon) <= delta
+    if epsilon > 0:
+        shorter = max(0.0, epsilon - 1e-9 * (epsilon + mu))
+        assert exact_delta(mu, shorter) > delta
 
 
 @given(st.floats(1e-3, 100), DELTAS)
@@ -83,11 +82,8 @@ def test_extremes_neither_overflow_nor_hang():
     for mu, epsilon in ((1e-3, 100.0), (0.1, 3.95)):
         assert 0 < gaussian.delta_of_mu(mu, epsilon) < 1e-300
     assert gaussian.delta_of_mu(1e5, 1.0) == 1.0
-    mus, deltas = np.array([0.0, 1e-9, 1e-90, 100.0, 0.5]), np.array([1e-6] * 3 + [1e-30, 0.3])
-    epsilons = [gaussian.epsilon_of_mu(*pair) for pair in zip(mus, deltas, strict=True)]
-    assert epsilons[:3] == [0.0] * 3
-    assert epsilons[3] > 5000
-    assert gaussian.epsilons_of_mu(mus, deltas) == pytest.approx(epsilons, rel=1e-13, abs=0)
+    assert [gaussian.epsilon_of_mu(mu, 1e-6) for mu in (0.0, 1e-9, 1e-90)] == [0.0] * 3
+    assert gaussian.epsilon_of_mu(100.0, 1e-30) > 5000
     assert gaussian.largest_mu(1.0, 5e-324) == 0.0
 
 

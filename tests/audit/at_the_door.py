@@ -17,13 +17,12 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 
-from interpret_dp import release
 from interpret_dp.accounting import composition, events
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.exceptions import ReleaseError
 from interpret_dp.fitting import declaring
 from interpret_dp.llm import request
-from interpret_dp.mechanisms import Selection, SystemRandomness
+from interpret_dp.mechanisms import Selection, SystemRandomness, additive
 from interpret_dp.release import ReleaseSession
 
 Sums = Mapping[Hashable, int]
@@ -187,7 +186,7 @@ class Door:
             mock.patch.multiple(ReleaseSession, **methods),
             mock.patch.multiple(SystemRandomness, __init__=seeded, **closed),
             mock.patch.multiple(
-                release,
+                additive,
                 gaussian_mechanism=self.gaussian,
                 sampled_gaussian_mechanism=self.sampled,
                 gaussian_thresholding=self.select,

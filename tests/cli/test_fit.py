@@ -110,7 +110,7 @@ def test_a_home_that_cannot_be_written_stops_no_fit(fit, patients, folder, monke
 
 def test_budget_delta_alone_is_wrong_usage(fit, patients):
     outcome = fit(patients, budget_delta=1e-5, code=2)
-    assert "--budget-delta was given without --budget" in outcome.err
+    assert "--budget-delta needs --budget too" in outcome.err
 
 
 MISTAKES = [
@@ -118,9 +118,9 @@ MISTAKES = [
     ("--out .", "is a directory"),
     ("--out schema.toml", "--overwrite"),
     ("--target absent", "lacks column 'absent', which --target names"),
-    ("--exclude readmitted", "which is the target"),
+    ("--exclude readmitted", "the target or privacy unit"),
     ("--schema absent.toml", "absent.toml"),
-    ("--target age", "declares it as a feature too"),
+    ("--target age", "in the schema a feature too"),
     ("--dataset ' '", "dataset"),
     ("--ledger mysql://x/y", "mysql"),
     ("--objective rmse", "for a regression"),

@@ -57,7 +57,10 @@ BAD_INPUT = [
     ("schema check text.csv --schema text.txt", "suffix must be .toml or .json"),
     ("schema check absent.csv --schema good.toml", "FILE is 'absent.csv', and there is no such"),
     ("schema draft text.csv --target a --out b.toml --max-levels 0", "max_levels is 0"),
-    ("schema draft text.csv --target b --out b.toml --max-rows 2", "without --unit COLUMN"),
+    (
+        "schema draft text.csv --target b --out b.toml --max-rows 2",
+        "--max-rows needs --unit COLUMN",
+    ),
     ("ledger show", "no ledger file"),
     ("ledger show --ledger sqlite:///absent.db", "absent.db'. Name another with --ledger"),
     ("ledger show --ledger 'no url'", "url cannot be read"),

@@ -52,7 +52,7 @@ WRONG_DRAFTS = [
     ),
     ({"--exclude": "absent"}, "--exclude names 'absent', and"),
     ({"--levels": "absent"}, "--levels names 'absent', and"),
-    ({"--exclude": "readmitted"}, "which is the target or the privacy unit"),
+    ({"--exclude": "readmitted"}, "the target or privacy unit"),
     ({"--out": "nowhere/draft.toml"}, "cannot be written"),
     ({"--out": "schema.toml"}, "--overwrite"),
 ]

@@ -61,7 +61,7 @@ def test_a_model_with_the_head_of_another_request_is_refused(command, model, fol
 IMPOSSIBLE = [
     (["--ledger", "sqlite:///absent.db"], "no ledger file"),
     (["--html", "nowhere/page.html"], "cannot be written"),
-    (["--public-rows", "patients.csv"], "--target is None; the metrics need both"),
+    (["--public-rows", "patients.csv"], "--target is None; give both"),
     (["--public-rows", "patients.csv", "--target", "readmited"], "'readmited'"),
     (["--public-rows", "patients.csv", "--target", "age"], "'age'"),
 ]

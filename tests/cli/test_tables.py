@@ -154,7 +154,7 @@ WRONG_COLUMNS = [
     ("age,Y,person", [], "lacks column 'y', which --target names.*Did you mean 'Y'"),
     ("age,y,Person", [], r"'person', a column of the privacy unit.*\[unit\].*mean 'Person'"),
     ("age,y,person", ["Age"], "--exclude names 'Age', and .*Did you mean 'age'"),
-    ("age,y,person", ["person"], "'person', which is the target or the privacy unit"),
+    ("age,y,person", ["person"], "'person', the target or privacy unit"),
 ]
 
 

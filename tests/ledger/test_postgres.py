@@ -87,7 +87,7 @@ def test_a_session_ended_by_the_server_writes_nothing(postgres_server, database)
     with pytest.raises(LedgerError, match=r"lost the connection .* Nothing was written"):
         write()
     with store.reading() as log:
-        assert log.last() is None
+        assert log.head() is None
 
 
 @pytest.mark.thorough
@@ -101,9 +101,9 @@ def test_a_server_that_restarts_is_waited_for(monkeypatch):
         append = Log.append
         restart = threading.Timer(0.5, server.start)
 
-        def append_and_go_down(log, **values):
+        def append_and_go_down(log, *details, **values):
             monkeypatch.setattr(Log, "append", append)
-            entry = append(log, **values)
+            entry = append(log, *details, **values)
             server.stop("immediate")
             restart.start()
             return entry

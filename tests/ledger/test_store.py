@@ -145,7 +145,7 @@ def test_a_writer_shuts_out_the_next_before_that_one_reads(store_url):
         pytest.fail("two processes could both pass the check")
     # The control: readers may look while someone writes.
     with first.writing(), second.reading() as log:
-        assert log.last() is None
+        assert log.head() is None
 
 
 def test_a_reader_sees_one_state_of_the_log(store_url):
@@ -158,12 +158,12 @@ def test_a_reader_sees_one_state_of_the_log(store_url):
             log.append(kind="budget", dataset="adult", mu=1.0, delta=0.0)
 
     with reader.reading() as log:
-        assert log.last() is None
+        assert log.head() is None
         if store_url.startswith("sqlite"):
             # A file cannot be written while it is read: here it is the commit that fails.
             with pytest.raises(LedgerError, match=r"locked by another .* Nothing was written"):
                 write()
         else:
             write()
-        assert log.last() is None
+        assert log.head() is None
         assert log.catch_up().number == 0

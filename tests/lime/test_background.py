@@ -98,7 +98,7 @@ def test_few_rows_have_few_cells():
     for epsilon in (0.01, 0.1, 1.0):
         own = dp.PrivateBackground(SCHEMA, epsilon=epsilon).fit(patients()).background_
         sizes.append(own.columns[0].feature.n_codes)
-    assert sizes[0] < sizes[1] < sizes[2] <= 2 * background._MOST_CELLS
+    assert sizes[0] < sizes[1] < sizes[2] <= 2 * background._MOST_COLUMN_CELLS
 
 
 def test_what_is_not_declared_is_released():

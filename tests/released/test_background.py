@@ -150,6 +150,16 @@ def test_undeclared_cells_have_no_value_to_draw():
     assert set(rows) == {"x", "y"}
 
 
+@pytest.mark.parametrize("kind", [dp.Continuous, dp.Integer])
+def test_a_column_of_one_declared_value_is_that_value(kind):
+    assert set(background(column(kind(5, 5), [0, 1000, 0], [])).sample(9)["a"]) == {5}
+
+
+def test_a_cut_beyond_the_bounds_is_of_another_column():
+    with pytest.raises(ValueError, match="A cut of column 'a' is beyond its bounds"):
+        column(dp.Continuous(0, 1), [0, 500, 500, 0], [1.1])
+
+
 def test_a_seed_gives_the_same_rows_and_none_gives_others():
     own = background(column(dp.Continuous(0, 1), [0, 500, 500, 0], [0.5]))
     assert own.sample(9, 1).equals(own.sample(9, 1))

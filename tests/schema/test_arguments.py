@@ -8,7 +8,7 @@ import pytest
 from interpret_dp import Categorical, Continuous, Integer, Schema, SchemaError
 from interpret_dp.schema.containers import ColumnKind
 from interpret_dp.schema.declarations import UndeclaredCategorical, UndeclaredContinuous
-from interpret_dp.schema.partial import partial_schema_from_arguments, read_arguments
+from interpret_dp.schema.partial import partial_schema_from_arguments
 
 NAMES = ["age", "grade", "gain"]
 TYPES = ["continuous", ["low", "high"], "continuous"]
@@ -18,6 +18,11 @@ EXPECTED = {
     "grade": Categorical(["low", "high"], ordered=True),
     "gain": Continuous(0, 9),
 }
+
+
+def read_arguments(*given, names=NAMES, task="regression", **named):
+    kinds = [ColumnKind("objects") for _ in names], ColumnKind("objects")
+    return partial_schema_from_arguments(names, *kinds, *given, task=task, **named)
 
 
 FORMS_OF_BOUNDS = [
@@ -33,7 +38,7 @@ FORMS_OF_BOUNDS = [
 
 @pytest.mark.parametrize("bounds", FORMS_OF_BOUNDS, ids=repr)
 def test_the_reference_s_forms_of_bounds(bounds):
-    read = read_arguments(NAMES, TYPES, bounds, schema=LABELS, task="classification")
+    read = read_arguments(TYPES, bounds, schema=LABELS, task="classification")
     assert (read.features, read.target) == (EXPECTED, LABELS.target)
     assert list(read.features) == NAMES
 
@@ -41,7 +46,7 @@ def test_the_reference_s_forms_of_bounds(bounds):
 def test_arguments_may_repeat_the_schema_and_fill_it_up():
     given = Schema({"age": Continuous(17, 90), "grade": EXPECTED["grade"]}, target=Continuous(0, 1))
     bounds = {"age": (17, math.nan), "gain": (0, 9)}
-    read = read_arguments(NAMES, TYPES, bounds, 0, 1, given)
+    read = read_arguments(TYPES, bounds, 0, 1, given)
     assert (read.features, read.target) == (EXPECTED, Continuous(0, 1))
 
 
@@ -63,12 +68,11 @@ CONFLICTS = [
 def test_conflicts_with_the_schema_are_errors(spec, given, bounds):
     for schema in (Schema({"a": spec}), Schema(default=spec)):
         with pytest.raises(SchemaError, match="For column 'a' the schema says"):
-            read_arguments(["a"], [given], bounds, schema=schema)
+            read_arguments([given], bounds, schema=schema, names=["a"])
 
 
 def test_half_a_target_is_not_declared():
-    read = read_arguments(["a"], None, [(0, 1)], target_min=0)
-    assert (read.target, read.target_bounds) == (None, (0.0, None))
+    assert read_arguments(None, target_min=0, names=["a"]).target == UndeclaredContinuous(0.0)
 
 
 # ------------------------------------------------------------------------- declarations with gaps

@@ -21,7 +21,8 @@ from interpret_dp.schema import (
     open_table,
     open_target,
 )
-from interpret_dp.schema.partial import read_arguments
+from interpret_dp.schema.containers import ColumnKind
+from interpret_dp.schema.partial import partial_schema_from_arguments
 
 BOUNDED = Schema({"a": Continuous(0, 1)}, target=Continuous(0, 1))
 LABELLED = Schema({"a": Continuous(0, 1)}, target=Categorical(["no", "yes"]))
@@ -31,8 +32,9 @@ PERSON = pd.DataFrame({"age": [1.0], "sex": ["f"]})
 OF_CLASSES = {"task": "classification"}
 
 
-def arguments(*given, **named):
-    return lambda: read_arguments(["a", "b"], *given, **named)
+def arguments(*given, task=None, **named):
+    kinds = [ColumnKind("floats")] * 2, ColumnKind("floats")
+    return lambda: partial_schema_from_arguments(["a", "b"], *kinds, *given, task=task, **named)
 
 
 def people(unit, *columns):
@@ -121,7 +123,7 @@ REFUSALS = [
     (lambda: Schema({3: Continuous(0, 1)}), "name 3", "a string", "Write '3'"),
     (lambda: Schema({"a": 3}), "features['a'] is 3", "Continuous(lower", "Categorical(levels)"),
     (lambda: BOUNDED.resolve(["b"]), "not declare column 'b'", "Declare each as", "or drop it"),
-    (lambda: BOUNDED.resolve(["c"]), "has column 'c'", "schema declares column 'a'", "rename them"),
+    (lambda: BOUNDED.resolve(["c"]), "has column 'c'", "schema declares column 'a'", "Rename them"),
     (lambda: NAMED.resolve(["age", "Sex "]), "list column 'Sex '", "mean 'sex'", "drop(['sex'])"),
     (lambda: NAMED.resolve(["age", "sexe"]), "column 'sexe'", "mean 'sex'", "Rename one"),
     (lambda: NAMED.select(["Age"]), "not declare column 'Age'", "it has columns", "mean 'age'?"),
@@ -155,8 +157,8 @@ REFUSALS = [
         (arguments([wrong, None]), f"of column 'a' is {wrong!r}", "'continuous', 'no", "None or")
         for wrong in ("", 3, [1.0, 2.0], [], ["a", 1], {"a": 1}, b"nominal", np.array("nominal"))
     ),
-    (arguments(None, 3), "type int", "an array of (minimum, maximum)", "or a mapping"),
-    (arguments(None, np.array(1.0)), "type ndarray", "an array of (minimum, maximum)", "mapping"),
+    (arguments(None, 3), "is 3 (int)", "a list of pairs (minimum, maximum)", "or a mapping"),
+    (arguments(None, np.array(1.0)), "(ndarray)", "a list of pairs (minimum, maximum)", "mapping"),
     (arguments(None, [(0, 1)]), "1 rows", "one for each of the 2 columns", "or be a mapping"),
     (arguments(None, {"c": (0, 1)}), "key 'c'", "a column's name", "its index from 0 to 1"),
     (arguments(None, {"B": (0, 1)}), "key 'B'", "a column's name", "Did you mean 'b'?"),
@@ -171,7 +173,6 @@ REFUSALS = [
     (arguments(schema=LABELLED, task="regression"), "'no', 'yes'", "bounds, not", "target="),
     (arguments(None, None, 0, 1, LABELLED), "Categorical(['no'", "something else", "Remove them"),
     (arguments(target_min="0"), "privacy_target_min is '0'", "must be a real", "number"),
-    (arguments(task="ranking"), "task is 'ranking'", "must be one of", "'regression'"),
     # drafts
     (lambda: Schema.draft(FRAME, "c"), "no column 'c'", "one of 'a', 'b'", "Leave it out"),
     (lambda: Schema.draft(FRAME, max_levels=0), "max_levels is 0", "at least 1", "must be"),

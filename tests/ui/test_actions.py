@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from interpret_dp.explanation.plots.shape import common_range
-from interpret_dp.ui.actions import TOOLS, Request, perform
+from interpret_dp.ui.actions import TOOLS, EditorInput, perform
 from interpret_dp.ui.figure import EditedTerm
 from tests.editor.models import Holder, build_model, changed, without_rows
 from tests.editor.test_verdict import wavy
@@ -18,7 +18,7 @@ def session():
 
 def use(session, action, name="age", **request):
     term = EditedTerm.of(session, session.terms.index(name))
-    return perform(term, action, Request(**request))
+    return perform(term, action, EditorInput(**request))
 
 
 @pytest.mark.parametrize("action", sorted(TOOLS))

@@ -69,11 +69,7 @@ class Part:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out how far scores are: they may be moving while a copy is made."""
-        return {
-            "rows": self.rows,
-            "n_threads": self.n_threads,
-            "is_given_up": self._is_given_up,
-        }
+        return {"rows": self.rows, "n_threads": self.n_threads, "is_given_up": self._is_given_up}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Start as a part whose scores are not known."""
@@ -389,9 +385,7 @@ def _one_column_block(role: str, value: Any) -> Any:
     if value.ndim == 2:
         return value.rechunk({1: -1})
     if value.ndim != 1:
-        raise SchemaError(
-            f"{role} is a Dask array of {value.ndim} dimensions; it must have one or two."
-        )
+        raise SchemaError(f"{role} has {value.ndim} dimensions; a Dask array must have 1 or 2.")
     return value
 
 

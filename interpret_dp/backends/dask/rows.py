@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter, methodcaller
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import dask
 import numpy as np
@@ -59,10 +58,9 @@ _numbers = itertools.count()
 _MOST_BUCKETS = 64
 
 
-class Workers(ABC):
+class Workers(Protocol):
     """Computes one task a partition and keeps results where they were made."""
 
-    @abstractmethod
     def begin(self, name: str, function: Callable[..., Any], pieces: Sequence[Any]) -> list[Any]:
         """Apply a function to lazy pieces of Dask collections, one tuple a partition.
 
@@ -77,11 +75,9 @@ class Workers(ABC):
             Here or in :meth:`total`, if a step before the function raises.
         """
 
-    @abstractmethod
     def each(self, name: str, function: Callable[..., Any], *held: Sequence[Any]) -> list[Any]:
         """Apply a function to handles of one or more lists, one of each list at a time."""
 
-    @abstractmethod
     def together(self, name: str, function: Callable[..., Any], held: Sequence[Any]) -> list[Any]:
         """Apply a function to groups of handles: one group a worker, so that nothing moves.
 
@@ -91,7 +87,6 @@ class Workers(ABC):
             Called with the number of threads of its own, and what is in the group.
         """
 
-    @abstractmethod
     def total(self, answers: Sequence[Any]) -> Answer:
         """Add answers, given as handles, and bring the sum here; raises ``BackendError``."""
 

@@ -52,7 +52,7 @@ N_LENGTHS = len(_LENGTHS)
 
 
 @dataclass(frozen=True)
-class Curve:
+class NoisyCurve:
     """A released curve and its noise.
 
     Attributes
@@ -84,7 +84,7 @@ class Curve:
     is_pruned: bool = False
 
 
-def noise_variances_of(curve: Curve) -> FloatArray:
+def noise_variances_of(curve: NoisyCurve) -> FloatArray:
     """Return the variances of a curve's noise, shape (n_codes,)."""
     return np.diagonal(curve.noise) if curve.noise.ndim == 2 else curve.noise
 
@@ -99,7 +99,7 @@ class View:
 
     Parameters
     ----------
-    curve : Curve
+    curve : NoisyCurve
     typical_variance : float
         Mean variance of a process of scale 1.
 
@@ -111,7 +111,7 @@ class View:
         of the curve.
     """
 
-    def __init__(self, curve: Curve, typical_variance: float) -> None:
+    def __init__(self, curve: NoisyCurve, typical_variance: float) -> None:
         variances = noise_variances_of(curve)
         self.moved = np.flatnonzero(variances > 0)
         if len(self.moved) < 2:
@@ -207,7 +207,7 @@ class View:
         return self._scores - mean, covariance + between.T @ between
 
 
-def _blurred(curve: Curve, moved: NDArray[np.intp]) -> FloatArray:
+def _blurred(curve: NoisyCurve, moved: NDArray[np.intp]) -> FloatArray:
     """Return the covariance of sampling error as it shows in the scores."""
     if curve.response is None:
         return np.diag(curve.sampling[moved])
@@ -215,7 +215,7 @@ def _blurred(curve: Curve, moved: NDArray[np.intp]) -> FloatArray:
     return (blur * curve.sampling[moved]) @ blur.T
 
 
-def _kernels(curve: Curve, moved: NDArray[np.intp]) -> list[FloatArray]:
+def _kernels(curve: NoisyCurve, moved: NDArray[np.intp]) -> list[FloatArray]:
     """Return the process's covariances, centred as the scores are, with mean variance 1."""
     shares = curve.weights[moved] / curve.weights[moved].sum()
     inner = np.zeros(len(curve.weights), dtype=bool)
@@ -264,14 +264,14 @@ class Denoised:
 
     Parameters
     ----------
-    curve : Curve
+    curve : NoisyCurve
     view : View
         Of that curve.
     likely : ndarray of float64, or None
         Probability of each length and scale; None where nothing can be said of the curve.
     """
 
-    def __init__(self, curve: Curve, view: View, likely: FloatArray | None) -> None:
+    def __init__(self, curve: NoisyCurve, view: View, likely: FloatArray | None) -> None:
         self._curve, self._view, self._likely = curve, view, likely
 
     @functools.cached_property
@@ -309,12 +309,12 @@ class Denoised:
         return bool(np.abs(mean).max() <= _LARGEST_GROWTH * np.abs(self._curve.scores).max())
 
 
-def denoise(curves: Sequence[Curve]) -> list[Denoised]:
+def denoise(curves: Sequence[NoisyCurve]) -> list[Denoised]:
     """Return the posterior mean of every curve, and what is expected of it without noise.
 
     Parameters
     ----------
-    curves : sequence of Curve
+    curves : sequence of NoisyCurve
         Of one model, all scores in the same unit.
     """
     typical_variance = _typical_variance(curves)
@@ -350,7 +350,7 @@ def _shares(counts: FloatArray, prior: FloatArray) -> FloatArray:
     return np.asarray(counts / counts.sum())
 
 
-def _typical_variance(curves: Sequence[Curve]) -> float:
+def _typical_variance(curves: Sequence[NoisyCurve]) -> float:
     """Return the median over the curves of their mean variance over the rows."""
     means = [
         float(c.weights @ noise_variances_of(c) / max(float(c.weights.sum()), 1e-300))

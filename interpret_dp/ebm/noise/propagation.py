@@ -34,7 +34,7 @@ FloatArray = NDArray[np.float64]
 
 # Up to so many cells the variances are exact. Without settings of the caller there are as a rule
 # about 700 at most: one a leaf and round.
-_MOST_CELLS = 1024
+_MOST_EXACT_CELLS = 1024
 # Draws for more cells: a standard deviation comes out with a standard error of 3 %.
 _DRAWS = 512
 _DRAWS_AT_ONCE = 32
@@ -186,7 +186,7 @@ def noise_variances(history: TermHistory, *, noise: float, rng: np.random.Genera
         the variance of 512 simulated curves for an ordered one.
     """
     n_bins, updates = len(history.weights), history.updates
-    if n_bins > _MOST_CELLS and updates and _parts_each_bin(updates):
+    if n_bins > _MOST_EXACT_CELLS and updates and _parts_each_bin(updates):
         return noise**2 * _single_bin_variances(history)
     found, moved = np.zeros(n_bins), history.moved
     if not moved.any():
@@ -194,7 +194,7 @@ def noise_variances(history: TermHistory, *, noise: float, rng: np.random.Genera
     moving = history.of_bins(moved)
     starts, cells = moving.of_cells()
     # Of a pair, whose cells are many from here on, a covariance would take longer than the fit.
-    if len(starts) > _MOST_CELLS or updates[0].effects is not None:
+    if len(starts) > _MOST_EXACT_CELLS or updates[0].effects is not None:
         averages = (
             simulated_averages(cells, _DRAWS_AT_ONCE, rng) for _ in range(_DRAWS // _DRAWS_AT_ONCE)
         )

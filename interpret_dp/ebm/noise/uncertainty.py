@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.ebm.config import TUNING
-from interpret_dp.ebm.noise.denoising import Curve, Denoised, denoise
+from interpret_dp.ebm.noise.denoising import Denoised, NoisyCurve, denoise
 from interpret_dp.ebm.noise.propagation import TermHistory, noise_variances, unit_covariance
 from interpret_dp.ebm.trainer.binning import Bins
 
@@ -143,7 +143,7 @@ class Terms:
     bins : sequence of Bins
     is_ordered : sequence of bool
     sampling : sequence of ndarray of float64, shape (n_codes, n_scores) each
-        Variance that sampling error has in each bin (:class:`Curve`), in units of score
+        Variance that sampling error has in each bin (:class:`NoisyCurve`), in units of score
         squared.
     pruned : collection of int
         Terms that are released as zero, whatever their curves are.
@@ -163,7 +163,7 @@ class Terms:
         not kept.
         """
         owners: list[int] = []
-        curves: list[Curve] = []
+        curves: list[NoisyCurve] = []
         for k, (score, spread, b) in enumerate(
             zip(self.scores, self.noise, self.bins, strict=True)
         ):
@@ -175,7 +175,9 @@ class Terms:
                 largest = MOST_SAMPLING * float(variances.max(initial=0.0))
                 sampling = np.minimum(self.sampling[k][:, index], largest)
                 is_ordered, is_pruned = self.is_ordered[k], k in self.pruned
-                curve = Curve(column, own, b.weights, is_ordered, sampling, response, is_pruned)
+                curve = NoisyCurve(
+                    column, own, b.weights, is_ordered, sampling, response, is_pruned
+                )
                 owners.append(k)
                 curves.append(curve)
         found: dict[int, list[Denoised]] = {}

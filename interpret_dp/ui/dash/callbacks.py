@@ -17,8 +17,8 @@ from dash.dependencies import Input, Output, State
 from dash.exceptions import PreventUpdate
 
 from interpret_dp.ui.actions import (
+    EditorInput,
     Outcome,
-    Request,
     go_back,
     perform,
     previewed,
@@ -175,7 +175,7 @@ def _add_acting(app: dash.Dash) -> None:
         held: Any,
     ) -> Any:
         trigger = ctx.triggered_id
-        request = Request(
+        request = EditorInput(
             bins=tuple(bins or ()), column=_column(column), number=number or "", shape=shape
         )
         action = made["action"]
@@ -211,12 +211,12 @@ def _add_acting(app: dash.Dash) -> None:
         return message(outcome) if outcome.text else None, shown, plan, time.time()
 
 
-def _planned(held: Any) -> tuple[str, Request] | None:
+def _planned(held: Any) -> tuple[str, EditorInput] | None:
     """Return the action and the request of the preview that a page holds."""
     if held is None:
         return None
     request = held["request"]
-    return held["action"], Request(**{**request, "bins": tuple(request["bins"])})
+    return held["action"], EditorInput(**{**request, "bins": tuple(request["bins"])})
 
 
 # ------------------------------------------------------------------------- noticing and drawing

@@ -19,7 +19,7 @@ from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.released import FeaturePair
 from interpret_dp.ui.actions import (
     TOOLS,
-    Request,
+    EditorInput,
     correlated_text,
     counted,
     disabled_buttons,
@@ -97,7 +97,7 @@ class NotebookEditor:
         self._is_quiet = False
         self.selected: tuple[int, ...] = ()
         # The button and the request of an edit that is previewed.
-        self._planned: tuple[str, Request] | None = None
+        self._planned: tuple[str, EditorInput] | None = None
         self.controls = Controls(session, find_term(session.base, term))
         self._pair: FeaturePair | None = None
         self.figure: Any = None
@@ -262,7 +262,7 @@ class NotebookEditor:
     def _show_verdict(self) -> None:
         """Say whether noise explains the selected part of the released curve."""
         column, shape = int(self.controls.class_label.value), self.controls.shape.value
-        request = Request(bins=self.selected, column=column, shape=shape)
+        request = EditorInput(bins=self.selected, column=column, shape=shape)
         try:
             text = verdict_text(self._edited, request)
         except ValueError as error:
@@ -416,7 +416,7 @@ class NotebookEditor:
 
     def _perform(self, action: str) -> str:
         controls, all_classes = self.controls, self.controls.all_classes.value
-        request = Request(
+        request = EditorInput(
             bins=self.selected,
             column=None if all_classes else int(controls.class_label.value),
             number=controls.number.value,

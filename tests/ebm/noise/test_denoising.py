@@ -18,7 +18,7 @@ from interpret_dp.ebm.noise.boosted import (
     with_coupling,
     with_noise_of_others,
 )
-from interpret_dp.ebm.noise.denoising import Curve, denoise
+from interpret_dp.ebm.noise.denoising import NoisyCurve, denoise
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.correlations import Correlations, orthonormal_scores
@@ -54,8 +54,8 @@ def test_noise_of_any_size_gives_finite_curves_and_no_warning(sizes, rank, is_or
         scores = 10.0**score * rng.normal(size=32)
         noise = 10.0**variance * (root @ root.T)
         luck = np.diagonal(noise).max() * rng.uniform(0.0, 1e4, 32)
-        curves.append(Curve(scores, noise, WEIGHTS, is_ordered, sampling=luck))
-        curves.append(Curve(scores, np.diagonal(noise), WEIGHTS, False, sampling=luck))
+        curves.append(NoisyCurve(scores, noise, WEIGHTS, is_ordered, sampling=luck))
+        curves.append(NoisyCurve(scores, np.diagonal(noise), WEIGHTS, False, sampling=luck))
     for curve, found in zip(curves, denoise(curves), strict=True):
         assert np.isfinite(found.scores).all()
         if found.moments is not None:

@@ -135,7 +135,7 @@ def test_simulated_variances_are_close_to_the_exact_ones(monkeypatch):
     term = make_term(300, True, 20, 40, later=0.4, contrasts=True)
     history = record(*term, Averaged(10, 1.5))
     exact = np.sqrt(noise_variances(history, noise=2.0, rng=np.random.default_rng(0)))
-    monkeypatch.setattr(propagation, "_MOST_CELLS", 100)
+    monkeypatch.setattr(propagation, "_MOST_EXACT_CELLS", 100)
     found = np.sqrt(noise_variances(history, noise=2.0, rng=np.random.default_rng(0)))
     np.testing.assert_array_equal(found == 0, exact == 0)
     ratio = found[exact > 0] / exact[exact > 0]
