@@ -217,7 +217,7 @@ class LossScale:
         Second derivative per row where boosting starts, for a loss whose curvature varies with the
         score; None where it is constant.
     norm : float
-        Norm of one row's residuals, in units of the clipping bound: the noise is made for it.
+        Sensitivity of a sum of residuals, in units of the clipping bound: the noise is made for it.
     per_rate : float
         Score per unit of mean residual of a learning rate of 1 that the caller asks for.
     max_noise_level : float

@@ -1,4 +1,4 @@
-"""Checks and decisions before the first row is read, and the rows that a fit is right for."""
+"""Checks and decisions before the first row is read, and the release ``rate`` after training."""
 
 from __future__ import annotations
 
