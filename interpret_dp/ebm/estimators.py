@@ -61,6 +61,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
     """Mixin in front of interpret's DP-EBM classes; replaces ``fit`` and reads rows by schema."""
 
     _holds = "released_"
+    _kind = AdditiveModel
     released_: AdditiveModel
 
     @with_substitutes
@@ -348,7 +349,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
 
     def _with_privacy(self, explanation: Any) -> PrivateEBMExplanation:
         """Return interpret's explanation with its cost, editor and planner."""
-        open_session = functools.partial(interpret_api.shared_session, build=self._built)
+        open_session = functools.partial(interpret_api.shared_session, build=self._build)
         private: PrivateEBMExplanation = attach_privacy(
             explanation, self.privacy_spend_, self.to_released(), open_session, plan
         )
@@ -480,9 +481,10 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             )
         )
 
-    def _built(self, model: AdditiveModel) -> Self:
-        """Return an estimator of this class and ledger that holds a released model."""
-        return type(self).from_released(model, self.ledger)
+    @property
+    def _build(self) -> Callable[[AdditiveModel], Self]:
+        """What makes estimators of released models; explanations keep it, and not the estimator."""
+        return functools.partial(type(self).from_released, ledger=self.ledger)
 
     def edit(self, author: str | None = None, *, autosave: bool = True) -> EditSession:
         """Open an editing session over the model as it is now; editing costs no privacy.
@@ -506,12 +508,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         """
         from interpret_dp.editor import EditSession
 
-        session = EditSession(
-            self.to_released(),
-            self._built,
-            author=author,
-            autosave=autosave,
-        )
+        session = EditSession(self.to_released(), self._build, author=author, autosave=autosave)
         for earlier in session.autosave.earlier:
             if not earlier.problem:
                 warnings.warn(

@@ -79,10 +79,13 @@ class EstimatorSettings:
 
     @classmethod
     def of(cls, estimator: PrivateEstimator[Any]) -> Self:
-        """Return the present parameters of an estimator."""
-        given = estimator.get_params(deep=False)
-        names = [own.name for own in dataclasses.fields(cls) if own.name in given]
-        return cls(task=estimator._task, **{name: given[name] for name in names})
+        """Return the present parameters of an estimator.
+
+        They are its attributes: the constructor of a subclass may name fewer parameters.
+        """
+        names = {own.name for own in dataclasses.fields(cls)} - {"task"}
+        given = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+        return cls(task=estimator._task, **given)
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ class OpenedData:
     given: Mapping[str, Any] = dataclasses.field(repr=False)
     rows: PrivateRows
     privacy_unit: PrivacyUnit | None
-    collections: Pieces | None
+    collections: Pieces | None = dataclasses.field(repr=False)
 
     def on_workers(
         self, rows: PrivateRows, settings: EstimatorSettings, target: FeatureSpec | None = None
@@ -272,6 +275,7 @@ class PrivateEstimator(BaseEstimator, Generic[_Released]):  # type: ignore[misc]
 
     # What is predicted; None for nothing.
     _task: ClassVar[str | None]
+    _kind: ClassVar[type[AdditiveModel | LocallyLinearModel | Background]]
     # The fitted attribute that holds the released model, and the indent of its file.
     _holds: ClassVar[str]
     _indent: ClassVar[int | None] = 1
@@ -349,6 +353,11 @@ class PrivateEstimator(BaseEstimator, Generic[_Released]):  # type: ignore[misc]
         ValueError
             If the model is one of another estimator, or of another version.
         """
+        if not isinstance(model, cls._kind):
+            raise ValueError(
+                f"The model is of type {type(model).__name__}; {cls.__name__} holds one of type "
+                f"{cls._kind.__name__}. interpret_dp.load_model(path) finds the class of a file."
+            )
         given = cls._parameters_of(model)
         dataset = model.guarantee.dataset
         estimator = cls(**given, schema=model.schema, ledger=ledger, dataset=dataset)

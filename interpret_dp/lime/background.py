@@ -458,6 +458,7 @@ class PrivateBackground(PrivateEstimator[Background]):
 
     _task = None
     _holds = "background_"
+    _kind = Background
     background_: Background
 
     def __init__(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import itertools
 import math
 import os
@@ -206,6 +205,7 @@ class DPLocallyLinearClassifier(
 
     _task = "classification"
     _holds = "model_"
+    _kind = LocallyLinearModel
     _indent = None
     model_: LocallyLinearModel
     coding_: InputCoding
@@ -415,8 +415,8 @@ class DPLocallyLinearClassifier(
     @classmethod
     def _parameters_of(cls, model: LocallyLinearModel) -> Mapping[str, Any]:
         """Return the constructor's parameters that a released model holds."""
-        names = inspect.signature(cls).parameters
-        return {name: value for name, value in model.parameters.items() if name in names}
+        check_keys("parameters of the model", model.parameters, (), _SAVED)
+        return model.parameters
 
     def _publish(self, model: LocallyLinearModel) -> None:
         """Fill the fitted attributes from a released model."""
