@@ -269,8 +269,10 @@ def target_bounds_of(model: AdditiveModel) -> tuple[float, float]:
 
 def plain_value(value: Any) -> Any:
     """Return a constructor parameter as JSON can hold it."""
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, np.ndarray):
         return plain_value(value.tolist())
+    if isinstance(value, np.generic):  # one of more than 64 bits stays what it is
+        value = value.item()
     if isinstance(value, Mapping):
         return {str(key): plain_value(entry) for key, entry in value.items()}
     if isinstance(value, Sequence | set | frozenset) and not isinstance(value, str):

@@ -27,9 +27,6 @@ TITLES = {
 }
 """First line of a box, by state."""
 
-# Shares below are rounding errors of sums.
-_NOTHING = 1e-9
-
 SHARES_OF = "Shares are of mu squared, which adds up from request to request; epsilon does not."
 
 
@@ -99,8 +96,13 @@ def _bar_parts(budget: Mapping[str, Any], subject: str) -> list[tuple[str, float
     spent, model = budget["spent_share"], budget["model_share"]
     if model is None:
         return [("spent", spent, _OTHERS)]
-    others = spent - model if spent - model > _NOTHING else 0.0
+    others = share_of_others(spent, model)
     return [(f"this {subject}", model, _MODEL), ("other requests", others, _OTHERS)]
+
+
+def share_of_others(spent: float, shown: float) -> float:
+    """Return the share of a budget that is not shown by itself; rounding of sums is none."""
+    return spent - shown if spent - shown > 1e-9 else 0.0
 
 
 def _shares(releases: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ from interpret_dp import LedgerError, PrivacyLedger
 from interpret_dp.accounting import GdpPair, Guarantee, ReleaseShare, mu_of_budget
 from interpret_dp.explanation.budget import BudgetState
 from interpret_dp.explanation.markup import render, share_text
-from interpret_dp.explanation.panel import meaning_text, panel_html
+from interpret_dp.explanation.panel import meaning_text, panel_html, share_of_others
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.ledger.account import (
     Account,
@@ -136,6 +136,11 @@ def test_names_are_text_and_nothing_else():
     assert "<script" not in page
     assert page.count("&lt;script&gt;") >= 6
     assert page.count("<div") == page.count("</div>")
+
+
+def test_what_rounding_leaves_is_no_request():
+    assert share_of_others(0.1 + 0.2, 0.3) == 0.0
+    assert share_of_others(0.3, 0.1) == pytest.approx(0.2)
 
 
 def test_bar_is_as_long_as_what_was_spent():

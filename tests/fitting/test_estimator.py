@@ -57,3 +57,11 @@ def test_an_explanation_holds_nothing_else_of_its_estimator():
     assert b"ward seven" in pickle.dumps(model)
     for explanation in (model.explain_global(), model.explain_local(TABLE[:2])):
         assert b"ward seven" not in pickle.dumps(explanation)
+
+
+def test_numbers_of_more_than_64_bits_are_parameters_and_cells(tmp_path):
+    """NumPy turns them into no number of Python, which is what a file can hold."""
+    cells = TABLE.astype({"dose": np.longdouble})
+    model = DPLocallyLinearClassifier(schema=SCHEMA, epsilon=np.longdouble(0.5), delta=1e-6)
+    model.fit(cells, LABELS).save(tmp_path / "maps.json")
+    assert model.explain_local(cells[:2]).data(1)["values"] == [float(TABLE["dose"][1])]

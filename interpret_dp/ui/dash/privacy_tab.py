@@ -25,7 +25,7 @@ from interpret_dp.exceptions import LedgerError
 from interpret_dp.explanation.budget import BudgetState
 from interpret_dp.explanation.markup import render
 from interpret_dp.explanation.objects import PrivateEBMExplanation
-from interpret_dp.explanation.panel import shares_text
+from interpret_dp.explanation.panel import share_of_others, shares_text
 from interpret_dp.explanation.plan import FitPlan
 from interpret_dp.explanation.plots.parts import probabilities
 from interpret_dp.explanation.plots.spending import CLASSES, OTHERS, OURS, timeline_figure
@@ -210,7 +210,7 @@ def _account_content(account: ShownAccount) -> Component:
     if budget is not None:
         shown = sum(m.spend.model_share or 0.0 for m in account.models if m.request is not None)
         shown = min(shown, budget.spent_share)
-        others = max(0.0, budget.spent_share - shown)
+        others = share_of_others(budget.spent_share, shown)
         parts = [(OURS, shown, CLASSES[0]), (OTHERS, others, CLASSES[1])]
     page = render(
         "account.html",
