@@ -135,10 +135,11 @@ def _typed(cell: Any, dtype: Any, levels: Sequence[Any]) -> Any:
 
 def _held(cells: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return cells in a dtype, or in the first wider one that holds them."""
-    for wide in (dtype, np.dtype(np.float64 if dtype.kind == "f" else np.int64)):
-        with suppress(ArithmeticError), np.errstate(over="raise"):
-            return cells.astype(wide)
-    return cells.astype(np.float64)
+    wider = [np.dtype(np.int64)] if dtype.kind != "f" else []
+    for kind in (dtype, *wider, np.dtype(np.float64)):
+        with suppress(ArithmeticError, ValueError), np.errstate(over="raise"):
+            return cells.astype(kind)
+    return cells
 
 
 def _of_kind(cell: Any, *, is_integer: bool) -> Any:

@@ -87,3 +87,16 @@ def test_drawn_rows_have_the_types_of_the_data(rows):
     own = dp.PrivateBackground(SCHEMA, epsilon=2.0).fit(rows).explain_global(model)
     expected = np.diff(STEPS[[levels.index(site) for site in SITES]])
     np.testing.assert_allclose(np.diff(own.data(1)["scores"]), expected, atol=1e-6)
+
+
+def test_an_array_of_integers_may_have_a_column_with_levels_of_text():
+    cells = np.ones((200, 2), dtype=np.int8)
+    schema = dp.Schema({"code": dp.Categorical(["a", 1]), "dose": dp.Continuous(0, 1)})
+    explainer = dp.DPLimeTabular(
+        lambda X: np.asarray(X)[:, 1].astype(float),
+        cells,
+        schema=schema,
+        feature_names=["code", "dose"],
+        trained_on_same_people=False,
+    )
+    assert explainer.explain_local(cells[:2]).data(0)["names"] == ["code", "dose"]
