@@ -48,6 +48,7 @@ def test_the_reference_is_refuted(subject, monkeypatch):
     assert line.gaussian_bound is None
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("subject", ["classifier", "regressor", "metrics", "background"])
 def test_our_claims_stand_in_a_small_attack(subject):
@@ -64,6 +65,7 @@ def test_our_claims_stand_in_a_small_attack(subject):
     assert line.finds > 4.0
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_one_run_of_maps_stands_and_a_third_of_its_noise_does_not():
     """5,000 canaries, 629 guesses; claim epsilon 4, confidence 95 %.
@@ -96,7 +98,7 @@ def test_the_full_audit_has_every_explainer_claim_and_control():
         tasks_of("huge")
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_processes_give_the_lines_of_one(small):
     names = ["PrivateBackground", "private_metrics"]
     tasks = [AuditTask("replay", name, 0.0, "quick") for name in names]

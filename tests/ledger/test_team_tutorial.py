@@ -35,7 +35,7 @@ def test_the_page_does_what_it_says(login, capsys):
         ledger.raise_budget("patients", epsilon=9, delta=1e-6, reason="more")
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.postgres
 def test_the_script_runs_under_two_logins(login, tmp_path):
     logins = ("--officer", login("anna"), "--analyst", login("ben"))

@@ -25,7 +25,7 @@ def digits(n_rows=None):
     return found.images[:n_rows], found.target[:n_rows]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_wavelets_classify_digits_at_the_cost_of_pixels():
     """Hundreds of rows, so that epsilon is large; the default rule of both. Chance is a tenth."""
     X, y = digits()

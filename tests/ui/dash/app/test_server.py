@@ -65,7 +65,7 @@ def test_a_script_that_served_a_page_ends_cleanly(model_file):
     assert done.stdout.splitlines()[-1] == "stopped 127.0.0.1"
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_control_without_us_the_server_outlives_the_script(model_file):
     done = run(model_file, SERVED, CONTROL)
     assert "alive 127.0.0.1" in done.stdout
