@@ -143,7 +143,8 @@ def _held(cells: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _of_kind(cell: Any, *, is_integer: bool) -> Any:
-    return round(cell) if is_integer and isinstance(cell, float) else cell
+    is_rounded = is_integer and isinstance(cell, float) and abs(cell) < 2.0**63
+    return round(cell) if is_rounded else cell
 
 
 def _array(cells: NDArray[Any], n_rows: int, changes: _Changes) -> NDArray[Any]:

@@ -18,8 +18,9 @@ BARE = re.compile(
     r"|not supported between|not subscriptable|not iterable|positional arg|truth value"
     r"|inhomogeneous|ufunc|broadcast|too large to convert|unsupported operand|values to unpack"
 )
-# Keys that may be left out: what is there without them says the same.
-DEFAULTS = {"scale", "ordered", "max_rows", "features", "scope", "delta"}
+# Keys that may be left out, or written in two ways (one column or a list of it): what is there
+# without them says the same.
+DEFAULTS = {"scale", "ordered", "max_rows", "features", "scope", "delta", "column"}
 
 
 def outcome(name, path, value):

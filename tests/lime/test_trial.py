@@ -100,3 +100,10 @@ def test_an_array_of_integers_may_have_a_column_with_levels_of_text():
         trained_on_same_people=False,
     )
     assert explainer.explain_local(cells[:2]).data(0)["names"] == ["code", "dose"]
+
+
+def test_bounds_may_reach_beyond_the_integers_of_a_column():
+    cells = pl.DataFrame({"dose": np.ones(200, dtype=np.int8)})
+    for table in (cells, cells.to_arrow(), cells.to_pandas()):
+        schema = dp.Schema({"dose": dp.Continuous(0, 1e308)})
+        dp.PrivateBackground(schema, epsilon=1.0, delta=1e-6).fit(table)
