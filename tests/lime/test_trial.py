@@ -104,6 +104,6 @@ def test_an_array_of_integers_may_have_a_column_with_levels_of_text():
 
 def test_bounds_may_reach_beyond_the_integers_of_a_column():
     cells = pl.DataFrame({"dose": np.ones(200, dtype=np.int8)})
-    for table in (cells, cells.to_arrow(), cells.to_pandas()):
+    for rows in (cells, cells.to_arrow(), cells.to_pandas()):
         schema = dp.Schema({"dose": dp.Continuous(0, 1e308)})
-        dp.PrivateBackground(schema, epsilon=1.0, delta=1e-6).fit(table)
+        dp.PrivateBackground(schema, epsilon=1.0, delta=1e-6).fit(rows)
