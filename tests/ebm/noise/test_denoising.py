@@ -53,9 +53,9 @@ def test_noise_of_any_size_gives_finite_curves_and_no_warning(sizes, rank, is_or
         root = rng.normal(size=(32, rank))
         scores = 10.0**score * rng.normal(size=32)
         noise = 10.0**variance * (root @ root.T)
-        luck = np.diagonal(noise).max() * rng.uniform(0.0, 1e4, 32)
-        curves.append(NoisyCurve(scores, noise, WEIGHTS, is_ordered, sampling=luck))
-        curves.append(NoisyCurve(scores, np.diagonal(noise), WEIGHTS, False, sampling=luck))
+        sampling = np.diagonal(noise).max() * rng.uniform(0.0, 1e4, 32)
+        curves.append(NoisyCurve(scores, noise, WEIGHTS, is_ordered, sampling=sampling))
+        curves.append(NoisyCurve(scores, np.diagonal(noise), WEIGHTS, False, sampling=sampling))
     for curve, found in zip(curves, denoise(curves), strict=True):
         assert np.isfinite(found.scores).all()
         if found.moments is not None:
