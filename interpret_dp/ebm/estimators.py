@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 class PrivateEBM(PrivatePredictor[AdditiveModel]):
     """Mixin in front of interpret's DP-EBM classes; replaces ``fit`` and reads rows by schema."""
 
-    _holds = "released_"
-    _kind = AdditiveModel
+    _model_attribute = "released_"
+    _model_type = AdditiveModel
     released_: AdditiveModel
 
     @with_substitutes
@@ -204,7 +204,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
 
     def _readable(self, X: Any) -> Any:
         """Return rows in the form in which interpret finds the bins of the fit."""
-        check_is_fitted(self, self._holds)
+        check_is_fitted(self, self._model_attribute)
         return canonical_frame(X, self._current_schema(), self.feature_names_in_)
 
     def _current_schema(self) -> Schema:
@@ -344,7 +344,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         name : str, default=None
             Title in the dashboard.
         """
-        check_is_fitted(self, self._holds)
+        check_is_fitted(self, self._model_attribute)
         return self._with_privacy(super().explain_global(name))
 
     def _with_privacy(self, explanation: Any) -> PrivateEBMExplanation:
@@ -423,7 +423,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
 
     def to_released(self) -> AdditiveModel:
         """Return the model as it is now, edits by interpret's methods included."""
-        check_is_fitted(self, self._holds)
+        check_is_fitted(self, self._model_attribute)
         base, names = self.released_, self.feature_names_in_
         has_one_class = base.classes is not None and len(base.classes) == 1
         fitted = dict(zip(base.term_names, base.terms, strict=True))
@@ -534,7 +534,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         -------
         self
         """
-        check_is_fitted(self, self._holds)
+        check_is_fitted(self, self._model_attribute)
         names = self.feature_names_in_
         dropped = interpret_api.positions_of(features, names)
         places_of_terms = [

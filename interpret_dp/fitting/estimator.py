@@ -275,9 +275,9 @@ class PrivateEstimator(BaseEstimator, Generic[_Released]):  # type: ignore[misc]
 
     # What is predicted; None for nothing.
     _task: ClassVar[str | None]
-    _kind: ClassVar[type[AdditiveModel | LocallyLinearModel | Background]]
+    _model_type: ClassVar[type[AdditiveModel | LocallyLinearModel | Background]]
     # The fitted attribute that holds the released model, and the indent of its file.
-    _holds: ClassVar[str]
+    _model_attribute: ClassVar[str]
     _indent: ClassVar[int | None] = 1
     guarantee_: Guarantee
     schema_: Schema
@@ -291,7 +291,7 @@ class PrivateEstimator(BaseEstimator, Generic[_Released]):  # type: ignore[misc]
 
     def _publish(self, model: _Released) -> None:
         """Fill the fitted attributes from a released model."""
-        setattr(self, self._holds, model)
+        setattr(self, self._model_attribute, model)
         self.guarantee_ = model.guarantee
         self.schema_ = model.schema
 
@@ -303,7 +303,7 @@ class PrivateEstimator(BaseEstimator, Generic[_Released]):  # type: ignore[misc]
     @property
     def privacy_spend_(self) -> PrivacySpend:
         """The cost of any explanation of this model, with the ledger's figures as of now."""
-        check_is_fitted(self, self._holds)
+        check_is_fitted(self, self._model_attribute)
         return PrivacySpend.of_model(self.guarantee_, ledger_of(self.ledger, must_exist=True))
 
     def summary(self) -> ModelSummary:
@@ -315,8 +315,8 @@ class PrivateEstimator(BaseEstimator, Generic[_Released]):  # type: ignore[misc]
 
     def to_released(self) -> _Released:
         """Return the released model, an immutable value."""
-        check_is_fitted(self, self._holds)
-        model: _Released = getattr(self, self._holds)
+        check_is_fitted(self, self._model_attribute)
+        model: _Released = getattr(self, self._model_attribute)
         return model
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -353,10 +353,11 @@ class PrivateEstimator(BaseEstimator, Generic[_Released]):  # type: ignore[misc]
         ValueError
             If the model is one of another estimator, or of another version.
         """
-        if not isinstance(model, cls._kind):
+        if not isinstance(model, cls._model_type):
             raise ValueError(
                 f"The model is of type {type(model).__name__}; {cls.__name__} holds one of type "
-                f"{cls._kind.__name__}. interpret_dp.load_model(path) finds the class of a file."
+                f"{cls._model_type.__name__}. Use interpret_dp.load_model(path), which finds the "
+                "class of a file."
             )
         given = cls._parameters_of(model)
         dataset = model.guarantee.dataset
@@ -422,7 +423,7 @@ class PrivatePredictor(PrivateEstimator[_Released]):
         promise = self.guarantee_
         if SCORED not in promise.conditions:
             promise = dataclasses.replace(promise, conditions=(*promise.conditions, SCORED))
-            model = getattr(self, self._holds)
-            setattr(self, self._holds, dataclasses.replace(model, guarantee=promise))
+            model = getattr(self, self._model_attribute)
+            setattr(self, self._model_attribute, dataclasses.replace(model, guarantee=promise))
             self.guarantee_ = promise
         return score

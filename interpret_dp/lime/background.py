@@ -457,8 +457,8 @@ class PrivateBackground(PrivateEstimator[Background]):
     """
 
     _task = None
-    _holds = "background_"
-    _kind = Background
+    _model_attribute = "background_"
+    _model_type = Background
     background_: Background
 
     def __init__(

@@ -204,8 +204,8 @@ class DPLocallyLinearClassifier(
     """
 
     _task = "classification"
-    _holds = "model_"
-    _kind = LocallyLinearModel
+    _model_attribute = "model_"
+    _model_type = LocallyLinearModel
     _indent = None
     model_: LocallyLinearModel
     coding_: InputCoding
