@@ -19,9 +19,15 @@ PACKAGE = Path(interpret_dp.__path__[0])
 USERS = ("tests", "benchmarks", "scripts", "examples", "docs")
 # Neither the format of a file, in quotes, nor a table of the ledger's schema in a database.
 NAME = re.compile(r"\binterpret_dp(?:\.(?!interpret_dp)\w+)+(?![\w\"])")
+# Results that an older commit repeats name what was there then.
+OLDER = "In a checkout of commit"
 SOURCES = [
     *sorted(PACKAGE.rglob("*.py")),
-    *(page for page in PAGES if page.name != "CHANGELOG.md"),
+    *(
+        page
+        for page in PAGES
+        if page.name != "CHANGELOG.md" and OLDER not in page.read_text(encoding="utf-8")
+    ),
 ]
 
 
