@@ -73,6 +73,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         bags: Any = None,
         init_score: Any = None,
         unit: Any = None,
+        exposure: Any = None,
     ) -> Self:
         """Fit on private rows and charge the ledger.
 
@@ -93,11 +94,17 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             Scores that rows start from, in interpret's form: logits of the second class, one score
             a class, or numbers in units of the target; or a model that predicts them from ``X``.
             Private, and free: each row's own. Pass it to ``predict`` as well; tables, SQL and
-            explanations hold the part that this model adds. Refused under a log link.
+            explanations hold the part that this model adds. Under a log link an array of the
+            logarithms of exposures.
         unit : array-like, shape (n_rows,), or "rows", default=None
             Private. Who each row belongs to, where ``schema.unit`` names no column of ``X``.
             Without a ``schema.unit`` one row of each unit is used. In pandas: indexed as ``X``.
             ``"rows"``: each row is a person of its own, although a column looks like an identifier.
+        exposure : array-like, shape (n_rows,), default=None
+            Private; under a log link. How long, or over how much, each row's target was counted:
+            its mean is the exposure times what the model predicts. Clipped at
+            ``privacy_exposure_max``. A row whose exposure is missing, or not above a millionth of
+            that, contributes nothing.
 
         Returns
         -------
@@ -119,6 +126,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
                 "known, so standard_deviations_ has the error bands without them."
             )
         given = {"sample_weight": sample_weight, "init_score": init_score, "unit": unit}
+        given["exposure"] = exposure
         settings = FitSettings.of(self)
         request = open_request(settings, X, y, **given, reads_dask=True).doubting(doubts)
         promise = request.promise()
@@ -212,7 +220,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         known = self.schema_.features
         return Schema({name: known[name] for name in self.feature_names_in_})
 
-    def predict(self, X: Any, init_score: Any = None) -> Any:
+    def predict(self, X: Any, init_score: Any = None, exposure: Any = None) -> Any:
         """Return predictions, shape (n_rows,); cells are read by the schema's rule.
 
         Parameters
@@ -222,8 +230,16 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             here and in the other methods that score rows, a lazy Dask array.
         init_score : array-like, shape (n_rows,), default=None
             Scores to start from, as interpret's estimators take them.
+        exposure : array-like, shape (n_rows,), default=None
+            Under a log link, what predictions are multiplied by; by default 1.
         """
-        return self._of_rows("predict", X, init_score)
+        return self._of_rows("predict", X, self._start(init_score, exposure))
+
+    def _start(self, init_score: Any, exposure: Any) -> Any:
+        """Return the scores that predictions start from."""
+        if exposure is not None and getattr(self, "link_", "log") != "log":
+            raise ValueError(f"exposure needs a log link, and this model's is {self.link_!r}.")
+        return interpret_api.start_scores(init_score, exposure)
 
     def _of_rows(self, method: str, X: Any, *start: Any) -> Any:
         """Return what a method of interpret gives for rows; of a Dask collection lazily."""
@@ -231,7 +247,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             return interpret_api.predict_lazily(self, method, X, *start)
         return getattr(super(), method)(self._readable(X), *start)
 
-    def predict_with_uncertainty(self, X: Any, init_score: Any = None) -> Any:
+    def predict_with_uncertainty(self, X: Any, init_score: Any = None, exposure: Any = None) -> Any:
         """Return the score and the standard deviation that the noise leaves in it.
 
         Terms count as independent, so variances add: too much where columns are correlated, since
@@ -244,11 +260,14 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             Rows to predict; nothing protects them, and nothing is charged.
         init_score : array-like, shape (n_rows,), default=None
             Scores to start from, as interpret's estimators take them.
+        exposure : array-like, shape (n_rows,), default=None
+            Under a log link: its logarithm is added to the score.
 
         Returns
         -------
         ndarray of float64, shape (n_rows, 2), or (n_rows, 2, n_classes) for more than two classes
         """
+        init_score = self._start(init_score, exposure)
         if is_dask(X):
             return interpret_api.predict_lazily(self, "predict_with_uncertainty", X, init_score)
         rows = self._readable(X)
@@ -356,7 +375,12 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         return private
 
     def explain_local(
-        self, X: Any, y: Any = None, name: str | None = None, init_score: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        name: str | None = None,
+        init_score: Any = None,
+        exposure: Any = None,
     ) -> Any:
         """Return each term's part in the predictions of the given rows.
 
@@ -374,7 +398,10 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             Title in the dashboard.
         init_score : array-like, shape (n_rows,), default=None
             Scores to start from, as interpret's estimators take them.
+        exposure : array-like, shape (n_rows,), default=None
+            Under a log link, what predictions are multiplied by; by default 1.
         """
+        init_score = self._start(init_score, exposure)
         rows = self._readable(X)
         classes = getattr(self, "classes_", None)
         actual = None if y is None else interpret_api.actual_values(y, classes)
@@ -923,6 +950,8 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
     ----------
     privacy_target_min, privacy_target_max : float, default=None
         Public bounds of the target; ``schema`` with a Continuous target says the same.
+    privacy_exposure_max : float, default=None
+        Public maximum of ``exposure``; required where exposures are given.
     objective : {"rmse", "poisson_deviance", "gamma_deviance"}, default="rmse"
         What is minimised, by interpret's names. ``"poisson_deviance"`` is for counts and
         ``"gamma_deviance"`` for positive amounts: scores are then logarithms, terms multiply the
@@ -991,6 +1020,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         interactions: Interactions = 0,
         backend: str = "auto",
         population: str = "rows",
+        privacy_exposure_max: float | None = None,
     ) -> None:
         parameters = locals()
         super().__init__()

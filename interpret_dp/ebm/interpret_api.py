@@ -152,6 +152,7 @@ SAVED_PARAMETERS = {
     **{"bin_budget_frac": "number", "privacy_weight_max": "number or null"},
     **{"composition": "text", "neighboring": "text", "objective": "text"},
     "population": "text",
+    "privacy_exposure_max": "number or null",
     "monotone_constraints": "list or object or null",
     "interactions": "integer or number or text or list or null",
 }
@@ -206,7 +207,8 @@ def fitted_model(request: EBMRequest, trained: TrainedTerms, guarantee: Guarante
     shares = [(name, b.clipped) for name, b in zip(names, trained.bins, strict=True)]
     settings = request.settings
     # Names, types and bounds are in the schema.
-    kept = [n for n in SAVED_PARAMETERS if n != "objective" or settings.task == "regression"]
+    of_regression = ("objective", "privacy_exposure_max") * (settings.task != "regression")
+    kept = [name for name in SAVED_PARAMETERS if name not in of_regression]
     return AdditiveModel(
         task=settings.task,
         schema=request.schema,
@@ -223,6 +225,7 @@ def fitted_model(request: EBMRequest, trained: TrainedTerms, guarantee: Guarante
         guarantee=guarantee,
         parameters={name: plain_value(getattr(settings, name)) for name in kept},
         total_error=trained.total_error,
+        exposure=trained.exposure,
         clipped=tuple((name, *own) for name, own in [*shares, (None, trained.clipped)] if own),
         needs_init_score=INIT_SCORE_CONDITION in request.conditions,
         correlations=tuple(
@@ -371,6 +374,37 @@ def positions_of(features: Any, names: Sequence[str]) -> set[int]:
             )
         return {index for index, goes in enumerate(items) if goes}
     return {column_of(item, names, "features") for item in items}
+
+
+_LEAST_EXPOSURE = 1e-300
+
+
+def start_scores(init_score: Any, exposure: Any) -> Any:
+    """Return the scores that predictions start from: logarithms of exposures, if any are given.
+
+    Parameters
+    ----------
+    init_score, exposure : array-like, shape (n_rows,), or None
+        Of Dask collections the logarithms are lazy.
+
+    Raises
+    ------
+    ValueError
+        If both are given, or an exposure in memory is missing or negative.
+    """
+    if exposure is None:
+        return init_score
+    if init_score is not None:
+        raise ValueError("init_score and exposure were given; pass one of them.")
+    if not is_dask(exposure):
+        exposure = np.asarray(exposure, dtype=np.float64)
+        if not (exposure >= 0).all():
+            raise ValueError(
+                "exposure has entries that are missing or negative; each row to predict needs one "
+                "of 0 or more."
+            )
+    # Of 0 a number whose exponential is 0: interpret takes finite scores.
+    return np.log(np.maximum(exposure, _LEAST_EXPOSURE))
 
 
 def predict_lazily(model: Any, method: str, X: Any, init_score: Any = None) -> Any:
