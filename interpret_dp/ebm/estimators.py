@@ -44,6 +44,7 @@ from interpret_dp.fitting.pipelines import warn_of_learning_steps, with_substitu
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, EditRecord
 from interpret_dp.released.additive_model import file_of, login_name, lookup_tables, note_file
 from interpret_dp.released.background import public_generator
+from interpret_dp.released.rating import rating_table, save_rating_table
 from interpret_dp.released.summary import average_sentence, warn_after_fit
 from interpret_dp.schema import Continuous, Schema, canonical_frame
 from interpret_dp.schema.containers import is_dask
@@ -581,6 +582,26 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         See :func:`interpret_dp.released.additive_model.lookup_tables` for the columns.
         """
         return lookup_tables(self.to_released())
+
+    def rating_table(self) -> pd.DataFrame:
+        """Return the factors whose product is a prediction, one row a level; costs nothing.
+
+        For log links and two classes. See :func:`interpret_dp.released.rating.rating_table` for
+        the columns and the errors.
+        """
+        return rating_table(self.to_released())
+
+    def save_rating_table(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`rating_table` with the guarantee's sentence, as CSV or Excel.
+
+        See :func:`interpret_dp.released.rating.save_rating_table` for both forms and the errors.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ends in ``.csv`` or, with the extra ``excel``, in ``.xlsx``.
+        """
+        save_rating_table(self.to_released(), path)
 
     def to_interpret(self) -> ExplainableBoostingClassifier | ExplainableBoostingRegressor:
         """Return interpret's own model with the same curves, for tools that ask for its class.
