@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
+from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 from interpret.privacy import (
     DPExplainableBoostingClassifier as _InterpretClassifier,
     DPExplainableBoostingRegressor as _InterpretRegressor,
@@ -43,6 +44,7 @@ from interpret_dp.fitting.pipelines import warn_of_learning_steps, with_substitu
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, EditRecord
 from interpret_dp.released.additive_model import file_of, login_name, lookup_tables, note_file
 from interpret_dp.released.background import public_generator
+from interpret_dp.released.rating import rating_table, save_rating_table
 from interpret_dp.released.summary import average_sentence, warn_after_fit
 from interpret_dp.schema import Continuous, Schema, canonical_frame
 from interpret_dp.schema.containers import is_dask
@@ -607,6 +609,82 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         See :func:`interpret_dp.released.additive_model.lookup_tables` for the columns.
         """
         return lookup_tables(self.to_released())
+
+    def rating_table(self) -> pd.DataFrame:
+        """Return the factors whose product is a prediction, one row a level; costs nothing.
+
+        For log links and two classes. See :func:`interpret_dp.released.rating.rating_table` for
+        the columns and the errors.
+        """
+        return rating_table(self.to_released())
+
+    def save_rating_table(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`rating_table` with the guarantee's sentence, as CSV or Excel.
+
+        See :func:`interpret_dp.released.rating.save_rating_table` for both forms and the errors.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ends in ``.csv`` or, with the extra ``excel``, in ``.xlsx``.
+        """
+        save_rating_table(self.to_released(), path)
+
+    def to_interpret(self) -> ExplainableBoostingClassifier | ExplainableBoostingRegressor:
+        """Return interpret's own model with the same curves, for tools that ask for its class.
+
+        Costs no privacy. The result is a copy without ledger and schema: edit before. Its
+        ``privacy_guarantee_`` (str) is the guarantee's sentence, which interpret's ``to_json`` and
+        ``merge_ebms`` leave out. Nobody promises anything of a model that was merged with another.
+
+        Of the constructor's parameters ``feature_names``, ``interactions`` and ``objective`` are
+        set. ``histogram_weights_`` are the released weights of bins, spread evenly, and
+        ``unique_val_counts_`` are numbers of bins: how many values differ in the rows is private.
+
+        Returns
+        -------
+        interpret.glassbox.ExplainableBoostingClassifier or ExplainableBoostingRegressor
+            Of the same task.
+
+        Raises
+        ------
+        ValueError
+            If the model knows one class alone, which has no scores.
+
+        Notes
+        -----
+        It predicts the same of DataFrames of pandas with the columns of the fit; missing cells,
+        undeclared levels and numbers beyond the bounds included. A model that was fitted with
+        ``init_score`` needs it there too. But interpret reads rows by another rule:
+
+        - the text ``"1"`` is the level 1, and the number 1 is the level ``"1"`` (here undeclared);
+        - in a continuous column, text that is no number is undeclared, and so are booleans among
+          other objects (here missing, and 0 or 1);
+        - bytes are text (here undeclared);
+        - columns match by their order where a name is unknown (here an error).
+
+        With `ebm2onnx <https://github.com/interpretml/ebm2onnx>`_ the model becomes an ONNX file,
+        which can hold the sentence::
+
+            graph = ebm2onnx.to_onnx(model.to_interpret(), {"age": "double", "sex": "str"})
+            onnx.helper.set_model_props(graph, {"privacy_guarantee": model.guarantee_.sentence})
+            onnx.save_model(graph, "model.onnx")
+
+        There a missing text is ``"nan"``, and bools are of the type ``"int"``. ebm2onnx 3.3.1
+        returns the logarithm of the prediction under a log link, refuses pairs of a regression,
+        and fails where a feature has no term: ``model.sweep(features=True)`` drops such features.
+
+        Examples
+        --------
+        >>> from interpret_dp import DPExplainableBoostingClassifier
+        >>> from interpret_dp.datasets import make_cohort
+        >>> patients = make_cohort(500)
+        >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+        >>> model.fit(patients.X, patients.y).to_interpret().privacy_guarantee_[:18]
+        'For any two tables'
+        """
+        model = self.to_released()
+        return interpret_api.interpret_model(self._with_model(model), model)
 
     def to_sql(
         self,

@@ -18,13 +18,14 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 from numpy.typing import NDArray
 
 from interpret_dp._optional import load_shap
 from interpret_dp._validate import check_sequence
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.interactions import column_of
-from interpret_dp.ebm.losses import link_of
+from interpret_dp.ebm.losses import link_of, name_in_interpret
 from interpret_dp.ebm.request import EBMRequest
 from interpret_dp.ebm.training import TrainedTerms
 from interpret_dp.exceptions import SchemaError
@@ -361,6 +362,66 @@ def histogram_of(feature: AdditiveFeature, weights: FloatArray | None, n_rows: f
     below = np.concatenate([[0.0], np.cumsum(weights[1:-1])])
     edges = np.linspace(lower, upper, len(weights) - 1)
     return np.concatenate([weights[:1], np.diff(np.interp(edges, knots, below)), weights[-1:]])
+
+
+def histograms_of(model: AdditiveModel) -> list[FloatArray]:
+    """Return interpret's ``histogram_weights_``: for each feature released weights of rows."""
+    weights = {term.feature: term.weights for term in model.terms if term.partner is None}
+    return [
+        np.array(weights[index])
+        if isinstance(feature.spec, Categorical) and index in weights
+        else histogram_of(feature, weights.get(index), model.n_rows)
+        for index, feature in enumerate(model.features)
+    ]
+
+
+# What interpret's own class calls the same, and holds.
+_FITTED = (
+    *("n_features_in_", "feature_names_in_", "feature_types_in_", "feature_bounds_", "bins_"),
+    *("term_features_", "term_names_", "term_scores_", "bagged_scores_", "bin_weights_"),
+    *("standard_deviations_", "intercept_", "bagged_intercept_", "link_", "link_param_"),
+    *("bag_weights_", "best_iteration_", "classes_", "min_target_", "max_target_"),
+)
+
+
+def interpret_model(
+    fitted: Any, model: AdditiveModel
+) -> ExplainableBoostingClassifier | ExplainableBoostingRegressor:
+    """Return interpret's own model; see ``to_interpret`` of the estimators.
+
+    Parameters
+    ----------
+    fitted : PrivateEBM
+        With the attributes of ``model``.
+    model : AdditiveModel
+    """
+    if model.classes is not None and len(model.classes) == 1:
+        raise ValueError(
+            f"The model knows one class alone, {model.classes[0]!r}, and has no scores to hand on. "
+            "Declare all labels, with classes=[...] or Schema(target=Categorical([...])), and fit."
+        )
+    pairs = [term.features for term in model.terms if term.partner is not None]
+    given = {"feature_names": list(fitted.feature_names_in_), "interactions": pairs or 0}
+    other: Any
+    if model.classes is None:
+        objective = name_in_interpret(str(model.parameters.get("objective", "rmse")))
+        other = ExplainableBoostingRegressor(**given, objective=objective)
+    else:
+        other = ExplainableBoostingClassifier(**given)
+    for name in _FITTED:
+        if hasattr(fitted, name):
+            setattr(other, name, copy.deepcopy(getattr(fitted, name)))
+    other.histogram_weights_ = histograms_of(model)
+    other.histogram_edges_ = [
+        np.linspace(*feature.spec.extent, len(weights) - 1)
+        if isinstance(feature.spec, Continuous)
+        else None
+        for feature, weights in zip(model.features, other.histogram_weights_, strict=True)
+    ]
+    other.unique_val_counts_ = np.array([feature.n_codes - 2 for feature in model.features])
+    other.privacy_guarantee_ = model.guarantee.sentence
+    other.has_fitted_ = True
+    return other
 
 
 def positions_of(features: Any, names: Sequence[str]) -> set[int]:

@@ -932,4 +932,9 @@ def checked_objective(objective: object) -> str:
         mend="'rmse' suits any target, 'poisson_deviance' counts, 'gamma_deviance' positive "
         "amounts. Others: register them in Python by interpret_dp.ebm.losses.register_loss.",
     )
-    return _LATER_NAMES.get(name, name)
+    return name_in_interpret(name)
+
+
+def name_in_interpret(objective: str) -> str:
+    """Return the name that interpret 0.7.8 has for an objective; any other name as it is."""
+    return _LATER_NAMES.get(objective, objective)
