@@ -28,7 +28,7 @@ from interpret_dp import (
 __all__ = ["deviance", "policies", "policy_table", "visit_table"]
 
 Floats = NDArray[np.float64]
-FEATURES = {
+FEATURES: dict[str, Any] = {
     "age": Continuous(18, 80),
     "power": Continuous(4, 15),
     "distance": Continuous(0, 5),

@@ -28,4 +28,4 @@ def test_every_dependency_of_use_is_justified_with_its_bound():
     named = {text for text in re.findall(r"`([^`\n]+)`", page) if ">=" in text}
     assert named == needed
     # Every other extra repeats these or serves development.
-    assert set(extras) == {*RUN_TIME_EXTRAS, "test", "docs", "onnx", "all", "dev"}
+    assert set(extras) == {*RUN_TIME_EXTRAS, "test", "docs", "onnx", "bench", "all", "dev"}
