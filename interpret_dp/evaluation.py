@@ -378,7 +378,8 @@ class GroupSums:
             Cells; -1 for rows that are left out.
         """
         levels = encode_column(rows.table.column(rows.table.names.index(by)), self._spec, 1)
-        groups = np.where(levels < len(self.labels), levels, 0).astype(np.int64) - 1
+        # The last group is that of undeclared levels, and of missing ones: -1.
+        groups = levels.astype(np.int64) - 1
         parts = np.ones((len(codes), 4))
         parts[:, 1:3], parts[:, 3] = 0.0, self._cells.errors[codes]
         if self._calibration is not None:

@@ -17,17 +17,20 @@ from tests.ebm.tasks import machine
 FEATURES = {
     "x": dp.Continuous(0, 1),
     "g": dp.Categorical(["most", "some", "few"]),
+    "most": dp.Categorical(list(range(32))),
     "many": dp.Categorical(list(range(33))),
 }
 TARGETS = {
     "flag": dp.Categorical(["no", "yes"]),
     "claims": dp.Continuous(0, 5),
     "costs": dp.Continuous(0, 20_000),
+    "sides": dp.Continuous(-1, 2),
     "labels": dp.Categorical(["a", "b", "c"]),
 }
-# Far from what a model predicts.
-FAR = {"flag": "yes", "claims": 5.0, "costs": 20_000.0, "labels": "b"}
-EXCLUDED = {"exclude": ["g", "many"]}
+# Far from what a model predicts, and far from that.
+FAR = {"flag": "yes", "claims": 5.0, "costs": 20_000.0, "sides": 2.0, "labels": "b"}
+OTHER = {"flag": "no", "claims": 0.0, "costs": 0.0, "sides": -1.0, "labels": "c"}
+EXCLUDED = {"exclude": ["g", "most", "many"]}
 NO_LEVEL = "(missing or undeclared)"
 
 
@@ -36,12 +39,14 @@ def table(kind, n_rows, seed=5):
     rng = np.random.default_rng(seed)
     groups = np.where(rng.uniform(size=n_rows) < 0.1, "some", "most").astype(object)
     groups[:30] = "few"
-    X = pd.DataFrame({"x": rng.uniform(size=n_rows), "g": groups, "many": 1})
+    X = pd.DataFrame({"x": rng.uniform(size=n_rows), "g": groups, "most": 1, "many": 1})
     rate = 0.05 * (1 + X["x"]) * np.where(X["g"] == "some", 2, 1)
     if kind == "flag":
         return X, np.where(rng.uniform(size=n_rows) < rate, "yes", "no")
     if kind == "labels":
         return X, np.select([rng.uniform(size=n_rows) < 5 * rate, X["x"] > 0.5], ["a", "b"], "c")
+    if kind == "sides":
+        return X, np.where(rng.uniform(size=n_rows) < 0.4 + rate, 2.0, -1.0)
     if kind == "claims":
         return X, np.minimum(rng.poisson(rate), 5).astype(float)
     return X, np.minimum(20_000 * rate * rng.exponential(size=n_rows), 20_000)
@@ -76,7 +81,7 @@ def exact(kind, model, X, y):
         lines["accuracy"] = (predicted == y).astype(float)
     else:
         error = np.abs(predicted - y)
-        lines["mean_absolute_error"] = np.minimum(error, TARGETS[kind].upper / 4)
+        lines["mean_absolute_error"] = np.minimum(error, np.ptp(TARGETS[kind].extent) / 4)
     if kind != "labels":
         is_flag = kind == "flag"
         lines["predicted"] = model.predict_proba(X)[:, 1] if is_flag else predicted
@@ -147,9 +152,16 @@ def test_the_claimed_standard_errors_are_those_of_repeated_releases(kind, models
     spread, claimed = lines[:, :, :half].std(axis=0), lines[:, :, half:].mean(axis=0)
     assert np.abs(spread / claimed - 1).max() < 0.15
     # Small groups are not hidden, and nothing is said of them that is not so.
-    few = lines[:, 2, names.index("difference")] / lines[:, 2, half + names.index("difference")]
+    figures = dict(zip(names, lines.transpose(2, 0, 1), strict=True))
+    few = (figures["difference"] / figures["difference_standard_error"])[:, 2]
     assert few.mean() == pytest.approx(0, abs=0.5)
     assert few.std() == pytest.approx(1, abs=0.2)
+    is_higher = figures["predicted_over_observed"] > 1
+    assert (is_higher == (figures["difference"] > 0)).mean() > 0.99
+    # Of no rows a figure is on average that of all.
+    figure = names[half - 1]
+    off = figures[figure][:, 3].mean() - np.mean([one.table[figure] for one in found])
+    assert abs(off) < 3 * claimed[3, half - 1] / np.sqrt(200)
 
 
 # What a row adds
@@ -164,22 +176,23 @@ CELLS = st.tuples(
 
 
 def sums(model, cells):
-    """Return the exact sums of some rows, and the bound on what one of them adds."""
+    """Return the exact sums of rows, the bound on what one adds, and which have a target."""
     X = pd.DataFrame([cell[:2] for cell in cells], columns=["x", "g"], dtype=object)
-    X["many"], y = 1, np.array([cell[2] for cell in cells], dtype=object)
+    X["most"], X["many"], y = 1, 1, np.array([cell[2] for cell in cells], dtype=object)
     given = {"feature_names": list(FEATURES), "schema": model.schema_, "unit": None}
     rows, _ = open_rows(X, y, sample_weight=None, **given)
     kind = cells_of(model)
     has_total = len(model.released_.classes or (0, 1)) == 2
     groups = GroupSums(kind, Calibration(model) if has_total else None, FEATURES["g"])
     with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
-        return groups.sums(rows, "g", kind.codes(rows.table, rows.y)), groups.row_norm
+        codes = kind.codes(rows.table, rows.y)
+        return groups.sums(rows, "g", codes), groups.row_norm, codes >= 0
 
 
 def change(model, cells, place):
     """Return what a row among others adds to each group, as Python's integers."""
-    every, row_norm = sums(model, cells)
-    others, _ = sums(model, cells[:place] + cells[place + 1 :])
+    every, row_norm, _ = sums(model, cells)
+    others, _, _ = sums(model, cells[:place] + cells[place + 1 :])
     return (every - others).astype(object), row_norm
 
 
@@ -188,9 +201,9 @@ def change(model, cells, place):
 def test_a_row_adds_to_one_group_and_at_most_the_norm(kind, cells, place, models):
     moved, row_norm = change(models[kind], cells, place % len(cells))
     assert (moved**2).sum() <= row_norm**2
-    assert np.count_nonzero(moved.any(axis=1)) <= 1
-    alone, _ = sums(models[kind], [cells[place % len(cells)]])
+    alone, _, has_target = sums(models[kind], [cells[place % len(cells)]])
     assert np.array_equal(moved, alone)
+    assert np.count_nonzero(moved.any(axis=1)) == has_target[0]
 
 
 @pytest.mark.parametrize("kind", TARGETS)
@@ -210,7 +223,8 @@ def twice(original):
     return both
 
 
-# Replaced rows may be at opposite ends of one group, so that the norm allows for two groups.
+# Replaced rows may be at opposite ends of one group, and the noise is for that: it would do for a
+# row in two groups as well.
 REPLAYS = [("add_or_remove_one", False), ("replace_one", False), ("add_or_remove_one", True)]
 
 
@@ -232,8 +246,7 @@ def test_neighbours_differ_by_what_was_charged(kind, relation, is_faulty, monkey
 
     other = (X[:-1], y[:-1])
     if relation == "replace_one":
-        other = X.copy(), np.append(y[:-1], y[0])
-        other[0].loc[299, "g"] = "some"
+        other = X, np.append(y[:-1], OTHER[kind])
     report = replay(run, (X, y), other)
     kinds = {violation.kind for violation in report.violations}
     assert kinds == ({"sensitivity"} if is_faulty else set())
@@ -260,8 +273,17 @@ def test_groups_of_two_models_are_charged_once_and_shown():
     assert "accuracy of two, few" in metric_statistics(found)
 
 
+def test_32_levels_are_groups(models):
+    found = released(models["flag"], *table("flag", 4000), epsilon=100, by="most").by_group
+    assert list(found["group"]) == [*range(32), NO_LEVEL]
+    assert found["n_rows"].to_numpy(float) == pytest.approx(4000 * (np.arange(33) == 1), abs=10)
+
+
 REFUSED = [
-    ("h", r"^by is 'h' \(str\); it must be .*have columns 'g', 'many'\. Declare Categorical"),
+    (
+        "h",
+        r"^by is 'h' \(str\); it must be .*have columns 'g', 'most', 'many'\. Declare Categorical",
+    ),
     ("x", r"^by is 'x' \(str\), declared as Continuous\(0, 1\); .* at most 32 levels"),
     ("many", r"^by is 'many' \(str\), declared as Categorical\(\[0, .* 21 more\]\); "),
     ("manyy", r"Did you mean 'many'\? .*exclude=\[\.\.\.\]"),
