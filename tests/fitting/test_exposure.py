@@ -115,8 +115,8 @@ def test_exposure_is_kept_and_said():
     assert read.exposure == model.released_.exposure
     assert read.parameters["privacy_exposure_max"] == 1.0
     assert "the largest exposure is public" in " ".join(model.guarantee_.assumptions)
-    assert "of one unit of exposure" in summarise(read).title
-    assert "of one unit of exposure" in scoring_sql(read)
+    assert "per unit of exposure" in summarise(read).title
+    assert "per unit of exposure" in scoring_sql(read)
     plain = model_of().fit(X, y)
     assert "exposure" not in plain.released_.to_dict()
     assert "exposure" not in summarise(plain.released_).title + scoring_sql(plain.released_)
