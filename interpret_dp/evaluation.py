@@ -19,14 +19,8 @@ from numpy.typing import NDArray
 from interpret_dp._validate import describe_argument, did_you_mean, listed, shortened
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends import local
 from interpret_dp.backends.kernels import sigmoid_table
-from interpret_dp.backends.local import (
-    class_odds,
-    exposure_logs,
-    exposure_shares,
-    means_at,
-    score_steps,
-)
 from interpret_dp.fitting.account import gaussian_request, neighbourhood_of, refuse_unnamed_unit
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.released import AdditiveModel
@@ -74,7 +68,7 @@ def _label_shares(scores: Floats, labels: Integers) -> tuple[Integers, NDArray[n
         In units of 1 / ``_CERTAIN``.
     is_right : ndarray of bool, shape (n_rows,)
     """
-    odds = class_odds(scores)
+    odds = local.class_odds(scores)
     own = np.take_along_axis(odds, np.maximum(labels, 0)[:, np.newaxis], axis=1)[:, 0]
     return own * _CERTAIN // odds.sum(axis=1), odds.argmax(axis=1) == labels
 
@@ -91,11 +85,11 @@ def predictions(model: Any, rows: PrivateRows) -> Floats:
     if model.link_ == "log":
         scores = model.predict_with_uncertainty(rows.table)[:, 0]
         if rows.exposure is not None:
-            logs = exposure_logs()[_exposures(model, rows)] / LATTICE
+            logs = local.exposure_logs()[_exposures(model, rows)] / LATTICE
             scores = scores + (logs + math.log(_largest_exposure(model.released_)))
-        return means_at(scores, target.lower, target.upper)
+        return local.means_at(scores, target.lower, target.upper)
     means = sigmoid_table() / LATTICE
-    places = score_steps(model.decision_function(rows.table)) + len(means) // 2
+    places = local.score_steps(model.decision_function(rows.table)) + len(means) // 2
     return np.asarray(means[np.clip(places, 0, len(means) - 1).astype(np.int64)])
 
 
@@ -110,7 +104,7 @@ def _targets(model: Any, rows: PrivateRows, target: Continuous) -> Floats:
 def _exposures(model: Any, rows: PrivateRows) -> NDArray[np.int32]:
     """Return exposures as shares of the largest, by the rule of the fit; private."""
     numbers = np.zeros(0) if rows.exposure is None else column_numbers(rows.exposure)
-    return exposure_shares(numbers, _largest_exposure(model.released_), is_log=False)
+    return local.exposure_shares(numbers, _largest_exposure(model.released_), is_log=False)
 
 
 def _largest_exposure(model: AdditiveModel) -> float:
