@@ -137,7 +137,9 @@ class Loss(ABC):
             In units of the clipping bound.
         """
 
-    def mean_curvature(self, centres: FloatArray, spread: FloatArray) -> FloatArray:
+    def mean_curvature(
+        self, centres: FloatArray, spread: FloatArray, weights: FloatArray, average: float
+    ) -> FloatArray:
         """Average the second derivative over normal scores around centres, shape of ``centres``.
 
         Parameters
@@ -145,8 +147,32 @@ class Loss(ABC):
         centres : ndarray of float64, shape (n_bins, n_scores)
         spread : ndarray of float64, shape (n_bins, n_scores) or (n_scores,)
             Standard deviation of the scores.
+        weights : ndarray of float64, shape (n_bins,)
+            Released.
+        average : float
+            Mean second derivative over all rows.
         """
-        return np.ones_like(centres)
+        return np.full_like(centres, average)
+
+    def expected_residuals(
+        self, before: FloatArray, after: FloatArray, spread: FloatArray
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """Return the mean residuals at some scores where others are the truth, and their slopes.
+
+        Parameters
+        ----------
+        before, after : ndarray of float64, shape (n_bins, n_scores)
+            Scores at which residuals cancelled, and present ones.
+        spread : ndarray of float64, shape (n_scores,)
+            As for :meth:`mean_curvature`.
+
+        Returns
+        -------
+        tuple of ndarray of float64, shape of the scores, or None
+            Up to one common factor. None under the identity link: where scores have the same mean,
+            residuals have, too.
+        """
+        return None
 
     def leaf_steps(
         self, steps: FloatArray, leaf: NDArray[np.uint16], scores: FloatArray, weights: FloatArray
@@ -539,6 +565,14 @@ class LogLinkLoss(RegressionLoss):
         """Return the logarithm of the factor by which the mean prediction falls short."""
         return math.log(min(max(1.0 + shortfall / mean, 1.0 / _LARGEST_FACTOR), _LARGEST_FACTOR))
 
+    def expected_residuals(
+        self, before: FloatArray, after: FloatArray, spread: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return differences of means, or relative ones where residuals are relative."""
+        unit = before if self.rule == "log gap" else np.full_like(before, after.max())
+        own, present = np.exp(before - unit), np.exp(after - unit)
+        return own - present, present
+
     def mean_slope(self, explained: float) -> float:
         """Return 1: few residuals are clipped under a log link."""
         return 1.0
@@ -650,27 +684,49 @@ class LogLoss(Loss):
         sizes = [len(term) for term in scores]
         spread = np.repeat(np.sqrt(variances), sizes, axis=0)
         n_nodes = _ROUGH_NODES if rough else _NODES
-        curvature = self.mean_curvature(level + np.concatenate(scores), spread, n_nodes)
+        curvature = _mean_variance(level + np.concatenate(scores), spread, n_nodes)
         return np.split(curvature, np.cumsum(sizes)[:-1])
 
     def mean_curvature(
-        self, centres: FloatArray, spread: FloatArray, n_nodes: int = _NODES
+        self, centres: FloatArray, spread: FloatArray, weights: FloatArray, average: float
     ) -> FloatArray:
         """Average p (1 - p) over normal scores around ``centres``, by Gauss-Hermite quadrature.
 
         With several classes the others' scores stay at their centres.
         """
-        nodes, weights = _quadrature(n_nodes)
-        if centres.shape[1] > 1:
-            # Against all other classes together.
-            rest = np.logaddexp.reduce(centres, axis=1, keepdims=True)
-            own = np.exp(np.minimum(centres - rest, -1e-12))
-            centres = np.log(own) - np.log1p(-own)
-        averaged = np.zeros_like(centres)
-        for node, weight in zip(nodes, weights, strict=True):  # one at a time: bins may be many
-            probabilities = 1.0 / (1.0 + np.exp(-np.clip(centres + spread * node, -500, 500)))
-            averaged += weight * probabilities * (1.0 - probabilities)
-        return averaged
+        return _mean_variance(centres, spread, _NODES)
+
+    def expected_residuals(
+        self, before: FloatArray, after: FloatArray, spread: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return differences of mean probabilities, over normal scores around those given."""
+        from scipy.special import softmax
+
+        # The probit function in the place of the logistic one.
+        flatter = 1.0 / np.sqrt(1.0 + math.pi / 8.0 * spread**2)
+        first = np.zeros((len(before), int(before.shape[1] == 1)))
+        own, present = (
+            softmax(np.hstack([first, flatter * scores]), axis=1)[:, first.shape[1] :]
+            for scores in (before, after)
+        )
+        # As steps of all classes have nothing in common.
+        shared = before.shape[1] / max(before.shape[1] - 1.0, 1.0)
+        return own - present, shared * present * (1.0 - present)
+
+
+def _mean_variance(centres: FloatArray, spread: FloatArray, n_nodes: int) -> FloatArray:
+    """Average p (1 - p) as ``LogLoss.mean_curvature`` does."""
+    nodes, weights = _quadrature(n_nodes)
+    if centres.shape[1] > 1:
+        # Against all other classes together.
+        rest = np.logaddexp.reduce(centres, axis=1, keepdims=True)
+        own = np.exp(np.minimum(centres - rest, -1e-12))
+        centres = np.log(own) - np.log1p(-own)
+    averaged = np.zeros_like(centres)
+    for node, weight in zip(nodes, weights, strict=True):  # one at a time: bins may be many
+        probabilities = 1.0 / (1.0 + np.exp(-np.clip(centres + spread * node, -500, 500)))
+        averaged += weight * probabilities * (1.0 - probabilities)
+    return averaged
 
 
 @functools.cache
@@ -711,6 +767,12 @@ class PoissonDeviance(LogLinkLoss):
             average * relative_means(curve[:, 0], w)[:, np.newaxis]
             for curve, w in zip(scores, weights, strict=True)
         ]
+
+    def mean_curvature(
+        self, centres: FloatArray, spread: FloatArray, weights: FloatArray, average: float
+    ) -> FloatArray:
+        """Return second derivatives in proportion to the mean of each bin."""
+        return average * relative_means(centres[:, 0], weights)[:, np.newaxis]
 
     def leaf_steps(
         self, steps: FloatArray, leaf: NDArray[np.uint16], scores: FloatArray, weights: FloatArray
