@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, ClassVar, NamedTuple
 
@@ -513,6 +513,19 @@ class AdditiveTerm:
             band.lower[unknown] = self.scores[unknown] - reach
             band.upper[unknown] = self.scores[unknown] + reach
         return band
+
+    def of_class(self, column: int) -> AdditiveTerm:
+        """Return the term with the scores of one of several classes alone."""
+        if self.scores.ndim == 1:
+            return self
+        rows = ("scores", "variances", "noisy_scores", "posterior_mean", "posterior_variances")
+        own = {name: getattr(self, name) for name in rows}
+        own = {name: None if array is None else array[:, column] for name, array in own.items()}
+        squares = {name: getattr(self, name) for name in ("covariance", "posterior_covariance")}
+        own |= {n: None if array is None else array[column] for n, array in squares.items()}
+        if self.released is not None and self.moved is not None:
+            own |= {"released": self.released.of_class(column), "moved": self.moved[[column]]}
+        return replace(self, **own)
 
     def sample(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
         """Draw curves that a fit without noise could have had, given the released one.

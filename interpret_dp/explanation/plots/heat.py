@@ -31,6 +31,7 @@ from interpret_dp.explanation.plots.parts import (
     add_heading,
     add_swatch,
     blank_figure,
+    buttons,
     cut_words,
     fit_height,
     label_angle,
@@ -239,6 +240,7 @@ def heat_figure(
     *,
     selected: Sequence[int] = (),
     reach: float | None = None,
+    column: int | None = None,
 ) -> Figure:
     """Return the heat map of a pair.
 
@@ -251,6 +253,8 @@ def heat_figure(
         Cells to be framed.
     reach : float, default=None
         Score at the ends of the colour scale; by default the largest of the term.
+    column : int, default=None
+        Which of several classes is drawn; by default all, with a button for each.
 
     Returns
     -------
@@ -260,9 +264,33 @@ def heat_figure(
         pale.
     """
     places = CellPlaces.of(model, term)
-    across, up, cells = places.across, places.up, places.cells
-    scores = term.scores[cells]
     reach = reach_of(term.scores) if reach is None else reach
+    figure = _blank_map(places.across, places.up)
+    shown = range(term.scores[0].size) if column is None else (column,)
+    for number in shown:
+        own = _map_traces(model, term.of_class(number), places, reach)
+        figure.add_traces([trace.update(visible=number == shown[0], uid=str(number)) for trace in own])
+    if len(shown) > 1:
+        figure.update_layout(updatemenus=[_class_menu(figure, model)])
+    figure.update_layout(meta={"alternative": term_sentence(model, term)})
+    return figure.update_layout(shapes=_frames(places.cells, selected))
+
+
+def _class_menu(figure: Figure, model: AdditiveModel) -> dict[str, Any]:
+    """Return a list that shows the maps of one class."""
+    entries = [
+        (literal(str(label)), "restyle", [{"visible": [t.uid == str(k) for t in figure.data]}])
+        for k, label in enumerate(model.classes or ())
+    ]
+    return buttons(entries, type="dropdown", direction="down", x=0, xanchor="left")
+
+
+def _map_traces(
+    model: AdditiveModel, term: AdditiveTerm, places: CellPlaces, reach: float
+) -> list[Any]:
+    """Return the cells of a term of one score, and the veil over those within the noise."""
+    cells = places.cells
+    scores = term.scores[cells]
     drawn = signed_cells(
         scores.tolist(),
         reach,
@@ -275,14 +303,12 @@ def heat_figure(
         ),
         meta="released",
     )
-    figure = _blank_map(across, up).add_trace(drawn)
-    figure.update_layout(meta={"alternative": term_sentence(model, term)})
     if term.noise_deviations is not None:
         # Zero where no noise was added.
         within = np.abs(scores) < _QUANTILE_95 * term.noise_deviations[cells]
         if within.any():
-            figure.add_trace(veil(within, _PAIR_VEIL))
-    return figure.update_layout(shapes=_frames(cells, selected))
+            return [drawn, veil(within, _PAIR_VEIL)]
+    return [drawn]
 
 
 def _hover_rows(texts: Sequence[str], term: AdditiveTerm, cells: NDArray[np.int64]) -> list[Any]:
