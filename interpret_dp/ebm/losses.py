@@ -137,23 +137,6 @@ class Loss(ABC):
             In units of the clipping bound.
         """
 
-    def mean_curvature(
-        self, centres: FloatArray, spread: FloatArray, weights: FloatArray, average: float
-    ) -> FloatArray:
-        """Average the second derivative over normal scores around centres, shape of ``centres``.
-
-        Parameters
-        ----------
-        centres : ndarray of float64, shape (n_bins, n_scores)
-        spread : ndarray of float64, shape (n_bins, n_scores) or (n_scores,)
-            Standard deviation of the scores.
-        weights : ndarray of float64, shape (n_bins,)
-            Released.
-        average : float
-            Mean second derivative over all rows.
-        """
-        return np.full_like(centres, average)
-
     def expected_residuals(
         self, before: FloatArray, after: FloatArray, spread: FloatArray
     ) -> tuple[FloatArray, FloatArray] | None:
@@ -164,7 +147,7 @@ class Loss(ABC):
         before, after : ndarray of float64, shape (n_bins, n_scores)
             Scores at which residuals cancelled, and present ones.
         spread : ndarray of float64, shape (n_scores,)
-            As for :meth:`mean_curvature`.
+            Standard deviation of the scores.
 
         Returns
         -------
@@ -684,17 +667,33 @@ class LogLoss(Loss):
         sizes = [len(term) for term in scores]
         spread = np.repeat(np.sqrt(variances), sizes, axis=0)
         n_nodes = _ROUGH_NODES if rough else _NODES
-        curvature = _mean_variance(level + np.concatenate(scores), spread, n_nodes)
+        curvature = self.mean_curvature(level + np.concatenate(scores), spread, n_nodes)
         return np.split(curvature, np.cumsum(sizes)[:-1])
 
-    def mean_curvature(
-        self, centres: FloatArray, spread: FloatArray, weights: FloatArray, average: float
-    ) -> FloatArray:
+    @staticmethod
+    def mean_curvature(centres: FloatArray, spread: FloatArray, n_nodes: int) -> FloatArray:
         """Average p (1 - p) over normal scores around ``centres``, by Gauss-Hermite quadrature.
 
         With several classes the others' scores stay at their centres.
+
+        Parameters
+        ----------
+        centres : ndarray of float64, shape (n_bins, n_scores)
+        spread : ndarray of float64, shape (n_bins, n_scores)
+            Standard deviation of the scores.
+        n_nodes : int
         """
-        return _mean_variance(centres, spread, _NODES)
+        nodes, weights = _quadrature(n_nodes)
+        if centres.shape[1] > 1:
+            # Against all other classes together.
+            rest = np.logaddexp.reduce(centres, axis=1, keepdims=True)
+            own = np.exp(np.minimum(centres - rest, -1e-12))
+            centres = np.log(own) - np.log1p(-own)
+        averaged = np.zeros_like(centres)
+        for node, weight in zip(nodes, weights, strict=True):  # one at a time: bins may be many
+            probabilities = 1.0 / (1.0 + np.exp(-np.clip(centres + spread * node, -500, 500)))
+            averaged += weight * probabilities * (1.0 - probabilities)
+        return averaged
 
     def expected_residuals(
         self, before: FloatArray, after: FloatArray, spread: FloatArray
@@ -712,21 +711,6 @@ class LogLoss(Loss):
         # As steps of all classes have nothing in common.
         shared = before.shape[1] / max(before.shape[1] - 1.0, 1.0)
         return own - present, shared * present * (1.0 - present)
-
-
-def _mean_variance(centres: FloatArray, spread: FloatArray, n_nodes: int) -> FloatArray:
-    """Average p (1 - p) as ``LogLoss.mean_curvature`` does."""
-    nodes, weights = _quadrature(n_nodes)
-    if centres.shape[1] > 1:
-        # Against all other classes together.
-        rest = np.logaddexp.reduce(centres, axis=1, keepdims=True)
-        own = np.exp(np.minimum(centres - rest, -1e-12))
-        centres = np.log(own) - np.log1p(-own)
-    averaged = np.zeros_like(centres)
-    for node, weight in zip(nodes, weights, strict=True):  # one at a time: bins may be many
-        probabilities = 1.0 / (1.0 + np.exp(-np.clip(centres + spread * node, -500, 500)))
-        averaged += weight * probabilities * (1.0 - probabilities)
-    return averaged
 
 
 @functools.cache
@@ -767,12 +751,6 @@ class PoissonDeviance(LogLinkLoss):
             average * relative_means(curve[:, 0], w)[:, np.newaxis]
             for curve, w in zip(scores, weights, strict=True)
         ]
-
-    def mean_curvature(
-        self, centres: FloatArray, spread: FloatArray, weights: FloatArray, average: float
-    ) -> FloatArray:
-        """Return second derivatives in proportion to the mean of each bin."""
-        return average * relative_means(centres[:, 0], weights)[:, np.newaxis]
 
     def leaf_steps(
         self, steps: FloatArray, leaf: NDArray[np.uint16], scores: FloatArray, weights: FloatArray

@@ -96,10 +96,9 @@ def boost_pairs(
     rows: AdditiveRows,
     cells: Sequence[FloatArray],
     updates: Sequence[TermUpdate],
-    *,
     starts: Sequence[FloatArray],
     loss: Loss,
-    largest: float,
+    *,
     config: TrainerConfig,
     session: ReleaseSession,
 ) -> tuple[Curves, float]:
@@ -115,8 +114,6 @@ def boost_pairs(
         Score of each cell before, by the terms of its two features.
     loss : Loss
         Divides steps by the Hessian where that depends on the score.
-    largest : float
-        Bound on the change of a cell in one round, in units of score.
     config : TrainerConfig
     session : ReleaseSession
         Every sum passes through it.
@@ -133,7 +130,6 @@ def boost_pairs(
     width = max(map(len, curves.weights))
     pending, changes = np.zeros(0, dtype=np.int64), np.zeros((0, width, n_scores), dtype=np.int32)
     rows.begin(np.zeros(n_scores, dtype=np.int64))
-    largest = float(np.floor(min(largest * LATTICE, LARGEST_CHANGE)))
     for number in range(config.n_rounds):
         order = session.public_choices.permutation(len(cells))
         for block in np.array_split(order, min(_BLOCKS, len(cells))):
@@ -155,7 +151,7 @@ def boost_pairs(
                 noise = sigma / LATTICE
                 sums = np.zeros((len(weights), n_scores))
                 sums[moved] = noisy[0]
-                change = curves.add(k, replace(updates[k], gain=gain), sums, largest)
+                change = curves.add(k, replace(updates[k], gain=gain), sums, LARGEST_CHANGE)
                 changes[slot, : len(change)] = change
         if number >= config.n_rounds - config.averaged_rounds:
             curves.add_to_average()
@@ -279,14 +275,7 @@ def train_pairs(
         trained.intercept + _main_effects(pair, bins, coarse, trained.scores) for pair in chosen
     ]
     curves, noise = boost_pairs(
-        rows,
-        cells,
-        updates,
-        starts=starts,
-        loss=loss,
-        largest=settings.largest_change,
-        config=config,
-        session=session,
+        rows, cells, updates, starts, loss, config=config, session=session
     )
     # Taking away what the classes have in common takes away that part of the noise.
     noise *= 1.0 if n_scores == 1 else (1.0 - 1.0 / n_scores) ** 0.5
@@ -296,8 +285,9 @@ def train_pairs(
     for k, (pair, c, update) in enumerate(zip(chosen, cells, updates, strict=True)):
         others = np.maximum(sum(spreads) - spreads[pair[0]] - spreads[pair[1]], 0.0) ** 0.5
         weights, centres = c.ravel(), starts[k] + tables[k]
-        # The expected second derivative of the loss in each cell.
-        curvature = loss.mean_curvature(centres, others, weights, start.scale.curvature)
+        # The expected second derivative of the loss in each cell, other terms being one of two bins.
+        both = [centres, np.stack([others, -others])], np.zeros(n_scores), [weights, np.ones(2)]
+        curvature = loss.curvatures(*both, start.scale.curvature)[0]
         histories = TermHistory.of_scores(curves.updates[k], weights, curvature, averaged)
         spread = term_noise(histories, noise=noise, rng=session.public_choices)
         after, slopes = _balanced(loss, starts[k], centres, others, c)

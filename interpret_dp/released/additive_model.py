@@ -466,10 +466,8 @@ class AdditiveModel:
         own = next((term for term in self.terms if term.features == (index,)), None)
         if own is None:
             return np.zeros(in_pairs.n_codes)
-        codes = np.arange(feature.n_codes)
-        if feature.cuts is not None:
-            codes[1:-1] = [in_pairs.code_of(low) for low in (-np.inf, *feature.cuts)]
-            codes[-1] = in_pairs.n_codes - 1
+        lower = () if feature.cuts is None else (-np.inf, *feature.cuts)
+        codes = [0, *map(in_pairs.code_of, lower or feature.labels), in_pairs.n_codes - 1]
         sums = np.bincount(codes, own.weights * own.scores, minlength=in_pairs.n_codes)
         weights = np.bincount(codes, own.weights, minlength=in_pairs.n_codes)
         return np.asarray(sums / np.maximum(weights, 1e-300))

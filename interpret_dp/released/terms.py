@@ -518,11 +518,10 @@ class AdditiveTerm:
         """Return the term with the scores of one of several classes alone."""
         if self.scores.ndim == 1:
             return self
-        rows = ("scores", "variances", "noisy_scores", "posterior_mean", "posterior_variances")
-        own = {name: getattr(self, name) for name in rows}
-        own = {name: None if array is None else array[:, column] for name, array in own.items()}
-        squares = {name: getattr(self, name) for name in ("covariance", "posterior_covariance")}
-        own |= {n: None if array is None else array[column] for n, array in squares.items()}
+        names = ("scores", "variances", "noisy_scores", "posterior_mean", "posterior_variances")
+        axes = dict.fromkeys(names, 1) | {"covariance": 0, "posterior_covariance": 0}
+        given: dict[str, Any] = {name: getattr(self, name) for name in axes}
+        own = {name: a.take(column, axes[name]) for name, a in given.items() if a is not None}
         if self.released is not None and self.moved is not None:
             own |= {"released": self.released.of_class(column), "moved": self.moved[[column]]}
         return replace(self, **own)

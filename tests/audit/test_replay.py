@@ -309,12 +309,17 @@ _PICTURED = [
     *({"projection": "cosine", "projection_dim": 5}, {"features": "scattering"}),
     *({"projection_dim": 0, "standardize": (0.13, 0.31)}, {"smoothing": 1.0}),
 ]
-_LOSSES = [{"objective": "poisson_deviance"}, {"objective": "gamma_deviance"}]
+_PAIRED = [{"interactions": 1}, {"interactions": [("a", "b")]}]
+_LOSSES = [
+    {"objective": objective} | pairs
+    for objective in ("poisson_deviance", "gamma_deviance")
+    for pairs in ({}, *_PAIRED)
+]
 _KINDS = [{"kind": interpret_dp.DPLimeTabular}, {"kind": interpret_dp.DPShapTabular}]
 # How each explainer is fitted, to which targets, with which settings.
 SUBJECTS = {
     "two classes": (_ebm, _CLASSES, _SHAPED),
-    "classes": (_ebm, _LABELS, [{}, {"composition": "classic"}]),
+    "classes": (_ebm, _LABELS, [{}, {"composition": "classic"}, *_PAIRED]),
     "regression": (_ebm, _NUMBERS, _SHAPED),
     "counts": (_ebm, [Continuous(1, 40), Continuous(1e-6, 1e9)], _LOSSES),
     "llm": (_llm, [*_CLASSES, *_LABELS], _MAPPED),

@@ -71,21 +71,19 @@ class TermNoise:
         codes : ndarray of int, shape (n_codes,)
             Bin in the pair of each bin of the term.
         """
-        n_bins, has_noise = shares.shape[axis], self.diagonal > 0
+        has_noise = (self.diagonal > 0).T
         places = np.indices(shares.shape[:2])[axis].ravel()
-        means = []
+        is_own, squares = places == np.arange(shares.shape[axis])[:, np.newaxis], []
         for index, share in enumerate(shares.reshape(len(places), -1).T):
-            spread = pair.of_score(index)[0]
-            table = np.where(places == np.arange(n_bins)[:, np.newaxis], share, 0.0)
-            means.append(table * spread @ table.T if spread.ndim == 1 else table @ spread @ table.T)
+            means, spread = is_own * share, pair.of_score(index)[0]
+            squares.append((means * spread if spread.ndim == 1 else means @ spread) @ means.T)
         if self.covariance is None:
-            added = np.stack([np.diagonal(square)[codes] for square in means], axis=1)
-            added = np.where(has_noise, added.reshape(has_noise.shape), 0.0)
-            return replace(self, variances=self.diagonal + added)
-        added = np.stack([square[np.ix_(codes, codes)] for square in means])
-        both = has_noise.T[..., np.newaxis] & has_noise.T[..., np.newaxis, :]
-        added = np.where(both, added.reshape(both.shape), 0.0)
-        return replace(self, covariance=self.covariance + added)
+            added = np.stack([np.diagonal(square)[codes] for square in squares])
+            variances = (has_noise * added.reshape(has_noise.shape)).T
+            return replace(self, variances=self.diagonal + variances)
+        both = has_noise[..., np.newaxis] & has_noise[..., np.newaxis, :]
+        added = np.stack([square[np.ix_(codes, codes)] for square in squares])
+        return replace(self, covariance=self.covariance + both * added.reshape(both.shape))
 
     def of_score(self, index: int) -> tuple[FloatArray, FloatArray | None]:
         """Return covariance and response of one score; without them variances and None."""
