@@ -346,7 +346,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         """
         check_is_fitted(self, self._model_attribute)
         shown: Any = copy.copy(self)
-        classes = getattr(self, "classes_", ())
+        classes: Any = getattr(self, "classes_", ())
         if len(classes) > 2:
             # Of more than two classes interpret would leave out pairs.
             shown.classes_, shown.term_importances = classes[:2], self.term_importances
@@ -792,8 +792,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         of them, a share of the number of features (0.5) or a multiple (``"3x"``), chosen privately
         for 5 % of the boosting's budget. Every pair takes a share of the budget as a term does,
         and so from all other terms: the default is none, since noise is what limits a private
-        fit. Its grid is coarse, by a rule in released numbers. Two classes and regressions only;
-        categorical features need at most 64 declared levels.
+        fit. Its grid is coarse, by a rule in released numbers. Categorical features need at most 64
+        declared levels.
     backend : {"auto", "local", "dask"}, default="auto"
         Where rows are summed. ``"dask"`` takes Dask DataFrames and arrays, on the workers of the
         current ``distributed`` client or, without one, on threads of this process; needs the

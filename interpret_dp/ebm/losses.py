@@ -137,26 +137,6 @@ class Loss(ABC):
             In units of the clipping bound.
         """
 
-    def expected_residuals(
-        self, before: FloatArray, after: FloatArray, spread: FloatArray
-    ) -> tuple[FloatArray, FloatArray] | None:
-        """Return the mean residuals at some scores where others are the truth, and their slopes.
-
-        Parameters
-        ----------
-        before, after : ndarray of float64, shape (n_bins, n_scores)
-            Scores at which residuals cancelled, and present ones.
-        spread : ndarray of float64, shape (n_scores,)
-            Standard deviation of the scores.
-
-        Returns
-        -------
-        tuple of ndarray of float64, shape of the scores, or None
-            Up to one common factor. None under the identity link: where scores have the same mean,
-            residuals have, too.
-        """
-        return None
-
     def leaf_steps(
         self, steps: FloatArray, leaf: NDArray[np.uint16], scores: FloatArray, weights: FloatArray
     ) -> FloatArray:
@@ -551,7 +531,20 @@ class LogLinkLoss(RegressionLoss):
     def expected_residuals(
         self, before: FloatArray, after: FloatArray, spread: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return differences of means, or relative ones where residuals are relative."""
+        """Return the mean residuals at some scores where others are the truth, and their slopes.
+
+        Parameters
+        ----------
+        before, after : ndarray of float64, shape (n_bins, n_scores)
+            Scores at which residuals cancelled, and present ones.
+        spread : ndarray of float64, shape (n_scores,)
+            Standard deviation of the scores of other terms.
+
+        Returns
+        -------
+        tuple of ndarray of float64, shape of the scores
+            Up to one common factor: differences of means, or relative ones where residuals are.
+        """
         unit = before if self.rule == "log gap" else np.full_like(before, after.max())
         own, present = np.exp(before - unit), np.exp(after - unit)
         return own - present, present
@@ -698,18 +691,16 @@ class LogLoss(Loss):
     def expected_residuals(
         self, before: FloatArray, after: FloatArray, spread: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return differences of mean probabilities, over normal scores around those given."""
+        """Return differences of mean probabilities; see ``LogLinkLoss.expected_residuals``."""
         from scipy.special import softmax
 
+        n_scores = before.shape[1]
         # The probit function in the place of the logistic one.
-        flatter = 1.0 / np.sqrt(1.0 + math.pi / 8.0 * spread**2)
-        first = np.zeros((len(before), int(before.shape[1] == 1)))
-        own, present = (
-            softmax(np.hstack([first, flatter * scores]), axis=1)[:, first.shape[1] :]
-            for scores in (before, after)
-        )
+        both = np.stack([before, after]) / np.sqrt(1.0 + math.pi / 8.0 * spread**2)
+        first = np.zeros((*both.shape[:2], int(n_scores == 1)))
+        own, present = softmax(np.concatenate([first, both], axis=2), axis=2)[..., -n_scores:]
         # As steps of all classes have nothing in common.
-        shared = before.shape[1] / max(before.shape[1] - 1.0, 1.0)
+        shared = n_scores / max(n_scores - 1.0, 1.0)
         return own - present, shared * present * (1.0 - present)
 
 

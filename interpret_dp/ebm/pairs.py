@@ -29,7 +29,7 @@ from interpret_dp.ebm.config import (
     most_cells,
 )
 from interpret_dp.ebm.interactions import PairTask
-from interpret_dp.ebm.losses import Loss
+from interpret_dp.ebm.losses import LogLinkLoss, LogLoss, Loss
 from interpret_dp.ebm.noise.boosted import without_axis
 from interpret_dp.ebm.noise.propagation import TermHistory
 from interpret_dp.ebm.noise.uncertainty import TermNoise, term_noise
@@ -142,11 +142,9 @@ def boost_pairs(
                 gain = loss.leaf_steps(updates[k].gain, leaf, present, weights)
                 moved = np.flatnonzero(gain > 0)
                 # Residuals of two rows may point in opposite directions.
+                own = exact[slot, moved][np.newaxis]
                 noisy, sigma = session.gaussian(
-                    "pairs",
-                    exact[slot, moved][np.newaxis],
-                    row_norm=rows.residual_norm,
-                    aligned=False,
+                    "pairs", own, row_norm=rows.residual_norm, aligned=False
                 )
                 noise = sigma / LATTICE
                 sums = np.zeros((len(weights), n_scores))
@@ -271,12 +269,12 @@ def train_pairs(
         pair_update(c, settings=settings, count_noise=count_noise, n_rows=n_rows) for c in cells
     ]
     loss, n_scores = start.loss, rows.n_scores
+    means = {k: _coarse_means(bins[k], coarse[k], trained.scores[k]) for k in coarse}
     starts = [
-        trained.intercept + _main_effects(pair, bins, coarse, trained.scores) for pair in chosen
+        trained.intercept + (means[a][:, np.newaxis] + means[b]).reshape(-1, n_scores)
+        for a, b in chosen
     ]
-    curves, noise = boost_pairs(
-        rows, cells, updates, starts, loss, config=config, session=session
-    )
+    curves, noise = boost_pairs(rows, cells, updates, starts, loss, config=config, session=session)
     # Taking away what the classes have in common takes away that part of the noise.
     noise *= 1.0 if n_scores == 1 else (1.0 - 1.0 / n_scores) ** 0.5
     tables = curves.means()
@@ -285,17 +283,19 @@ def train_pairs(
     for k, (pair, c, update) in enumerate(zip(chosen, cells, updates, strict=True)):
         others = np.maximum(sum(spreads) - spreads[pair[0]] - spreads[pair[1]], 0.0) ** 0.5
         weights, centres = c.ravel(), starts[k] + tables[k]
-        # The expected second derivative of the loss in each cell, other terms being one of two bins.
+        # The expected second derivative of the loss; other terms are as one of two equal bins.
         both = [centres, np.stack([others, -others])], np.zeros(n_scores), [weights, np.ones(2)]
         curvature = loss.curvatures(*both, start.scale.curvature)[0]
         histories = TermHistory.of_scores(curves.updates[k], weights, curvature, averaged)
         spread = term_noise(histories, noise=noise, rng=session.public_choices)
-        after, slopes = _balanced(loss, starts[k], centres, others, c)
-        for axis, feature in enumerate(pair if slopes is not None else ()):
-            shares = slopes / np.maximum(slopes.sum(axis=1 - axis, keepdims=True), 1e-300)
-            codes = coarse[feature].code_map
-            term_noises[feature] = term_noises[feature].with_means(spread, shares, axis, codes)
-        tables[k] = after - starts[k]
+        # Of scores that rows start from nothing is known.
+        if isinstance(loss, LogLinkLoss | LogLoss) and not start.has_scores:
+            after, slopes = _balanced(loss, starts[k], centres, others, c)
+            tables[k] = after - starts[k]
+            for axis, feature in enumerate(pair):
+                shares = slopes / np.maximum(slopes.sum(axis=1 - axis, keepdims=True), 1e-300)
+                own, codes = term_noises[feature], coarse[feature].code_map
+                term_noises[feature] = own.with_means(spread, shares, axis, codes)
         scores, gain = tables[k].reshape(*c.shape, n_scores), update.gain.reshape(c.shape)
         pairs.append(TrainedPair(*pair, c, scores, spread, gain))
     return _purified(pairs, coarse, trained, tables, term_noises)
@@ -361,26 +361,10 @@ def _release_cells(
     return cells
 
 
-def _main_effects(
-    pair: tuple[int, int],
-    bins: Sequence[Bins],
-    coarse: dict[int, Bins],
-    scores: Sequence[FloatArray],
-) -> FloatArray:
-    """Return the scores of both features' own terms in each cell, shape (n_cells, n_scores)."""
-    first, second = (_coarse_means(bins[k], coarse[k], scores[k]) for k in pair)
-    both = first[:, np.newaxis] + second
-    return np.asarray(both.reshape(-1, both.shape[-1]))
-
-
 def _coarse_means(fine: Bins, coarse: Bins, scores: FloatArray) -> FloatArray:
     """Return the weighted means of a feature's scores over the bins that its pairs use."""
-    parts = [np.ones(len(scores)), *scores.T]
-    weights, *sums = (
-        np.bincount(coarse.code_map, fine.weights * part, minlength=coarse.n_codes)
-        for part in parts
-    )
-    return np.asarray(np.stack(sums, axis=1) / np.maximum(weights, 1e-300)[:, np.newaxis])
+    rows = np.eye(coarse.n_codes)[coarse.code_map] * fine.weights[:, np.newaxis]
+    return np.asarray(rows.T @ scores / np.maximum(rows.sum(axis=0), 1e-300)[:, np.newaxis])
 
 
 # Of balancing a pair: steps for both features in turn, and the largest of each.
@@ -388,8 +372,12 @@ _BALANCING_STEPS, _LARGEST_STEP = 24, 1.0
 
 
 def _balanced(
-    loss: Loss, before: FloatArray, after: FloatArray, spread: FloatArray, cells: FloatArray
-) -> tuple[FloatArray, FloatArray | None]:
+    loss: LogLinkLoss | LogLoss,
+    before: FloatArray,
+    after: FloatArray,
+    spread: FloatArray,
+    cells: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
     """Return scores of cells with main effects that keep the mean residual of each bin.
 
     Where predictions bend with the score, an interaction without main effects moves the mean
@@ -397,7 +385,7 @@ def _balanced(
 
     Parameters
     ----------
-    loss : Loss
+    loss : LogLinkLoss or LogLoss
     before, after : ndarray of float64, shape (n_cells, n_scores)
         Scores without and with the interaction.
     spread : ndarray of float64, shape (n_scores,)
@@ -408,16 +396,14 @@ def _balanced(
     Returns
     -------
     after : ndarray of float64, shape (n_cells, n_scores)
-    slopes : ndarray of float64, shape (n_first, n_second, n_scores), or None
-        Weights of the cells in these main effects. None where nothing has to move.
+    slopes : ndarray of float64, shape (n_first, n_second, n_scores)
+        Weights of the cells in these main effects.
     """
-    slopes = None
+    slopes = cells[..., np.newaxis]
     for step in range(_BALANCING_STEPS):
-        expected = loss.expected_residuals(before, after, spread)
-        if expected is None:
-            break
         residuals, slopes = (
-            cells[..., np.newaxis] * part.reshape(*cells.shape, -1) for part in expected
+            cells[..., np.newaxis] * part.reshape(*cells.shape, -1)
+            for part in loss.expected_residuals(before, after, spread)
         )
         sums, total = (part.sum(axis=step % 2, keepdims=True) for part in (residuals, slopes))
         has_rows = total > _RANK_TOLERANCE * total.max()
@@ -448,8 +434,7 @@ def _purified(
         own = without_axis([pair.scores], 1.0)[0]
         table, impurities, constant = purify(own, pair.weights, is_randomized=False)
         # A cell without rows has no mean to be centred by; where nothing was learned, nothing is.
-        has_moved = pair.gain[..., np.newaxis] > 0
-        table = np.where(has_moved, table.reshape(pair.scores.shape), 0.0)
+        table = np.where(pair.gain[..., np.newaxis] > 0, table.reshape(pair.scores.shape), 0.0)
         intercept += constant
         for (axis,), effect in impurities:
             feature = (pair.first, pair.second)[axis]
@@ -484,9 +469,7 @@ def select_pairs(
     session : ReleaseSession
         Every choice passes through it.
     """
-    sizes = [
-        float(_mean(b, np.abs(curve)).mean()) for b, curve in zip(bins, scores, strict=True)
-    ]
+    sizes = [_mean(b, np.abs(curve)).mean() for b, curve in zip(bins, scores, strict=True)]
     ranked = sorted(task.eligible, key=lambda k: (-sizes[k], k))
     candidates = task.candidates(ranked[:MOST_RANKED])
     groups = [_groups(b, spec) for b, spec in zip(bins, specs, strict=True)]
@@ -538,9 +521,10 @@ def interaction_size(sums: NDArray[np.int64]) -> int:
     Returns
     -------
     int
-        ``floor(sqrt(n / 16) * norm)`` of the table without its means of rows and columns, which
-        each class has its own of, where n is the number of cells: equal effects count alike on any grid. Exact, in integers of any
-        size, so that it changes by at most the norm of what changes in ``sums``, rounded up.
+        ``floor(sqrt(n / 16) * norm)`` of the table without its means of rows and columns (of each
+        class), where n is the number of cells: equal effects count alike on any grid. Exact, in
+        integers of any size, so that it changes by at most the norm of what changes in ``sums``,
+        rounded up.
     """
     n_first, n_second = sums.shape[:2]
     exact: NDArray[Any] = sums.astype(object)

@@ -269,17 +269,19 @@ def heat_figure(
     shown = range(term.scores[0].size) if column is None else (column,)
     for number in shown:
         own = _map_traces(model, term.of_class(number), places, reach)
-        figure.add_traces([trace.update(visible=number == shown[0], uid=str(number)) for trace in own])
+        style = {"visible": number == shown[0], "legendgroup": str(number)}
+        figure.add_traces([trace.update(style) for trace in own])
     if len(shown) > 1:
-        figure.update_layout(updatemenus=[_class_menu(figure, model)])
+        figure.update_layout(updatemenus=[_class_menu(figure, model)], margin_t=40)
     figure.update_layout(meta={"alternative": term_sentence(model, term)})
     return figure.update_layout(shapes=_frames(places.cells, selected))
 
 
 def _class_menu(figure: Figure, model: AdditiveModel) -> dict[str, Any]:
     """Return a list that shows the maps of one class."""
+    traces = figure.data
     entries = [
-        (literal(str(label)), "restyle", [{"visible": [t.uid == str(k) for t in figure.data]}])
+        (literal(str(label)), "restyle", [{"visible": [t.legendgroup == str(k) for t in traces]}])
         for k, label in enumerate(model.classes or ())
     ]
     return buttons(entries, type="dropdown", direction="down", x=0, xanchor="left")
