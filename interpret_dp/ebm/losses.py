@@ -699,9 +699,11 @@ class LogLoss(Loss):
         both = np.stack([before, after]) / np.sqrt(1.0 + math.pi / 8.0 * spread**2)
         first = np.zeros((*both.shape[:2], int(n_scores == 1)))
         own, present = softmax(np.concatenate([first, both], axis=2), axis=2)[..., -n_scores:]
-        # As steps of all classes have nothing in common.
-        shared = n_scores / max(n_scores - 1.0, 1.0)
-        return own - present, shared * present * (1.0 - present)
+        return own - present, present * (1.0 - present)
+
+
+#: Losses whose mean residual bends with the score.
+CurvedLoss: TypeAlias = LogLinkLoss | LogLoss
 
 
 @functools.cache

@@ -29,7 +29,7 @@ from interpret_dp.ebm.config import (
     most_cells,
 )
 from interpret_dp.ebm.interactions import PairTask
-from interpret_dp.ebm.losses import LogLinkLoss, LogLoss, Loss
+from interpret_dp.ebm.losses import CurvedLoss, Loss
 from interpret_dp.ebm.noise.boosted import without_axis
 from interpret_dp.ebm.noise.propagation import TermHistory
 from interpret_dp.ebm.noise.uncertainty import TermNoise, term_noise
@@ -275,8 +275,10 @@ def train_pairs(
         for a, b in chosen
     ]
     curves, noise = boost_pairs(rows, cells, updates, starts, loss, config=config, session=session)
-    # Taking away what the classes have in common takes away that part of the noise.
-    noise *= 1.0 if n_scores == 1 else (1.0 - 1.0 / n_scores) ** 0.5
+    # Taking away what the classes have in common takes away that part of the noise. The noise of a
+    # class meets that of the others, which points the other way: its residuals follow it by more.
+    share = 1.0 if n_scores == 1 else 1.0 - 1.0 / n_scores
+    noise *= share**0.5
     tables = curves.means()
     spreads = [_mean(b, s**2) for b, s in zip(bins, trained.scores, strict=True)]
     averaged, pairs, term_noises = Averaged(curves.n_averaged), [], list(term_noises)
@@ -285,11 +287,11 @@ def train_pairs(
         weights, centres = c.ravel(), starts[k] + tables[k]
         # The expected second derivative of the loss; other terms are as one of two equal bins.
         both = [centres, np.stack([others, -others])], np.zeros(n_scores), [weights, np.ones(2)]
-        curvature = loss.curvatures(*both, start.scale.curvature)[0]
+        curvature = loss.curvatures(*both, start.scale.curvature)[0] / share
         histories = TermHistory.of_scores(curves.updates[k], weights, curvature, averaged)
         spread = term_noise(histories, noise=noise, rng=session.public_choices)
         # Of scores that rows start from nothing is known.
-        if isinstance(loss, LogLinkLoss | LogLoss) and not start.has_scores:
+        if isinstance(loss, CurvedLoss) and not start.has_scores:
             after, slopes = _balanced(loss, starts[k], centres, others, c)
             tables[k] = after - starts[k]
             for axis, feature in enumerate(pair):
@@ -372,11 +374,7 @@ _BALANCING_STEPS, _LARGEST_STEP = 24, 1.0
 
 
 def _balanced(
-    loss: LogLinkLoss | LogLoss,
-    before: FloatArray,
-    after: FloatArray,
-    spread: FloatArray,
-    cells: FloatArray,
+    loss: CurvedLoss, before: FloatArray, after: FloatArray, spread: FloatArray, cells: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return scores of cells with main effects that keep the mean residual of each bin.
 
@@ -385,7 +383,7 @@ def _balanced(
 
     Parameters
     ----------
-    loss : LogLinkLoss or LogLoss
+    loss : CurvedLoss
     before, after : ndarray of float64, shape (n_cells, n_scores)
         Scores without and with the interaction.
     spread : ndarray of float64, shape (n_scores,)

@@ -44,6 +44,12 @@ def test_an_entry_moves_the_size_of_an_interaction_by_no_more_than_itself(entrie
         more.flat[cell % sums.size] += LATTICE
         change = pair_selection.interaction_size(more) - pair_selection.interaction_size(sums)
         assert abs(change) <= LATTICE
+    # Of a class each; a row of the first one, where both have half a chance.
+    sums = np.array(entries).reshape(2, 4, 2)
+    more = sums.copy()
+    more[cell % 2, cell % 4] += (LATTICE // 2, -LATTICE // 2)
+    change = pair_selection.interaction_size(more) - pair_selection.interaction_size(sums)
+    assert abs(change) <= math.isqrt(LATTICE**2 // 2) + 1
     alone = np.zeros((4, 4), dtype=np.int64)
     alone.flat[cell] = LATTICE
     assert pair_selection.interaction_size(alone) == 3 * LATTICE // 4

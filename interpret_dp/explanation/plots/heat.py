@@ -272,19 +272,15 @@ def heat_figure(
         style = {"visible": number == shown[0], "legendgroup": str(number)}
         figure.add_traces([trace.update(style) for trace in own])
     if len(shown) > 1:
-        figure.update_layout(updatemenus=[_class_menu(figure, model)], margin_t=40)
+        groups = [trace.legendgroup for trace in figure.data]
+        entries = [
+            (literal(str(label)), "restyle", [{"visible": [group == str(k) for group in groups]}])
+            for k, label in enumerate(model.classes or ())
+        ]
+        menu = buttons(entries, type="dropdown", direction="down", x=0, xanchor="left")
+        figure.update_layout(updatemenus=[menu], margin_t=40)
     figure.update_layout(meta={"alternative": term_sentence(model, term)})
     return figure.update_layout(shapes=_frames(places.cells, selected))
-
-
-def _class_menu(figure: Figure, model: AdditiveModel) -> dict[str, Any]:
-    """Return a list that shows the maps of one class."""
-    traces = figure.data
-    entries = [
-        (literal(str(label)), "restyle", [{"visible": [t.legendgroup == str(k) for t in traces]}])
-        for k, label in enumerate(model.classes or ())
-    ]
-    return buttons(entries, type="dropdown", direction="down", x=0, xanchor="left")
 
 
 def _map_traces(
