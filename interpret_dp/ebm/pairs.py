@@ -437,9 +437,8 @@ def _purified(
         for (axis,), effect in impurities:
             feature = (pair.first, pair.second)[axis]
             # A bin that was never learned stays as it is.
-            is_learned = noise[feature].diagonal.reshape(scores[feature].shape) > 0
             moved = effect.reshape(-1, len(intercept))[coarse[feature].code_map]
-            scores[feature] += np.where(is_learned, moved, 0.0)
+            scores[feature] += moved * (noise[feature].diagonal.reshape(moved.shape) > 0)
         pure.append(replace(pair, scores=table))
     return TrainedPairs(pure, coarse, scores, intercept, noise, tables)
 

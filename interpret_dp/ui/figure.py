@@ -137,7 +137,7 @@ class EditedTerm:
             With the same traces after each edit of the same drawn bins.
         """
         if isinstance(self.places, CellPlaces):
-            return self._heat_map(column or 0, selected, on_common_scale, gestures)
+            return self._heat_map(column, selected, on_common_scale, gestures)
         model, view, places = self.session.base, self.view, self.places
         term = _marked(model.terms[self.index].as_released, view.is_edited)
         plot = TermPlot.of(model, term, places)
@@ -213,7 +213,7 @@ class EditedTerm:
 
     def _heat_map(
         self,
-        column: int,
+        column: int | None,
         selected: Collection[int],
         on_common_scale: bool,
         gestures: dict[str, Any] | None,

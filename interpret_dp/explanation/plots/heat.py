@@ -273,8 +273,9 @@ def heat_figure(
         figure.add_traces([trace.update(style) for trace in own])
     if len(shown) > 1:
         groups = [trace.legendgroup for trace in figure.data]
+        every = list(range(len(groups)))
         entries = [
-            (literal(str(label)), "restyle", [{"visible": [group == str(k) for group in groups]}])
+            (literal(str(label)), "restyle", [{"visible": [g == str(k) for g in groups]}, every])
             for k, label in enumerate(model.classes or ())
         ]
         menu = buttons(entries, type="dropdown", direction="down", x=0, xanchor="left")
