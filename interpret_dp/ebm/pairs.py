@@ -49,8 +49,8 @@ from interpret_dp.schema import Continuous, FeatureSpec, Integer
 #
 # A row is in one cell of each pair, so that the privacy of each round is that of a feature's round
 # (docs/proofs/dp_ebm.md). Every update is projected onto the tables without main effects, in
-# squares weighted by released counts: pairs learn interactions alone, and the curves of the
-# features, and what is known of their noise, stay as they are.
+# squares weighted by released counts: pairs learn interactions alone. The curves of the features
+# move afterwards, from released numbers, by what keeps the mean prediction of each bin.
 
 FloatArray = NDArray[np.float64]
 

@@ -2,7 +2,7 @@
 
 Declarations are released before. The order is then: the target, the histograms, the weights of
 merged bins, the rounds, how the features are correlated; then of pairs their choice, their cells
-and their rounds. Everything between releases is post-processing.
+and their rounds; last a regression's total. Everything between releases is post-processing.
 """
 
 from __future__ import annotations
