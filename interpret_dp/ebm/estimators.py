@@ -366,7 +366,16 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             Title in the dashboard.
         """
         check_is_fitted(self, self._model_attribute)
-        return self._with_privacy(super().explain_global(name))
+        shown: Any = copy.copy(self)
+        classes: Any = getattr(self, "classes_", ())
+        if len(classes) > 2:
+            # Of more than two classes interpret would leave out pairs.
+            shown.classes_, shown.term_importances = classes[:2], self.term_importances
+        explanation = super(PrivateEBM, shown).explain_global(name)
+        for part in explanation.data(-1)["specific"]:
+            if "meta" in part:
+                part["meta"]["label_names"] = classes.tolist()
+        return self._with_privacy(explanation)
 
     def _with_privacy(self, explanation: Any) -> PrivateEBMExplanation:
         """Return interpret's explanation with its cost, editor and planner."""
@@ -463,7 +472,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             original = fitted[" & ".join(names[index] for index in indices)]
             feature, partner = (*indices, None)[:2]
             if partner is not None:
-                scores, weights = scores.ravel(), weights.ravel()
+                scores, weights = scores.reshape(weights.size, *scores.shape[2:]), weights.ravel()
             is_as_fitted = np.array_equal(scores, original.scores)
             # What is known of its noise is kept only while its scores are those of the fit.
             known: dict[str, Any] = {"covariance": None}
@@ -888,8 +897,8 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         of them, a share of the number of features (0.5) or a multiple (``"3x"``), chosen privately
         for 5 % of the boosting's budget. Every pair takes a share of the budget as a term does,
         and so from all other terms: the default is none, since noise is what limits a private
-        fit. Its grid is coarse, by a rule in released numbers. Two classes and regressions only;
-        categorical features need at most 64 declared levels.
+        fit. Its grid is coarse, by a rule in released numbers. Categorical features need at most 64
+        declared levels.
     backend : {"auto", "local", "dask"}, default="auto"
         Where rows are summed. ``"dask"`` takes Dask DataFrames and arrays, on the workers of the
         current ``distributed`` client or, without one, on threads of this process; needs the

@@ -14,7 +14,6 @@ import numpy as np
 
 from interpret_dp._validate import describe_argument, did_you_mean
 from interpret_dp.ebm.config import MOST_LEVELS, MOST_RANKED, all_pairs
-from interpret_dp.ebm.losses import link_of
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec
 
@@ -66,13 +65,10 @@ def pair_task(
     names: Sequence[str],
     columns: Sequence[int],
     specs: Sequence[FeatureSpec],
-    target: FeatureSpec,
     *,
     undeclared: Sequence[str],
-    target_is_declared: bool,
     excluded: frozenset[Pair],
     constrained: Collection[int] = (),
-    objective: str = "rmse",
 ) -> PairTask:
     """Check ``interactions`` and return what it asks for.
 
@@ -84,16 +80,12 @@ def pair_task(
         Columns of the table.
     columns, specs
         Column and declaration of each term.
-    target : Continuous or Categorical
     undeclared : sequence of str
         Columns without a declaration.
-    target_is_declared : bool
     excluded : frozenset of pairs of int
         Columns that must not make a pair, the smaller index first.
     constrained : collection of int
         Columns of terms that are kept monotone: a pair would undo that.
-    objective : str
-        What a regression minimises.
 
     Raises
     ------
@@ -104,12 +96,6 @@ def pair_task(
     wanted = _cleaned(interactions, len(names))
     if wanted == 0:
         return NO_PAIRS
-    _check_target(target, is_declared=target_is_declared)
-    if link_of(objective) == "log":
-        raise ValueError(
-            f"interactions is given with objective={objective!r}; under a log link pairs are not "
-            "offered yet. Leave interactions out, or use objective='rmse'."
-        )
     kinds = dict(zip(columns, specs, strict=True))
     own = {column: place for place, column in enumerate(columns)}
 
@@ -214,22 +200,6 @@ def column_of(entry: Any, names: Sequence[str], what: str, also: str = "") -> in
 
 def _sorted(pair: Pair) -> Pair:
     return (min(pair), max(pair))
-
-
-def _check_target(target: FeatureSpec, *, is_declared: bool) -> None:
-    if not isinstance(target, Categorical):
-        return
-    if not is_declared:
-        raise SchemaError(
-            "interactions needs declared class labels, since pairs are offered for two classes "
-            "and for regressions alone. Declare Schema(..., target=Categorical([...]))."
-        )
-    if len(target.levels) > 2:
-        raise ValueError(
-            f"interactions is given and the target has {len(target.levels)} classes; pairs are "
-            "offered for two classes and for regressions. Leave interactions out, as interpret "
-            "does in its explanations of several classes, or fit one class against the rest."
-        )
 
 
 def _obstacle(spec: FeatureSpec | None, is_undeclared: bool, is_constrained: bool) -> str:

@@ -196,7 +196,7 @@ def fitted_model(request: EBMRequest, trained: TrainedTerms, guarantee: Guarante
     terms += tuple(
         AdditiveTerm(
             columns[pair.first],
-            pair.scores.ravel(),
+            pair.scores.reshape(pair.weights.size, *pair.scores.shape[2:]),
             pair.weights.ravel(),
             pair.noise.covariance,
             pair.noise.variances,

@@ -150,17 +150,6 @@ class Loss(ABC):
             In units of the clipping bound.
         """
 
-    def mean_curvature(self, centres: FloatArray, spread: FloatArray) -> FloatArray:
-        """Average the second derivative over normal scores around centres, shape of ``centres``.
-
-        Parameters
-        ----------
-        centres : ndarray of float64, shape (n_bins, n_scores)
-        spread : ndarray of float64, shape (n_bins, n_scores) or (n_scores,)
-            Standard deviation of the scores.
-        """
-        return np.ones_like(centres)
-
     def leaf_steps(
         self, steps: FloatArray, leaf: NDArray[np.uint16], scores: FloatArray, weights: FloatArray
     ) -> FloatArray:
@@ -577,6 +566,27 @@ class LogLinkLoss(RegressionLoss):
         """Return the logarithm of the factor by which the mean prediction falls short."""
         return math.log(min(max(1.0 + shortfall / mean, 1.0 / _LARGEST_FACTOR), _LARGEST_FACTOR))
 
+    def expected_residuals(
+        self, before: FloatArray, after: FloatArray, spread: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the mean residuals at some scores where others are the truth, and their slopes.
+
+        Parameters
+        ----------
+        before, after : ndarray of float64, shape (n_bins, n_scores)
+            Scores at which residuals cancelled, and present ones.
+        spread : ndarray of float64, shape (n_scores,)
+            Standard deviation of the scores of other terms.
+
+        Returns
+        -------
+        tuple of ndarray of float64, shape of the scores
+            Up to one common factor: differences of means, or relative ones where residuals are.
+        """
+        unit = before if self.rule == "log gap" else np.full_like(before, after.max())
+        own, present = np.exp(before - unit), np.exp(after - unit)
+        return own - present, present
+
     def mean_slope(self, explained: float) -> float:
         """Return 1: few residuals are clipped under a log link."""
         return 1.0
@@ -691,12 +701,18 @@ class LogLoss(Loss):
         curvature = self.mean_curvature(level + np.concatenate(scores), spread, n_nodes)
         return np.split(curvature, np.cumsum(sizes)[:-1])
 
-    def mean_curvature(
-        self, centres: FloatArray, spread: FloatArray, n_nodes: int = _NODES
-    ) -> FloatArray:
+    @staticmethod
+    def mean_curvature(centres: FloatArray, spread: FloatArray, n_nodes: int) -> FloatArray:
         """Average p (1 - p) over normal scores around ``centres``, by Gauss-Hermite quadrature.
 
         With several classes the others' scores stay at their centres.
+
+        Parameters
+        ----------
+        centres : ndarray of float64, shape (n_bins, n_scores)
+        spread : ndarray of float64, shape (n_bins, n_scores)
+            Standard deviation of the scores.
+        n_nodes : int
         """
         nodes, weights = _quadrature(n_nodes)
         if centres.shape[1] > 1:
@@ -709,6 +725,23 @@ class LogLoss(Loss):
             probabilities = 1.0 / (1.0 + np.exp(-np.clip(centres + spread * node, -500, 500)))
             averaged += weight * probabilities * (1.0 - probabilities)
         return averaged
+
+    def expected_residuals(
+        self, before: FloatArray, after: FloatArray, spread: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return differences of mean probabilities; see ``LogLinkLoss.expected_residuals``."""
+        from scipy.special import softmax
+
+        n_scores = before.shape[1]
+        # The probit function in the place of the logistic one.
+        both = np.stack([before, after]) / np.sqrt(1.0 + math.pi / 8.0 * spread**2)
+        first = np.zeros((*both.shape[:2], int(n_scores == 1)))
+        own, present = softmax(np.concatenate([first, both], axis=2), axis=2)[..., -n_scores:]
+        return own - present, present * (1.0 - present)
+
+
+#: Losses whose mean residual bends with the score.
+CurvedLoss: TypeAlias = LogLinkLoss | LogLoss
 
 
 @functools.cache

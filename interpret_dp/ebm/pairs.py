@@ -29,12 +29,19 @@ from interpret_dp.ebm.config import (
     most_cells,
 )
 from interpret_dp.ebm.interactions import PairTask
+from interpret_dp.ebm.losses import CurvedLoss, Loss, Start
+from interpret_dp.ebm.noise.boosted import without_axis
 from interpret_dp.ebm.noise.propagation import TermHistory
 from interpret_dp.ebm.noise.uncertainty import TermNoise, term_noise
 from interpret_dp.ebm.trainer.binning import Bins, merge_bins, project_to_total
 from interpret_dp.ebm.trainer.boosting import LARGEST_CHANGE, score_rows
 from interpret_dp.ebm.trainer.curves import Averaged, BoostingResult, Curves
-from interpret_dp.ebm.trainer.partitions import Partition, TermUpdate, leaf_gains
+from interpret_dp.ebm.trainer.partitions import (
+    Partition,
+    TermUpdate,
+    leaf_gains,
+    without_common_part,
+)
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import Continuous, FeatureSpec, Integer
 
@@ -42,8 +49,8 @@ from interpret_dp.schema import Continuous, FeatureSpec, Integer
 #
 # A row is in one cell of each pair, so that the privacy of each round is that of a feature's round
 # (docs/proofs/dp_ebm.md). Every update is projected onto the tables without main effects, in
-# squares weighted by released counts: pairs learn interactions alone, and the curves of the
-# features, and what is known of their noise, stay as they are.
+# squares weighted by released counts: pairs learn interactions alone. The curves of the features
+# move afterwards, from released numbers, by what keeps the mean prediction of each bin.
 
 FloatArray = NDArray[np.float64]
 
@@ -89,6 +96,8 @@ def boost_pairs(
     rows: AdditiveRows,
     cells: Sequence[FloatArray],
     updates: Sequence[TermUpdate],
+    starts: Sequence[FloatArray],
+    loss: Loss,
     *,
     config: TrainerConfig,
     session: ReleaseSession,
@@ -101,6 +110,10 @@ def boost_pairs(
         Private, paired up: their features are the pairs.
     cells, updates : sequences, one entry a pair
         Released numbers of rows per cell, and the update of each round.
+    starts : sequence of ndarray of float64, shape (n_cells, n_scores) each
+        Score of each cell before, by the terms of its two features.
+    loss : Loss
+        Divides steps by the Hessian where that depends on the score.
     config : TrainerConfig
     session : ReleaseSession
         Every sum passes through it.
@@ -112,29 +125,31 @@ def boost_pairs(
     noise : float
         Standard deviation of the noise of one residual sum, in residuals.
     """
-    curves, noise = Curves([own.ravel() for own in cells], 1, [0] * len(cells)), 0.0
+    n_scores, noise = rows.n_scores, 0.0
+    curves = Curves([own.ravel() for own in cells], n_scores, [0] * len(cells))
     width = max(map(len, curves.weights))
-    pending, changes = np.zeros(0, dtype=np.int64), np.zeros((0, width, 1), dtype=np.int32)
-    rows.begin(np.zeros(1, dtype=np.int64))
+    pending, changes = np.zeros(0, dtype=np.int64), np.zeros((0, width, n_scores), dtype=np.int32)
+    rows.begin(np.zeros(n_scores, dtype=np.int64))
     for number in range(config.n_rounds):
         order = session.public_choices.permutation(len(cells))
         for block in np.array_split(order, min(_BLOCKS, len(cells))):
             exact = rows.advance(pending, changes, block, width)
             pending = block
-            changes = np.zeros((len(block), width, 1), dtype=np.int32)
+            changes = np.zeros((len(block), width, n_scores), dtype=np.int32)
             for slot, k in enumerate(block):
-                moved = np.flatnonzero(updates[k].gain > 0)
+                leaf, weights = updates[k].partition.leaf, curves.weights[k]
+                present = starts[k] + curves.scores[k] / LATTICE
+                gain = loss.leaf_steps(updates[k].gain, leaf, present, weights)
+                moved = np.flatnonzero(gain > 0)
                 # Residuals of two rows may point in opposite directions.
+                own = exact[slot, moved][np.newaxis]
                 noisy, sigma = session.gaussian(
-                    "pairs",
-                    exact[slot, moved, 0][np.newaxis],
-                    row_norm=rows.residual_norm,
-                    aligned=False,
+                    "pairs", own, row_norm=rows.residual_norm, aligned=False
                 )
                 noise = sigma / LATTICE
-                sums = np.zeros((len(curves.weights[k]), 1))
-                sums[moved, 0] = noisy[0]
-                change = curves.add(k, updates[k], sums, LARGEST_CHANGE)
+                sums = np.zeros((len(weights), n_scores))
+                sums[moved] = noisy[0]
+                change = curves.add(k, replace(updates[k], gain=gain), sums, LARGEST_CHANGE)
                 changes[slot, : len(change)] = change
         if number >= config.n_rounds - config.averaged_rounds:
             curves.add_to_average()
@@ -149,11 +164,13 @@ class TrainedPair:
     ----------
     first, second : int
         Numbers of its features' terms.
-    weights, scores : ndarray of float64, shape (n_first, n_second)
+    weights : ndarray of float64, shape (n_first, n_second)
+    scores : ndarray of float64, shape (n_first, n_second, n_scores)
     noise : TermNoise
         Of the cells row by row.
     gain : ndarray of float64, shape (n_first, n_second)
-        Score added per unit of noisy residual sum, before the projection; 0 where nothing moves.
+        Score added per unit of noisy residual sum, before the projection, at an average Hessian; 0
+        where nothing moves.
     """
 
     first: int
@@ -164,11 +181,14 @@ class TrainedPair:
     gain: FloatArray
 
     def in_units(self, scale: float, largest_weight: float) -> TrainedPair:
-        """Return the pair in other units: of a score of 1, and of a row of the largest weight."""
+        """Return the pair in other units: of a score of 1, and of a row of the largest weight.
+
+        Of one score a row, ``scores`` have no axis for it then.
+        """
         return replace(
             self,
             weights=largest_weight * self.weights,
-            scores=scale * self.scores,
+            scores=without_axis([self.scores], scale)[0],
             noise=self.noise.scaled(scale),
         )
 
@@ -184,13 +204,19 @@ class TrainedPairs:
         For each feature in a pair, how the bins of its own term are merged.
     scores : list of ndarray of float64
         Of the features' own terms, with what purifying moved into them.
-    intercept : ndarray of float64, shape (1,)
+    intercept : ndarray of float64, shape (n_scores,)
+    noise : sequence of TermNoise
+        Of the features' own terms, with what that moved.
+    tables : list of ndarray of float64, shape (n_cells, n_scores) each
+        Of each pair, what is added to its rows' scores in all: to other terms, too.
     """
 
     pairs: list[TrainedPair]
     coarse: dict[int, Bins]
     scores: list[FloatArray]
     intercept: FloatArray
+    noise: Sequence[TermNoise]
+    tables: Sequence[FloatArray] = ()
 
 
 def train_pairs(
@@ -202,6 +228,7 @@ def train_pairs(
     config: TrainerConfig,
     session: ReleaseSession,
     count_noise: float,
+    term_noises: Sequence[TermNoise],
 ) -> TrainedPairs:
     """Choose and train pairs on top of the trained features.
 
@@ -220,6 +247,8 @@ def train_pairs(
         Every release passes through it.
     count_noise : float
         Standard deviation of a released count.
+    term_noises : sequence of TermNoise, one entry a term
+        Of the features' curves.
     """
     start = trained.start
     score_rows(rows, trained.scores, trained.intercept)
@@ -235,25 +264,43 @@ def train_pairs(
     maps = [coarse[k].code_map if k in coarse else no_codes for k in range(len(bins))]
     widths = [coarse[k].n_codes if k in coarse else 0 for k in range(len(bins))]
     rows.pair_up(chosen, maps, widths)
-    cells = _release_cells(rows, chosen, coarse, specs, session, n_rows)
+    cells = _release_cells(rows, chosen, coarse, specs, session, start)
     updates = [
         pair_update(c, settings=settings, count_noise=count_noise, n_rows=n_rows) for c in cells
     ]
-    curves, noise = boost_pairs(rows, cells, updates, config=config, session=session)
-    scores = [mean.reshape(c.shape) for mean, c in zip(curves.means(), cells, strict=True)]
-    spreads = [_mean(b, s[:, 0] ** 2) for b, s in zip(bins, trained.scores, strict=True)]
-    averaged, pairs = Averaged(curves.n_averaged), []
+    loss, n_scores = start.loss, rows.n_scores
+    means = {k: _coarse_means(bins[k], coarse[k], trained.scores[k]) for k in coarse}
+    starts = [
+        trained.intercept + (means[a][:, np.newaxis] + means[b]).reshape(-1, n_scores)
+        for a, b in chosen
+    ]
+    curves, noise = boost_pairs(rows, cells, updates, starts, loss, config=config, session=session)
+    # Taking away what the classes have in common takes away that part of the noise. The noise of a
+    # class meets that of the others, which points the other way: its residuals follow it by more.
+    share = 1.0 if n_scores == 1 else 1.0 - 1.0 / n_scores
+    noise *= share**0.5
+    tables = curves.means()
+    spreads = [_mean(b, s**2) for b, s in zip(bins, trained.scores, strict=True)]
+    averaged, pairs, term_noises = Averaged(curves.n_averaged), [], list(term_noises)
     for k, (pair, c, update) in enumerate(zip(chosen, cells, updates, strict=True)):
-        # The expected second derivative of the loss in each cell.
-        others = sum(spreads) - spreads[pair[0]] - spreads[pair[1]]
-        first, second = (_coarse_means(bins[j], coarse[j], trained.scores[j]) for j in pair)
-        centres = trained.intercept[0] + scores[k] + first[:, np.newaxis] + second
-        deviation = np.array([max(others, 0.0) ** 0.5])
-        curvature = start.loss.mean_curvature(centres.reshape(-1, 1), deviation)
-        histories = TermHistory.of_scores(curves.updates[k], c.ravel(), curvature, averaged)
+        others = np.maximum(sum(spreads) - spreads[pair[0]] - spreads[pair[1]], 0.0) ** 0.5
+        weights, centres = c.ravel(), starts[k] + tables[k]
+        # The expected second derivative of the loss; other terms are as one of two equal bins.
+        both = [centres, np.stack([others, -others])], np.zeros(n_scores), [weights, np.ones(2)]
+        curvature = loss.curvatures(*both, start.scale.curvature)[0] / share
+        histories = TermHistory.of_scores(curves.updates[k], weights, curvature, averaged)
         spread = term_noise(histories, noise=noise, rng=session.public_choices)
-        pairs.append(TrainedPair(*pair, c, scores[k], spread, update.gain.reshape(c.shape)))
-    return _purified(pairs, coarse, trained)
+        # Of scores that rows start from nothing is known.
+        if isinstance(loss, CurvedLoss) and not start.has_scores:
+            after, slopes = _balanced(loss, starts[k], centres, others, c)
+            tables[k] = after - starts[k]
+            for axis, feature in enumerate(pair):
+                shares = slopes / np.maximum(slopes.sum(axis=1 - axis, keepdims=True), 1e-300)
+                own, codes = term_noises[feature], coarse[feature].code_map
+                term_noises[feature] = own.with_means(spread, shares, axis, codes)
+        scores, gain = tables[k].reshape(*c.shape, n_scores), update.gain.reshape(c.shape)
+        pairs.append(TrainedPair(*pair, c, scores, spread, gain))
+    return _purified(pairs, coarse, trained, tables, term_noises)
 
 
 def _coarse_bins(
@@ -293,13 +340,13 @@ def _release_cells(
     coarse: dict[int, Bins],
     specs: Sequence[FeatureSpec],
     session: ReleaseSession,
-    n_rows: float,
+    start: Start,
 ) -> list[FloatArray]:
     """Release how many rows each cell has: a row is in one cell of each pair."""
     shapes = [(coarse[a].n_codes, coarse[b].n_codes) for a, b in chosen]
-    counts = rows.bin_counts([math.prod(shape) for shape in shapes])
+    sums = rows.bin_counts([math.prod(shape) for shape in shapes])
     cells = []
-    for (a, b), shape, exact in zip(chosen, shapes, counts, strict=True):
+    for (a, b), shape, exact in zip(chosen, shapes, sums, strict=True):
         # A number is never unseen, which is public: nothing to count or to add noise to.
         possible = np.ones(shape, dtype=np.bool_)
         if isinstance(specs[a], Continuous):
@@ -311,25 +358,70 @@ def _release_cells(
             "pair bins", exact[places][np.newaxis], row_norm=LATTICE, aligned=True
         )
         weights = np.zeros(shape)
-        weights.ravel()[places] = project_to_total(noisy[0] / LATTICE, n_rows)
+        counts = noisy[0] / (start.row_mass * LATTICE)
+        weights.ravel()[places] = project_to_total(counts, start.n_rows)
         cells.append(weights)
     return cells
 
 
 def _coarse_means(fine: Bins, coarse: Bins, scores: FloatArray) -> FloatArray:
     """Return the weighted means of a feature's scores over the bins that its pairs use."""
-    weights = np.bincount(coarse.code_map, fine.weights, minlength=coarse.n_codes)
-    sums = np.bincount(coarse.code_map, fine.weights * scores[:, 0], minlength=coarse.n_codes)
-    return np.asarray(sums / np.maximum(weights, 1e-300))
+    rows = np.eye(coarse.n_codes)[coarse.code_map] * fine.weights[:, np.newaxis]
+    return np.asarray(rows.T @ scores / np.maximum(rows.sum(axis=0), 1e-300)[:, np.newaxis])
+
+
+# Of balancing a pair: steps for both features in turn, and the largest of each.
+_BALANCING_STEPS, _LARGEST_STEP = 24, 1.0
+
+
+def _balanced(
+    loss: CurvedLoss, before: FloatArray, after: FloatArray, spread: FloatArray, cells: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return scores of cells with main effects that keep the mean residual of each bin.
+
+    Where predictions bend with the score, an interaction without main effects moves the mean
+    prediction of a bin. Features were trained without it, so that they hold that move already.
+
+    Parameters
+    ----------
+    loss : CurvedLoss
+    before, after : ndarray of float64, shape (n_cells, n_scores)
+        Scores without and with the interaction.
+    spread : ndarray of float64, shape (n_scores,)
+        Standard deviation of the scores of other terms.
+    cells : ndarray of float64, shape (n_first, n_second)
+        Released numbers of rows.
+
+    Returns
+    -------
+    after : ndarray of float64, shape (n_cells, n_scores)
+    slopes : ndarray of float64, shape (n_first, n_second, n_scores)
+        Weights of the cells in these main effects.
+    """
+    slopes = cells[..., np.newaxis]
+    for step in range(_BALANCING_STEPS):
+        residuals, slopes = (
+            cells[..., np.newaxis] * part.reshape(*cells.shape, -1)
+            for part in loss.expected_residuals(before, after, spread)
+        )
+        sums, total = (part.sum(axis=step % 2, keepdims=True) for part in (residuals, slopes))
+        has_rows = total > _RANK_TOLERANCE * total.max()
+        move = np.divide(sums, total, out=np.zeros_like(sums), where=has_rows)
+        move = without_common_part(np.clip(move, -_LARGEST_STEP, _LARGEST_STEP))
+        after = (after.reshape(*cells.shape, -1) + move).reshape(after.shape)
+    return after, slopes
 
 
 def _purified(
-    pairs: list[TrainedPair], coarse: dict[int, Bins], trained: BoostingResult
+    pairs: list[TrainedPair],
+    coarse: dict[int, Bins],
+    trained: BoostingResult,
+    tables: list[FloatArray],
+    noise: Sequence[TermNoise],
 ) -> TrainedPairs:
-    """Move what is left of main effects out of the pairs, by interpret's own algorithm.
+    """Move main effects out of the pairs, by interpret's own algorithm.
 
-    Updates are pure up to rounding, so that this is the last digit; nothing that is known of the
-    noise changes.
+    Updates are pure up to rounding, so that this is the last digit and what balances a pair.
     """
     scores = [s.copy() for s in trained.scores]
     intercept = trained.intercept.copy()
@@ -338,15 +430,18 @@ def _purified(
         if not pair.scores.any():
             pure.append(pair)
             continue
-        table, impurities, constant = purify(pair.scores, pair.weights, is_randomized=False)
+        own = without_axis([pair.scores], 1.0)[0]
+        table, impurities, constant = purify(own, pair.weights, is_randomized=False)
         # A cell without rows has no mean to be centred by; where nothing was learned, nothing is.
-        table = np.where(pair.gain > 0, table, 0.0)
+        table = np.where(pair.gain[..., np.newaxis] > 0, table.reshape(pair.scores.shape), 0.0)
         intercept += constant
         for (axis,), effect in impurities:
             feature = (pair.first, pair.second)[axis]
-            scores[feature][:, 0] += effect[coarse[feature].code_map]
+            # A bin that was never learned stays as it is.
+            moved = effect.reshape(-1, len(intercept))[coarse[feature].code_map]
+            scores[feature] += moved * (noise[feature].diagonal.reshape(moved.shape) > 0)
         pure.append(replace(pair, scores=table))
-    return TrainedPairs(pure, coarse, scores, intercept)
+    return TrainedPairs(pure, coarse, scores, intercept, noise, tables)
 
 
 _MOST_SELECTION_CELLS = SELECTION_GROUPS**2
@@ -372,14 +467,14 @@ def select_pairs(
     session : ReleaseSession
         Every choice passes through it.
     """
-    sizes = [_mean(b, np.abs(curve[:, 0])) for b, curve in zip(bins, scores, strict=True)]
+    sizes = [_mean(b, np.abs(curve)).mean() for b, curve in zip(bins, scores, strict=True)]
     ranked = sorted(task.eligible, key=lambda k: (-sizes[k], k))
     candidates = task.candidates(ranked[:MOST_RANKED])
     groups = [_groups(b, spec) for b, spec in zip(bins, specs, strict=True)]
     # One group more than are compared: rows in it are left out.
     widths = [int(group.max()) + 1 for group in groups]
     exact = rows.pair_sums(candidates, groups, widths)
-    strengths = [interaction_size(table[:-1, :-1, 0]) for table in exact]
+    strengths = [interaction_size(table[:-1, :-1]) for table in exact]
     chosen = []
     for _ in range(task.n_chosen):
         place = session.choose("pair selection", strengths, row_norm=rows.residual_norm)
@@ -388,8 +483,8 @@ def select_pairs(
     return chosen
 
 
-def _mean(bins: Bins, scores: FloatArray) -> float:
-    return float(bins.weights @ scores) / max(float(bins.weights.sum()), 1e-300)
+def _mean(bins: Bins, scores: FloatArray) -> FloatArray:
+    return np.asarray(bins.weights @ scores / max(float(bins.weights.sum()), 1e-300))
 
 
 def _groups(bins: Bins, spec: FeatureSpec) -> NDArray[np.uint16]:
@@ -418,24 +513,25 @@ def interaction_size(sums: NDArray[np.int64]) -> int:
 
     Parameters
     ----------
-    sums : ndarray of int64, shape (n_first, n_second)
+    sums : ndarray of int64, shape (n_first, n_second) or (n_first, n_second, n_scores)
         Private.
 
     Returns
     -------
     int
-        ``floor(sqrt(n / 16) * norm)`` of the table without its means of rows and columns, where n
-        is the number of cells: equal effects count alike on any grid. Exact, in integers of any
-        size, so that it changes by at most the norm of what changes in ``sums``, rounded up.
+        ``floor(sqrt(n / 16) * norm)`` of the table without its means of rows and columns (of each
+        class), where n is the number of cells: equal effects count alike on any grid. Exact, in
+        integers of any size, so that it changes by at most the norm of what changes in ``sums``,
+        rounded up.
     """
-    n_first, n_second = sums.shape
+    n_first, n_second = sums.shape[:2]
     exact: NDArray[Any] = sums.astype(object)
     # n_first * n_second times the centred table: an integer.
     centred = (
         n_first * n_second * exact
         - n_first * exact.sum(axis=1, keepdims=True)
         - n_second * exact.sum(axis=0, keepdims=True)
-        + exact.sum()
+        + exact.sum(axis=(0, 1))
     )
     square = int((centred**2).sum())
     n_cells = n_first * n_second

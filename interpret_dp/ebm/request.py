@@ -394,12 +394,9 @@ def open_request(
         names,
         columns,
         task.specs,
-        task.target,
         undeclared=tuple(declaring.partial.gaps),
-        target_is_declared=gap is None,
         excluded=excluded_pairs(settings.exclude, names),
         constrained=[column for column in columns if directions[column]],
-        objective=task.objective,
     )
     task = replace(task, pairs=pairs)
     target = None if gap is not None else task.target

@@ -2,7 +2,7 @@
 
 Declarations are released before. The order is then: the target, the histograms, the weights of
 merged bins, the rounds, how the features are correlated; then of pairs their choice, their cells
-and their rounds. Everything between releases is post-processing.
+and their rounds; last a regression's total. Everything between releases is post-processing.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from interpret_dp.backends.local import (
 from interpret_dp.ebm.config import LossScale, TrainerConfig
 from interpret_dp.ebm.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.losses import LOSSES, LogLoss, Loss, RegressionLoss, Start
-from interpret_dp.ebm.noise.boosted import Boosted, with_noise_of_others
+from interpret_dp.ebm.noise.boosted import Boosted, with_noise_of_others, without_axis
 from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, no_noise, significant_terms
-from interpret_dp.ebm.pairs import TrainedPair, train_pairs
+from interpret_dp.ebm.pairs import TrainedPair, TrainedPairs, train_pairs
 from interpret_dp.ebm.shape import Shape
 from interpret_dp.ebm.trainer.binning import Bins, public_bins
-from interpret_dp.ebm.trainer.boosting import boost, release_total
+from interpret_dp.ebm.trainer.boosting import boost, release_total, score_rows
 from interpret_dp.ebm.trainer.correlations import Correlations
 from interpret_dp.ebm.trainer.curves import Averaged, BoostingResult, BoostingTask
 from interpret_dp.ebm.trainer.partitions import movable_terms
@@ -196,19 +196,30 @@ def train(
     scores, noise, expected = boosted.denoised(correlations)
     if loss.is_classification and not start.has_scores:
         result = replace(result, intercept=boosted.balanced_intercept(scores))
-    total_error = None
+    curves = [s.reshape(len(s), -1) / in_units for s in scores]
+    stage = TrainedPairs([], {}, curves, result.intercept, noise)
+    if task.pairs.n_pairs:
+        before = replace(result, scores=curves)
+        stage = train_pairs(
+            rows, bins, task.specs, before, task.pairs, config, session, count_noise, noise
+        )
+        moved = without_axis([a - b for a, b in zip(stage.scores, curves, strict=True)], in_units)
+        expected = [e and e.moved(change) for e, change in zip(expected, moved, strict=True)]
+    intercept, total_error = stage.intercept, None
     if config.n_shapes and isinstance(rows, RegressionRows):
-        shift, total_error = release_total(rows, bins, scores, result, config, session)
-        result = replace(result, intercept=result.intercept + shift)
+        # Rows that are paired up start from the scores of their features.
+        tables, level = (stage.tables, np.zeros(1)) if stage.pairs else (curves, intercept)
+        score_rows(rows, tables, level)
+        total = release_total(rows, len(tables[0]), bins, scores, result, config, session)
+        intercept, total_error = intercept + total[0], total[1]
     # Predictions are those of one unit of exposure.
     unit = (start.exposure or 1.0) * (task.largest_exposure or 1.0)
-    origin = loss.score_origin - math.log(unit)
-    trained = TrainedTerms(
+    return TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
-        scores=scores,
-        noise=noise,
+        scores=without_axis(stage.scores, in_units) if stage.pairs else scores,
+        noise=list(stage.noise),
         expected=expected,
-        intercept=origin + in_units * result.intercept,
+        intercept=loss.score_origin - math.log(unit) + in_units * intercept,
         n_rows=task.largest_weight * start.n_rows,
         total_error=None if total_error is None else total_error / unit,
         exposure=None if start.exposure is None else unit,
@@ -217,19 +228,6 @@ def train(
         update_noise=in_units * result.step * result.noise * start.scale.norm / norm,
         boosting=result,
         correlations=[] if correlations is None else correlations.strongest(boosting.is_ordered),
-    )
-    if not task.pairs.n_pairs:
-        return trained
-    on_lattice = replace(result, scores=[s.reshape(len(s), -1) / in_units for s in scores])
-    stage = train_pairs(
-        rows, bins, task.specs, on_lattice, task.pairs, config, session, count_noise
-    )
-    # The constants of pairs come of clipped residuals: a released total knows better.
-    intercept = result.intercept if config.n_shapes else stage.intercept
-    return replace(
-        trained,
-        scores=[in_units * scores[:, 0] for scores in stage.scores],
-        intercept=origin + in_units * intercept,
         pairs=[pair.in_units(in_units, task.largest_weight) for pair in stage.pairs],
         pair_cuts={k: b.cuts for k, b in stage.coarse.items() if b.cuts is not None},
     )

@@ -453,9 +453,29 @@ class AdditiveModel:
     @property
     def mean_prediction(self) -> float:
         """Mean prediction of a regression over the released weights of bins."""
-        scores, weights = [t.scores for t in self.terms], [t.weights for t in self.terms]
+        scores, weights = [t.scores for t in self.terms], list(map(self._mean_weights, self.terms))
         intercept = float(self.intercept[0])
         return mean_prediction(intercept, scores, weights, has_log_link=self.has_log_link)
+
+    def _mean_weights(self, term: AdditiveTerm) -> FloatArray:
+        """Return weights of bins, under a log link those of a pair times its features' means."""
+        if term.partner is None or not self.has_log_link:
+            return term.weights
+        first, second = map(self._scores_in_pairs, term.features)
+        both = np.add.outer(first, second).ravel()
+        return np.asarray(term.weights * np.exp(both - both.max()))
+
+    def _scores_in_pairs(self, index: int) -> FloatArray:
+        """Return the mean score of a feature's own term in each bin that its pairs use."""
+        feature, in_pairs = self.features[index], self.features[index].in_pairs
+        own = next((term for term in self.terms if term.features == (index,)), None)
+        if own is None:
+            return np.zeros(in_pairs.n_codes)
+        lower = () if feature.cuts is None else (-np.inf, *feature.cuts)
+        codes = [0, *map(in_pairs.code_of, lower or feature.labels), in_pairs.n_codes - 1]
+        sums = np.bincount(codes, own.weights * own.scores, minlength=in_pairs.n_codes)
+        weights = np.bincount(codes, own.weights, minlength=in_pairs.n_codes)
+        return np.asarray(sums / np.maximum(weights, 1e-300))
 
     @property
     def _is_extended(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, ClassVar, NamedTuple
 
@@ -513,6 +513,18 @@ class AdditiveTerm:
             band.lower[unknown] = self.scores[unknown] - reach
             band.upper[unknown] = self.scores[unknown] + reach
         return band
+
+    def of_class(self, column: int) -> AdditiveTerm:
+        """Return the term with the scores of one of several classes alone."""
+        if self.scores.ndim == 1:
+            return self
+        names = ("scores", "variances", "noisy_scores", "posterior_mean", "posterior_variances")
+        axes = dict.fromkeys(names, 1) | {"covariance": 0, "posterior_covariance": 0}
+        given: dict[str, Any] = {name: getattr(self, name) for name in axes}
+        own = {name: a.take(column, axes[name]) for name, a in given.items() if a is not None}
+        if self.released is not None and self.moved is not None:
+            own |= {"released": self.released.of_class(column), "moved": self.moved[[column]]}
+        return replace(self, **own)
 
     def sample(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
         """Draw curves that a fit without noise could have had, given the released one.

@@ -137,7 +137,7 @@ class EditedTerm:
             With the same traces after each edit of the same drawn bins.
         """
         if isinstance(self.places, CellPlaces):
-            return self._heat_map(selected, on_common_scale, gestures)
+            return self._heat_map(column, selected, on_common_scale, gestures)
         model, view, places = self.session.base, self.view, self.places
         term = _marked(model.terms[self.index].as_released, view.is_edited)
         plot = TermPlot.of(model, term, places)
@@ -213,6 +213,7 @@ class EditedTerm:
 
     def _heat_map(
         self,
+        column: int | None,
         selected: Collection[int],
         on_common_scale: bool,
         gestures: dict[str, Any] | None,
@@ -224,7 +225,7 @@ class EditedTerm:
         if on_common_scale:
             lowest, highest = _common_range(self.session.base)
             reach = max(reach, -lowest, highest)
-        figure = heat_figure(released, term, selected=sorted(selected), reach=reach)
+        figure = heat_figure(released, term, selected=sorted(selected), reach=reach, column=column)
         rows, columns = np.indices(np.shape(figure.data[0].z))
         # plotly selects marks, never the cells of a heat map.
         figure.add_scatter(

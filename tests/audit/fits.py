@@ -22,11 +22,13 @@ _SETTINGS = {"epsilon": 100.0, "max_rounds": 2, "max_bins": 12, "n_jobs": 1}
 
 
 def classifier(table, **parameters):
-    return dp.DPExplainableBoostingClassifier(schema=LABELS, **_settings(parameters)).fit(*table)
+    settings = {"schema": LABELS} | _settings(parameters)
+    return dp.DPExplainableBoostingClassifier(**settings).fit(*table)
 
 
 def regressor(table, **parameters):
-    return dp.DPExplainableBoostingRegressor(schema=COSTS, **_settings(parameters)).fit(*table)
+    settings = {"schema": COSTS} | _settings(parameters)
+    return dp.DPExplainableBoostingRegressor(**settings).fit(*table)
 
 
 def _settings(parameters):

@@ -317,16 +317,17 @@ _PICTURED = [
     *({"projection": "cosine", "projection_dim": 5}, {"features": "scattering"}),
     *({"projection_dim": 0, "standardize": (0.13, 0.31)}, {"smoothing": 1.0}),
 ]
+_PAIRED = [{"interactions": 1}, {"interactions": [("a", "b")]}]
 _LOSSES = [
-    {"objective": f"{loss}_deviance", "privacy_exposure_max": most}
+    {"objective": f"{loss}_deviance", "privacy_exposure_max": most} | pairs
     for loss in ("poisson", "gamma")
-    for most in (1.0, 40.0)
+    for most, pairs in zip((1.0, 40.0, 40.0), ({}, *_PAIRED), strict=True)
 ]
 _KINDS = [{"kind": interpret_dp.DPLimeTabular}, {"kind": interpret_dp.DPShapTabular}]
 # How each explainer is fitted, to which targets, with which settings.
 SUBJECTS = {
     "two classes": (_ebm, _CLASSES, _SHAPED),
-    "classes": (_ebm, _LABELS, [{}, {"composition": "classic"}]),
+    "classes": (_ebm, _LABELS, [{}, {"composition": "classic"}, *_PAIRED]),
     "regression": (_ebm, _NUMBERS, _SHAPED),
     "counts": (_ebm, [Continuous(1, 40), Continuous(1e-6, 1e9)], _LOSSES),
     "llm": (_llm, [*_CLASSES, *_LABELS], _MAPPED),

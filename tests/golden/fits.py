@@ -111,6 +111,14 @@ def cases():
         "chosen settings": lambda: fitted(
             latent, max_rounds=7, max_leaves=3, learning_rate=0.1, max_bins=16
         ),
+        "pairs of counts": lambda: fitted(
+            np.floor(np.exp(latent)),
+            schema=dp.Schema(FEATURES, target=dp.Continuous(0, 20)),
+            **{"objective": "poisson_deviance", "interactions": 1, "epsilon": 20.0},
+        ),
+        "pairs of three classes": lambda: fitted(
+            np.where(latent > 1, "high", labels), interactions=1, max_rounds=4, epsilon=20.0
+        ),
         "chosen pairs": lambda: fitted(labels, interactions=2, max_rounds=4, epsilon=20.0),
         "classic": lambda: fitted(latent, composition="classic"),
         "maps of a table": lambda: mapped("table"),

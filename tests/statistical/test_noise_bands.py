@@ -209,7 +209,9 @@ def claimed_over_observed(fit, names, noise=FixedHistograms, n_fits=FITS):
         scores.append(_flat(model.term_scores_[k] for k in chosen))
         terms = [model.released_.terms[k] for k in chosen]
         # Bins with too few rows never move, and their deviation is no claim about noise.
-        claims.append(_flat(np.where(t.too_few_rows, 0.0, t.standard_deviations) for t in terms))
+        claims.append(
+            _flat(np.where(t.too_few_rows, 0.0, t.standard_deviations.T).T for t in terms)
+        )
     claimed = np.mean(claims, axis=0)
     # Bins without rows never move but for rounding.
     moved = claimed > 1e-3 * claimed.max()

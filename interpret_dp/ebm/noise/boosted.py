@@ -446,7 +446,7 @@ class Boosted:
         the same, so its posterior uses the noise with all that is known.
         """
         bins, pruned = self._task.bins, self._result.pruned
-        scores = _without_axis(self._result.scores, self._start.loss.score_unit)
+        scores = without_axis(self._result.scores, self._start.loss.score_unit)
         if not self._task.config.can_denoise(self._start.n_rows, self._start.scale):
             return scores, self._noise_of_all(correlations), [None] * len(scores)
         independent = with_noise_of_others(self.added_noise(), bins, pruned)
@@ -463,7 +463,7 @@ class Boosted:
 
     def balanced_intercept(self, scores: Sequence[FloatArray]) -> FloatArray:
         """Return the intercept at which other curves predict as much of each class on average."""
-        before, intercept = _without_axis(self._active_curves, 1.0), self._result.intercept
+        before, intercept = without_axis(self._active_curves, 1.0), self._result.intercept
         weights = [b.weights for b in self._task.bins]
         if len(intercept) > 1:
             return balanced_intercepts(before, intercept, scores, weights, self._rng)
@@ -537,6 +537,6 @@ class Boosted:
         )
 
 
-def _without_axis(scores: Sequence[FloatArray], unit: float) -> list[FloatArray]:
+def without_axis(scores: Sequence[FloatArray], unit: float) -> list[FloatArray]:
     """Return curves in other units; of one score a row, without an axis for it."""
-    return [unit * (curve[:, 0] if curve.shape[1] == 1 else curve) for curve in scores]
+    return [unit * (curve[..., 0] if curve.shape[-1] == 1 else curve) for curve in scores]

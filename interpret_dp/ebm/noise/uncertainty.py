@@ -55,6 +55,36 @@ class TermNoise:
             variances=None if self.variances is None else factor**2 * self.variances,
         )
 
+    def with_means(
+        self, pair: TermNoise, shares: FloatArray, axis: int, codes: NDArray[Any]
+    ) -> TermNoise:
+        """Add the noise of means over a pair's cells, which balance it, where there is noise.
+
+        Parameters
+        ----------
+        pair : TermNoise
+            Of the pair.
+        shares : ndarray of float64, shape (n_first, n_second, n_scores)
+            Weight of each cell in the mean of its bin.
+        axis : {0, 1}
+            Of the term's feature in the pair.
+        codes : ndarray of int, shape (n_codes,)
+            Bin in the pair of each bin of the term.
+        """
+        has_noise = (self.diagonal > 0).T
+        places = np.indices(shares.shape[:2])[axis].ravel()
+        is_own, squares = places == np.arange(shares.shape[axis])[:, np.newaxis], []
+        for index, share in enumerate(shares.reshape(len(places), -1).T):
+            means, spread = is_own * share, pair.of_score(index)[0]
+            squares.append((means * spread if spread.ndim == 1 else means @ spread) @ means.T)
+        if self.covariance is None:
+            added = np.stack([np.diagonal(square)[codes] for square in squares])
+            variances = (has_noise * added.reshape(has_noise.shape)).T
+            return replace(self, variances=self.diagonal + variances)
+        both = has_noise[..., np.newaxis] & has_noise[..., np.newaxis, :]
+        added = np.stack([square[np.ix_(codes, codes)] for square in squares])
+        return replace(self, covariance=self.covariance + both * added.reshape(both.shape))
+
     def of_score(self, index: int) -> tuple[FloatArray, FloatArray | None]:
         """Return covariance and response of one score; without them variances and None."""
         if self.covariance is None:
@@ -93,6 +123,11 @@ class Expected:
     posterior_mean: FloatArray | None = None
     posterior_covariance: FloatArray | None = None
     posterior_variances: FloatArray | None = None
+
+    def moved(self, change: FloatArray) -> Expected:
+        """Return the same with something added to all scores."""
+        mean = None if self.posterior_mean is None else self.posterior_mean + change
+        return replace(self, noisy_scores=self.noisy_scores + change, posterior_mean=mean)
 
 
 def _is_narrow(n_codes: int, n_scores: int) -> bool:

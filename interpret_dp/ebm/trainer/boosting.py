@@ -98,6 +98,7 @@ def release_residuals(
 
 def release_total(
     rows: RegressionRows,
+    width: int,
     bins: Sequence[Bins],
     scores: Sequence[FloatArray],
     result: BoostingResult,
@@ -109,12 +110,14 @@ def release_total(
     Parameters
     ----------
     rows : RegressionRows
-        Private.
+        Private; scored by the final terms.
+    width : int
+        Number of codes of their first feature or pair.
     bins : sequence of Bins
     scores : sequence of ndarray of float64, shape (n_codes,) each
-        Final curves, in units of the target or its logarithm.
+        Final curves, in units of the target or its logarithm. Pairs leave their mean prediction.
     result : BoostingResult
-        With the intercept, the number of rows, and the loss with the target's shape.
+        With their intercept, the number of rows, and the loss with the target's shape.
     config : TrainerConfig
     session : ReleaseSession
 
@@ -150,14 +153,12 @@ def release_total(
     error_before = math.hypot(loss.error_left(noise), slope * result.level_noise)
     errors = errors_of_mean(loss.shape, clips, noise, loss.gaps, start=error_before)
     best = int(np.argmin(errors))
-    curves = [curve[:, np.newaxis] / loss.score_unit for curve in scores]
-    score_rows(rows, curves, result.intercept)
     before = rows.residual_norm
     rows.bound_residuals(int(clips[best] / loss.clip * LATTICE))
     # Residuals of two rows may have opposite signs.
     noisy, _ = session.gaussian(
         "total",
-        _residual_sum(rows, len(bins[0].weights)),
+        _residual_sum(rows, width),
         row_norm=rows.residual_norm,
         aligned=False,
     )

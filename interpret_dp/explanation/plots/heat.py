@@ -31,6 +31,7 @@ from interpret_dp.explanation.plots.parts import (
     add_heading,
     add_swatch,
     blank_figure,
+    buttons,
     cut_words,
     fit_height,
     label_angle,
@@ -239,6 +240,7 @@ def heat_figure(
     *,
     selected: Sequence[int] = (),
     reach: float | None = None,
+    column: int | None = None,
 ) -> Figure:
     """Return the heat map of a pair.
 
@@ -251,6 +253,8 @@ def heat_figure(
         Cells to be framed.
     reach : float, default=None
         Score at the ends of the colour scale; by default the largest of the term.
+    column : int, default=None
+        Which of several classes is drawn; by default all, with a button for each.
 
     Returns
     -------
@@ -260,9 +264,32 @@ def heat_figure(
         pale.
     """
     places = CellPlaces.of(model, term)
-    across, up, cells = places.across, places.up, places.cells
-    scores = term.scores[cells]
     reach = reach_of(term.scores) if reach is None else reach
+    figure = _blank_map(places.across, places.up)
+    shown = range(term.scores[0].size) if column is None else (column,)
+    for number in shown:
+        own = _map_traces(model, term.of_class(number), places, reach)
+        style = {"visible": number == shown[0], "legendgroup": str(number)}
+        figure.add_traces([trace.update(style) for trace in own])
+    if len(shown) > 1:
+        groups = [trace.legendgroup for trace in figure.data]
+        every = list(range(len(groups)))
+        entries = [
+            (literal(str(label)), "restyle", [{"visible": [g == str(k) for g in groups]}, every])
+            for k, label in enumerate(model.classes or ())
+        ]
+        menu = buttons(entries, type="dropdown", direction="down", x=0, xanchor="left")
+        figure.update_layout(updatemenus=[menu], margin_t=40)
+    figure.update_layout(meta={"alternative": term_sentence(model, term)})
+    return figure.update_layout(shapes=_frames(places.cells, selected))
+
+
+def _map_traces(
+    model: AdditiveModel, term: AdditiveTerm, places: CellPlaces, reach: float
+) -> list[Any]:
+    """Return the cells of a term of one score, and the veil over those within the noise."""
+    cells = places.cells
+    scores = term.scores[cells]
     drawn = signed_cells(
         scores.tolist(),
         reach,
@@ -275,14 +302,12 @@ def heat_figure(
         ),
         meta="released",
     )
-    figure = _blank_map(across, up).add_trace(drawn)
-    figure.update_layout(meta={"alternative": term_sentence(model, term)})
     if term.noise_deviations is not None:
         # Zero where no noise was added.
         within = np.abs(scores) < _QUANTILE_95 * term.noise_deviations[cells]
         if within.any():
-            figure.add_trace(veil(within, _PAIR_VEIL))
-    return figure.update_layout(shapes=_frames(cells, selected))
+            return [drawn, veil(within, _PAIR_VEIL)]
+    return [drawn]
 
 
 def _hover_rows(texts: Sequence[str], term: AdditiveTerm, cells: NDArray[np.int64]) -> list[Any]:

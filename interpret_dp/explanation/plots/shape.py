@@ -671,11 +671,13 @@ def _pair_figure(model: AdditiveModel, term: AdditiveTerm, line: str) -> Figure:
     figure = heat_figure(model, term)
     lowest, highest = common_range(model)
     own, common = reach_of(term.scores), max(-lowest, highest)
+    maps = [place for place, trace in enumerate(figure.data) if trace.meta == "released"]
     scales = [
-        (name, "restyle", [{"zmin": -reach, "zmax": reach}, [0]])
+        (name, "restyle", [{"zmin": -reach, "zmax": reach}, maps])
         for name, reach in (("own scale", own), ("same scale for all terms", common))
     ]
-    figure.update_layout(updatemenus=[buttons(scales, x=1, xanchor="right")])
+    menus = [*figure.layout.updatemenus, buttons(scales, x=1, xanchor="right")]
+    figure.update_layout(updatemenus=menus)
     names = " & ".join(model.features[index].name for index in term.features)
     kind = "interaction, edited" if term.is_edited else "interaction"
     title = f"Term: {names} ({kind}; pale: within the noise)"

@@ -41,8 +41,8 @@ def target_of(model, data):
 def _asked(interactions, n_features=5, excluded=frozenset(), specs=None, undeclared=()):
     specs = list(FEATURES.values())[:n_features] if specs is None else specs
     names = list(FEATURES)[:n_features]
-    known = {"undeclared": undeclared, "target_is_declared": True, "excluded": excluded}
-    return pair_task(interactions, names, tuple(range(n_features)), specs, LABELS.target, **known)
+    known = {"undeclared": undeclared, "excluded": excluded}
+    return pair_task(interactions, names, tuple(range(n_features)), specs, **known)
 
 
 @pytest.mark.parametrize("nothing", [None, 0, 0.0, [], (), "0x"])
