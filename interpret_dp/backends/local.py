@@ -459,13 +459,15 @@ class LocalRegressionRows(_LocalRows):
             count = int(large.sum())
         return np.array([count, scaled.sum(), square.sum()], dtype=np.int64)
 
-    def clip_residuals(self, clip: float) -> None:
+    def clip_residuals(self, clip: float, mean: float = 1.0) -> None:
         """Choose the clipping bound, before the first round.
 
         Parameters
         ----------
         clip : float
             Above 0, and not below half the range over 1,024: targets are 32 bits.
+        mean : float
+            As for :meth:`interpret_dp.backends.base.RegressionRows.clip_residuals`.
         """
         # Truncation towards zero and the clip keep the integers within their declared bounds.
         limit = int(min(self._half / clip * LATTICE, MAX_SCORE))
@@ -486,7 +488,7 @@ class LocalRegressionRows(_LocalRows):
             edges, lambda rows: self._target[rows].astype(np.int64) - self._scores[rows]
         )
 
-    def bound_residuals(self, norm: int) -> None:
+    def bound_residuals(self, norm: int, plain: bool = False) -> None:
         """Clip residuals at another bound from now on."""
         self.residual_norm = norm
 
@@ -549,8 +551,9 @@ def products(
 Residual: TypeAlias = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
 
 _STEPS = LATTICE >> kernels.TABLE_BITS  # table entries per unit of score: 256
-_ENTRIES = 16 * _STEPS  # means down to e**-16 of the largest
+_ENTRIES = kernels.MEANS  # means down to e**-16 of the largest: 16 times 256
 _LARGEST_SCORE = 2.0**20  # of a model as released; larger ones count as that
+_LARGEST_GAP = 64.0  # of the logarithms of two means
 
 
 def lowest_log_step(upper: float) -> int:
@@ -611,6 +614,31 @@ def poisson_table(lower: float, upper: float, clip: float) -> Integers32:
     return np.clip(np.trunc(means / clip * LATTICE), -limit, limit).astype(np.int32)
 
 
+def mean_weights(
+    residual: Residual, lower: float, upper: float, clip: float, mean: float
+) -> Integers32:
+    """Tabulate the weight of target minus mean by the mean; int32, shape (4096,).
+
+    Parameters
+    ----------
+    residual : callable
+        From logarithms of means over ``mean``, and ``clip``, to weights.
+    lower, upper : float
+        As for :func:`log_means`.
+    clip, mean : float
+        As for :meth:`interpret_dp.backends.base.RegressionRows.clip_residuals`.
+
+    Returns
+    -------
+    ndarray of int32, shape (4096,)
+        In units of ``1 / LATTICE``, truncated; none is above 1,024.
+    """
+    means = np.maximum(log_means(lower, upper), np.finfo(float).tiny)
+    gaps = np.clip(np.log(means) - math.log(mean), -_LARGEST_GAP, _LARGEST_GAP)
+    weights = np.trunc(residual(gaps, clip) * LATTICE)
+    return np.clip(weights, 0, MAX_SCORE).astype(np.int32)
+
+
 def gap_table(residual: Residual, clip: float) -> Integers32:
     """Tabulate a residual by the gap of target and score.
 
@@ -663,11 +691,46 @@ class LocalPoissonRows(LocalRegressionRows):
 
     _kernel = staticmethod(kernels.advance_poisson)
 
-    def clip_residuals(self, clip: float) -> None:
+    def clip_residuals(self, clip: float, mean: float = 1.0) -> None:
         """Choose the clipping bound of targets and means, before the first round."""
         super().clip_residuals(clip)
         self._table = poisson_table(*self._bounds, clip)
         self._lowest = lowest_log_step(self._bounds[1])
+
+
+class LocalWeightedRows(LocalPoissonRows):
+    """Rows whose residual is target minus mean times a weight that follows the mean.
+
+    Parameters
+    ----------
+    codes, target, **settings
+        As for :class:`LocalPoissonRows`.
+    residual : callable
+        As for :func:`mean_weights`.
+    """
+
+    _is_plain = False
+
+    def __init__(
+        self, codes: Codes, target: NDArray[np.float64], *, residual: Residual, **settings: Any
+    ) -> None:
+        self._residual = residual
+        super().__init__(codes, target, **settings)
+
+    @property
+    def _kernel(self) -> Callable[..., None]:  # type: ignore[override]
+        return kernels.advance_poisson if self._is_plain else kernels.advance_weighted
+
+    def clip_residuals(self, clip: float, mean: float = 1.0) -> None:
+        """Choose the clipping bound, and the mean at which a residual has a weight of 1."""
+        super().clip_residuals(clip)
+        weights = mean_weights(self._residual, *self._bounds, clip, mean)
+        self._table = np.concatenate([self._table, weights])
+
+    def bound_residuals(self, norm: int, plain: bool = False) -> None:
+        """Clip residuals at another bound from now on, with their weights or without."""
+        super().bound_residuals(norm)
+        self._is_plain = plain
 
 
 class LocalGapRows(LocalRegressionRows):
@@ -704,7 +767,7 @@ class LocalGapRows(LocalRegressionRows):
             for rows in chunks(len(self._numbers)):
                 self._target[rows] = log_steps(self._numbers[rows], *self._bounds)
 
-    def clip_residuals(self, clip: float) -> None:
+    def clip_residuals(self, clip: float, mean: float = 1.0) -> None:
         """Choose the clipping bound of residuals, before the first round."""
         if not self._has_log_target:
             super().clip_residuals(clip)
@@ -718,11 +781,12 @@ def regression_rows(
 
     Parameters
     ----------
-    rule : {"difference", "mean", "gap", "log gap"}
-        The residual: target minus score, target minus exp(score), or ``residual`` of the gap of the
-        target or its logarithm. The loop over rows clips each.
+    rule : {"difference", "mean", "weighted mean", "gap", "log gap"}
+        The residual: target minus score, target minus exp(score), the same times ``residual`` of
+        exp(score), or ``residual`` of the gap of the target or its logarithm. The loop over rows
+        clips each.
     residual : callable
-        As for :func:`gap_table`.
+        As for :func:`gap_table`, or :func:`mean_weights`.
     codes, target, **settings
         As for :class:`LocalRegressionRows`.
     """
@@ -730,5 +794,7 @@ def regression_rows(
         return LocalRegressionRows(codes, target, **settings)
     if rule == "mean":
         return LocalPoissonRows(codes, target, **settings)
+    if rule == "weighted mean":
+        return LocalWeightedRows(codes, target, residual=residual, **settings)
     has_log_target = rule == "log gap"
     return LocalGapRows(codes, target, residual=residual, has_log_target=has_log_target, **settings)

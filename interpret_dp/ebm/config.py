@@ -295,8 +295,9 @@ class TrainerConfig:
     n_chosen_pairs : int
         How many of them are chosen privately.
     n_shapes : int
-        How many histograms of the target and of its residuals are released. Where there are any,
-        the mean of a number is fitted, and the total is released as well.
+        How many histograms of the target and of its residuals are released.
+    fits_mean : bool
+        Whether the mean of a number is fitted where there are any: its total is released as well.
     has_rate : bool
         Whether predictions are made right on average over more rows of each unit.
     n_movable : int or None
@@ -315,9 +316,15 @@ class TrainerConfig:
     n_pairs: int = 0
     n_chosen_pairs: int = 0
     n_shapes: int = 0
+    fits_mean: bool = True
     has_rate: bool = False
     n_movable: int | None = None
     n_kept: int | None = None
+
+    @property
+    def has_total(self) -> bool:
+        """Whether the total of a number is released."""
+        return self.n_shapes > 0 and self.fits_mean
 
     @property
     def planned_rounds(self) -> int:
@@ -417,7 +424,7 @@ class TrainerConfig:
             "correlations": int(self.planned_rounds > 0 and self.n_terms > 1),
             "pairs": self.planned_rounds * self.n_pairs,
             "target cells": n_shapes,
-            "total": min(self.n_shapes, 1),
+            "total": int(self.has_total),
             "rate": int(self.has_rate),
         }
         total = sum(shares[name] for name in shares if counts[name])

@@ -140,7 +140,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         self._publish(dataclasses.replace(model, guarantee=promise))
         self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
         self.pair_record_ = tuple(pair.gain for pair in trained.pairs)
-        warn_after_fit(self.released_)
+        warn_after_fit(self.released_, *trained.boosting.start.loss.findings())
         return self
 
     def _publish(self, model: AdditiveModel) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from interpret_dp._validate import describe_argument, did_you_mean
 from interpret_dp.ebm.config import MOST_LEVELS, MOST_RANKED, all_pairs
-from interpret_dp.ebm.losses import link_of
+from interpret_dp.ebm.objectives import link_of
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec
 

@@ -26,7 +26,8 @@ from interpret_dp.ebm.interactions import (
     excluded_pairs,
     pair_task,
 )
-from interpret_dp.ebm.losses import LOSSES, RegressionLoss, Start, checked_objective, link_of
+from interpret_dp.ebm.losses import RegressionLoss, Start
+from interpret_dp.ebm.objectives import checked_objective, class_of, link_of
 from interpret_dp.ebm.shape import errors_of_mean
 from interpret_dp.ebm.trainer.curves import constrained_directions
 from interpret_dp.ebm.training import TrainedTerms, TrainingTask, has_one_class, row_weights
@@ -412,8 +413,8 @@ def _with_rate(
     config: TrainerConfig, neighbourhood: Neighbourhood, of_task: str
 ) -> tuple[TrainerConfig, Neighbourhood]:
     """Return both with the release over more rows of a person, where a total is put right."""
-    if of_task == "regression" and not config.n_shapes:
-        # A loss of one's own need not be least at the mean.
+    if of_task == "regression" and not config.has_total:
+        # A quantile is no mean, and a loss of one's own need not be least at the mean.
         neighbourhood = replace(neighbourhood, total_rows=None)
     return replace(config, has_rate=neighbourhood.total_rows is not None), neighbourhood
 
@@ -469,7 +470,7 @@ def _declaring_task(settings: FitSettings, rows: PrivateRows) -> DeclaringTask:
         settings.classes,
         task=settings.task,
     )
-    partial = LOSSES[_objective(settings)].with_target(partial)
+    partial = class_of(_objective(settings))[0].with_target(partial)
     _check_target_width(partial.target)
     columns = _included_columns(table.names, settings.exclude)
     return DeclaringTask(
@@ -537,6 +538,7 @@ def trainer_config(
         high_open=True,
         mend="It is the share of the budget for the histograms; 0.1 suits most tables.",
     )
+    loss = class_of(_objective(settings))[0]
     rounds, leaves, rate = settings.max_rounds, settings.max_leaves, settings.learning_rate
     if rate is not None:
         rate = check_real("learning_rate", rate, low=0, high=2, low_open=True, mend=_RATE)
@@ -550,7 +552,8 @@ def trainer_config(
         binning_share=share,
         n_pairs=pairs.n_pairs,
         n_chosen_pairs=pairs.n_chosen,
-        n_shapes=LOSSES[_objective(settings)].n_shapes if settings.task == "regression" else 0,
+        n_shapes=loss.n_shapes if settings.task == "regression" else 0,
+        fits_mean=loss.has_total,
     )
 
 

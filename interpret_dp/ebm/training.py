@@ -18,9 +18,10 @@ from interpret_dp.backends.base import MAX_SCORE, AdditiveRows, Integers, Regres
 from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, regression_rows
 from interpret_dp.ebm.config import LossScale, TrainerConfig
 from interpret_dp.ebm.interactions import NO_PAIRS, PairTask
-from interpret_dp.ebm.losses import LOSSES, LogLoss, Loss, RegressionLoss, Start
+from interpret_dp.ebm.losses import LogLoss, Loss, RegressionLoss, Start
 from interpret_dp.ebm.noise.boosted import Boosted, with_noise_of_others
 from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, no_noise, significant_terms
+from interpret_dp.ebm.objectives import loss_of
 from interpret_dp.ebm.pairs import TrainedPair, train_pairs
 from interpret_dp.ebm.shape import Shape
 from interpret_dp.ebm.trainer.binning import Bins, public_bins
@@ -158,7 +159,9 @@ def train(
     start, clipped = _release_target(rows, private, task, loss, config, session)
     loss, norm = start.loss, start.scale.norm
     if isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
-        rows.clip_residuals(loss.clip)
+        mean = float(np.exp(start.level[0])) if loss.link == "log" else 1.0
+        rows.clip_residuals(loss.clip, mean)
+        rows.bound_residuals(int(loss.bound * LATTICE))
     bins, count_noise, weight_noise = release_bins(rows, task.specs, config, session, start)
     # Where nothing is above the noise, no term is better than another.
     movable = movable_terms(bins, weight_noise) or list(range(len(bins)))
@@ -181,7 +184,7 @@ def train(
     if loss.is_classification and not start.has_scores:
         result = replace(result, intercept=boosted.balanced_intercept(scores))
     total_error = None
-    if config.n_shapes and isinstance(rows, RegressionRows):
+    if config.has_total and isinstance(rows, RegressionRows):
         shift, total_error = release_total(rows, bins, scores, result, config, session)
         result = replace(result, intercept=result.intercept + shift)
     trained = TrainedTerms(
@@ -205,7 +208,7 @@ def train(
         rows, bins, task.specs, on_lattice, task.pairs, config, session, count_noise
     )
     # The constants of pairs come of clipped residuals: a released total knows better.
-    intercept = result.intercept if config.n_shapes else stage.intercept
+    intercept = result.intercept if config.has_total else stage.intercept
     return replace(
         trained,
         scores=[in_units * scores[:, 0] for scores in stage.scores],
@@ -254,7 +257,7 @@ def _correlations(
 def _loss(task: TrainingTask, *, has_init_scores: bool) -> Loss:
     if isinstance(task.target, Categorical):
         return LogLoss()
-    return LOSSES[task.objective].of(task.target, has_init_scores=has_init_scores)
+    return loss_of(task.objective, task.target, has_init_scores=has_init_scores)
 
 
 def _encoded(
