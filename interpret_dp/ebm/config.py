@@ -298,6 +298,8 @@ class TrainerConfig:
         How many histograms of the target and of its residuals are released.
     fits_mean : bool
         Whether the mean of a number is fitted where there are any: its total is released as well.
+    target_parts : float
+        How many times their usual share the releases of the target alone have.
     has_rate : bool
         Whether predictions are made right on average over more rows of each unit.
     n_movable : int or None
@@ -317,6 +319,7 @@ class TrainerConfig:
     n_chosen_pairs: int = 0
     n_shapes: int = 0
     fits_mean: bool = True
+    target_parts: float = 1.0
     has_rate: bool = False
     n_movable: int | None = None
     n_kept: int | None = None
@@ -395,7 +398,8 @@ class TrainerConfig:
 
     def plan(self) -> ReleasePlan:
         """Split mu**2 over target, histograms, choice of pairs, boosting and correlations."""
-        shares = {"target": TUNING.target_share * (1 - self.binning_share)}
+        share = TUNING.target_share * self.target_parts
+        shares = {"target": share * (1 - self.binning_share)}
         shares["correlations"] = TUNING.correlation_share * (1 - self.binning_share)
         # Without rounds after half of them there are no residuals to look at.
         n_shapes = self.n_shapes if self.planned_rounds > 3 else min(self.n_shapes, 1)

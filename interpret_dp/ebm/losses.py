@@ -202,8 +202,10 @@ class RegressionLoss(Loss):
     n_shapes : int
         How many of the two are released, and let the clip follow: none unless the loss without a
         clip is least at the mean, and only the first where residuals are not differences.
-    has_total : bool
-        Whether the total is released where there is a shape: not of a loss that fits no mean.
+    fits_mean : bool
+        Whether the total is released where there is a shape: a quantile is no mean.
+    target_parts : float
+        How many times their usual share of the budget the releases of the target alone have.
     is_relative : bool
         Whether residuals are relative to the mean.
     parameter : str or None
@@ -216,7 +218,8 @@ class RegressionLoss(Loss):
     parameter: ClassVar[str | None] = None
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     n_shapes: ClassVar[int] = 0
-    has_total: ClassVar[bool] = True
+    fits_mean: ClassVar[bool] = True
+    target_parts: ClassVar[float] = 1.0
     is_relative: ClassVar[bool] = False
     link: ClassVar[str] = "identity"
     rule: ClassVar[str] = "gap"

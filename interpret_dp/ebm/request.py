@@ -553,7 +553,8 @@ def trainer_config(
         n_pairs=pairs.n_pairs,
         n_chosen_pairs=pairs.n_chosen,
         n_shapes=loss.n_shapes if settings.task == "regression" else 0,
-        fits_mean=loss.has_total,
+        fits_mean=loss.fits_mean,
+        target_parts=loss.target_parts,
     )
 
 

@@ -100,7 +100,7 @@ def _counted_twice(real):
 def _bound_kept_from_the_norm(real):
     """Clip at the new bound, and declare the old one."""
 
-    def bound_residuals(rows, norm):
+    def bound_residuals(rows, norm, plain=False):
         kernel = type(rows)._kernel
         if norm > LATTICE:
             rows._kernel = lambda *given: kernel(*given[:6], norm, *given[7:])

@@ -309,7 +309,11 @@ _PICTURED = [
     *({"projection": "cosine", "projection_dim": 5}, {"features": "scattering"}),
     *({"projection_dim": 0, "standardize": (0.13, 0.31)}, {"smoothing": 1.0}),
 ]
-_LOSSES = [{"objective": "poisson_deviance"}, {"objective": "gamma_deviance"}]
+_LOSSES = [
+    *({"objective": "poisson_deviance"}, {"objective": "gamma_deviance"}),
+    *({"objective": "tweedie_deviance"}, {"objective": "tweedie_deviance:variance_power=1.99"}),
+    *({"objective": "quantile"}, {"objective": "quantile:alpha=0.99"}),
+]
 _KINDS = [{"kind": interpret_dp.DPLimeTabular}, {"kind": interpret_dp.DPShapTabular}]
 # How each explainer is fitted, to which targets, with which settings.
 SUBJECTS = {
