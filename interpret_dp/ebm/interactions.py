@@ -14,7 +14,7 @@ import numpy as np
 
 from interpret_dp._validate import describe_argument, did_you_mean
 from interpret_dp.ebm.config import MOST_LEVELS, MOST_RANKED, all_pairs
-from interpret_dp.ebm.objectives import link_of
+from interpret_dp.ebm.objectives import class_of
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec
 
@@ -105,10 +105,13 @@ def pair_task(
     if wanted == 0:
         return NO_PAIRS
     _check_target(target, is_declared=target_is_declared)
-    if link_of(objective) == "log":
+    loss = class_of(objective)[0]
+    if loss.link == "log" or not loss.fits_mean:
+        # Pairs leave the intercept as it is, which is right for means on the identity link alone.
+        where = "under a log link" if loss.link == "log" else "of a quantile"
         raise ValueError(
-            f"interactions is given with objective={objective!r}; under a log link pairs are not "
-            "offered yet. Leave interactions out, or use objective='rmse'."
+            f"interactions is given with objective={objective!r}; {where} pairs are not offered "
+            "yet. Leave interactions out, or use objective='rmse'."
         )
     kinds = dict(zip(columns, specs, strict=True))
     own = {column: place for place, column in enumerate(columns)}

@@ -159,10 +159,6 @@ class Quantile(RegressionLoss):
         """Return the variance of the pinball loss' residual over the density."""
         return self.alpha * (1.0 - self.alpha) / self.density
 
-    def mean_curvature(self, centres: FloatArray, spread: FloatArray) -> FloatArray:
-        """Return the density in every cell."""
-        return np.full_like(centres, self.density)
-
     def findings(self) -> tuple[str, ...]:
         """Say whether many rows seem to have one target: its quantiles are not unique."""
         return tuple(

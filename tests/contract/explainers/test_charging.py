@@ -253,6 +253,7 @@ BAD = [
     (("counts",), {"objective": "rmse:alpha=0.5"}, ValueError, "'rmse' has no parameter"),
     (("counts",), TWEEDIE | {"schema": NO_COUNTS}, dp.SchemaError, "'tweedie_deviance'.*is -1"),
     (("counts",), TWEEDIE | PAIR, ValueError, "under a log link pairs"),
+    (("counts",), {"objective": "quantile"} | PAIR, ValueError, "of a quantile pairs are not"),
     (("counts",), {"objective": None}, ValueError, "objective is None"),
     *(
         (("regression",), _undeclared_between(*ends), dp.SchemaError, "Change the unit of the tar")

@@ -11,6 +11,7 @@ from interpret.glassbox import ExplainableBoostingRegressor
 from sklearn.metrics import mean_absolute_error, mean_tweedie_deviance
 
 from interpret_dp import Continuous, DeclarationWarning, Schema, private_metrics
+from interpret_dp.backends.local import LocalWeightedRows
 from interpret_dp.explanation.plots.prediction import outcome_text, prediction_figure
 from interpret_dp.explanation.plots.shape import term_figure
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
@@ -103,6 +104,27 @@ def test_the_names_of_interprets_development_branch_mean_the_same(objective, mod
         schema = Schema(FEATURES, TARGETS[objective])
         later = model_of(objective.removesuffix("_deviance"), schema=schema).fit(X, y)
     np.testing.assert_array_equal(later.predict(X), models[objective].predict(X))
+
+
+def test_the_total_of_claims_is_right_where_curves_cannot_be(monkeypatch):
+    """The control sums weighted residuals, which vanish elsewhere where there is an interaction."""
+    X, _, _ = table("tweedie_deviance", 20_000)
+    rng, direction = np.random.default_rng(2), np.where(X["g"] == "b", 4, -2)
+    claims = rng.gamma(rng.poisson(0.3, size=len(X)), 10.0) * np.exp(direction * X["x"])
+    y = np.minimum(claims, 2000.0)
+
+    def total():
+        schema = Schema(FEATURES, target=Continuous(0, 2000))
+        with use_randomness(SeededRandomness(4)):
+            model = model_of("tweedie:variance_power=1.8", epsilon=50.0, schema=schema)
+            return model.fit(X, y).predict(X).sum() / y.sum()
+
+    assert total() == pytest.approx(1.0, abs=0.01)
+    real = LocalWeightedRows.bound_residuals
+    monkeypatch.setattr(
+        LocalWeightedRows, "bound_residuals", lambda rows, norm, plain=False: real(rows, norm)
+    )
+    assert total() < 0.9
 
 
 # -------------------------------------------------------------------------------- arguments
