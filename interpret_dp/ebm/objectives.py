@@ -161,12 +161,14 @@ class Quantile(RegressionLoss):
 
     def findings(self) -> tuple[str, ...]:
         """Say whether many rows seem to have one target: its quantiles are not unique."""
-        return tuple(
-            f"The target: about {100 * share:.0f} % of the rows lie between {lower:.4g} and "
-            f"{upper:.4g}, far more than beside. If that is one value, no smooth quantile is there "
-            "and bands near it do not hold: fit a classifier of the rows that have it, and "
-            "quantiles of the others."
-            for lower, upper, share in (() if self.shape is None else self.shape.peaks())
+        peaks = [] if self.shape is None else self.shape.peaks()
+        if not peaks:
+            return ()
+        cells = ", ".join(f"{100 * p:.0f} % between {low:.4g} and {up:.4g}" for low, up, p in peaks)
+        return (
+            f"The target: many rows seem to have one value: of all rows {cells}, and far fewer "
+            "beside. Quantiles there are not smooth, and bands do not hold. Fit a classifier of "
+            "the rows that have such a value, and quantiles of the others.",
         )
 
 
