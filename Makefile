@@ -62,7 +62,7 @@ help:
 $(VENV)/.ready: pyproject.toml scripts/create_environment.sh scripts/constraints.txt
 	scripts/create_environment.sh $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint scripts/constraints.txt \
-		--editable '.[docs,llm,test]'
+		--editable '.[docs,llm,onnx,test]'
 	touch $@
 
 demo: $(VENV)/.ready

@@ -26,7 +26,7 @@ from interpret_dp import (
 )
 from interpret_dp.datasets import make_cohort
 
-__all__ = ["monotone_table", "objective_table", "simulate"]
+__all__ = ["markdown", "monotone_table", "objective_table", "simulate"]
 
 Floats = NDArray[np.float64]
 
@@ -164,7 +164,8 @@ def _error(values: Sequence[float] | Floats) -> float:
     return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
-def _markdown(rows: Sequence[dict[str, Any]]) -> str:
+def markdown(rows: Sequence[dict[str, Any]]) -> str:
+    """Return rows as a table."""
     header = list(rows[0])
     lines = [" | ".join(header), " | ".join("---" for _ in header)]
     for row in rows:
@@ -186,8 +187,8 @@ def main() -> None:
         f"# Objectives and monotone constraints\n\n`python -m benchmarks.objectives`: simulated "
         f"tables, {arguments.fits} fits a line, delta {DELTA:g}.\n\n"
         "## Mean deviance on new rows\n\n"
-        f"{_markdown(objective_table(*how))}\n## Distance from the true scores of the cohort\n\n"
-        f"{_markdown(monotone_table(*how))}"
+        f"{markdown(objective_table(*how))}\n## Distance from the true scores of the cohort\n\n"
+        f"{markdown(monotone_table(*how))}"
     )
     arguments.out.write_text(text, encoding="utf-8")
 

@@ -108,8 +108,8 @@ class BackendError(ReleaseError):
                 "memory, connect a new Client, and fit again."
             ),
             "unaligned": (
-                "Partitions of X and of y (or sample_weight, init_score, unit) that stand in the "
-                "same place differ in their number of rows, or those of X and unit in their index. "
+                "Partitions of X and of y (or another argument) that stand in the same place "
+                "differ in their number of rows, or those of X and unit in their index. "
                 "Take them as columns of one Dask DataFrame, or repartition them alike."
             ),
             "identifiers": (

@@ -52,8 +52,8 @@ class AdditiveRows(Protocol):
     def target_sums(self) -> Integers:
         """Sum the target on the lattice: class counts, or rows, target and its square.
 
-        A number is centred and scaled to [-1, 1] first. What any two rows contribute has a
-        non-negative inner product.
+        A number is centred and scaled to [-1, 1] first. Exposures and their squares follow, where
+        rows have them. What any two rows contribute has a non-negative inner product.
         """
 
     def merge_bins(self, maps: Maps) -> None:
@@ -150,8 +150,10 @@ class RegressionRows(AdditiveRows, Protocol):
             As for :meth:`target_counts`, in lattice units.
         """
 
-    def clip_residuals(self, clip: float, mean: float = 1.0) -> None:
+    def clip_residuals(self, clip: float, exposure: float = 1.0, mean: float = 1.0) -> None:
         """Choose the unit of scores and residuals, which bounds the latter, before any round.
+
+        Where rows have exposures, scores are those of one of ``exposure`` times the largest.
 
         Parameters
         ----------

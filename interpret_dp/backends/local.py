@@ -169,6 +169,8 @@ class _LocalRows:
         n_rows = self._codes.shape[1]
         # Without weights the kernels skip the multiplication.
         self._weights = np.empty(0, dtype=np.int32) if weights is None else weights[keep]
+        # What a row counts in histograms: its weight, or that times its exposure.
+        self._mass = self._weights
         self._offsets = None if offsets is None else offsets[keep].astype(np.int64)
         self._scores = np.zeros(n_rows, dtype=np.int32)
         # Of each feature; None before merging, when the caller says how many there are at most.
@@ -182,19 +184,21 @@ class _LocalRows:
 
     def bin_counts(self, n_bins: Sequence[int]) -> list[Integers]:
         return [
-            self._counts(column, width) for column, width in zip(self._codes, n_bins, strict=True)
+            self._counts(column, width, self._mass)
+            for column, width in zip(self._codes, n_bins, strict=True)
         ]
 
-    def _counts(self, codes: NDArray[Any], width: int) -> Integers:
+    @staticmethod
+    def _counts(codes: NDArray[Any], width: int, weights: Integers32) -> Integers:
         """Add the weights of the rows of each code, in lattice units."""
         counts = np.zeros(width, dtype=np.int64)
         # In chunks, since NumPy makes 64-bit integers of the codes.
         for rows in chunks(len(codes)):
-            if not len(self._weights):
+            if not len(weights):
                 counts += np.bincount(codes[rows], minlength=width) * LATTICE
             else:
                 # NumPy adds floats here: exact and free of order up to 2**53.
-                sums = np.bincount(codes[rows], weights=self._weights[rows], minlength=width)
+                sums = np.bincount(codes[rows], weights=weights[rows], minlength=width)
                 counts += sums.astype(np.int64)
         return counts
 
@@ -265,7 +269,7 @@ class _LocalRows:
         return np.asarray(sums.sum(axis=0))
 
     def product_sums(self, wanted: Sequence[int], functions: Sequence[Integers]) -> Integers:
-        return products(self._codes, self._weights, wanted, functions)
+        return products(self._codes, self._mass, wanted, functions)
 
     def pair_sums(self, pairs: Pairs, maps: Maps, widths: Sequence[int]) -> list[Integers]:
         shapes = [(widths[first], widths[second]) for first, second in pairs]
@@ -362,7 +366,7 @@ class LocalBinaryRows(_LocalRows):
 
     def target_sums(self) -> Integers:
         """Add the weights of each class; shape (n_classes,)."""
-        return self._counts(self._target, self._n_classes)
+        return self._counts(self._target, self._n_classes, self._weights)
 
 
 class LocalMulticlassRows(LocalBinaryRows):
@@ -413,12 +417,18 @@ class LocalRegressionRows(_LocalRows):
         Residuals are clipped to [-clip, clip]; one unit of the lattice is clip / LATTICE.
     weights : ndarray of int32, shape (n_rows,), optional
         Weight of each row, from 0 to ``LATTICE``.
+    exposure : ndarray of int32, shape (n_rows,), optional
+        Exposure of each row as a share of the largest, from 0 to ``LATTICE``. Its logarithm is
+        added to the row's score; rows of 0 contribute nothing.
+    counts_exposure : bool, default=True
+        Whether histograms add exposures, not rows.
     n_threads : int
         Most threads to sum with.
     """
 
     _kernel = staticmethod(kernels.advance_regression)
     target_norm = math.isqrt(3 * LATTICE**2) + 1
+    _exposure: Integers32 | None = None
 
     def __init__(
         self,
@@ -429,16 +439,26 @@ class LocalRegressionRows(_LocalRows):
         upper: float,
         clip: float,
         weights: Integers32 | None = None,
+        exposure: Integers32 | None = None,
+        counts_exposure: bool = True,
         n_threads: int = 1,
     ) -> None:
         keep = ~np.isnan(target)
+        if exposure is not None:
+            keep &= exposure > 0
         super().__init__(codes, keep, weights=weights, n_threads=n_threads)
+        if exposure is not None:
+            self._exposure = exposure[keep]
+            self.target_norm = math.isqrt(5 * LATTICE**2) + 1
+            self._offset_reach = int(exposure_logs()[-1] - 2 * exposure_logs()[1])
+            if counts_exposure:
+                self._mass = self._exposed(slice(None)).astype(np.int32)
         # The numbers themselves, until the bound of the residuals is known: no copy of them.
         self._numbers = target if keep.all() else target[keep]
         del keep
         self._bounds = (lower, upper)
         self._middle, self._half = (lower + upper) / 2, (upper - lower) / 2
-        self._sums = np.zeros(3, dtype=np.int64)
+        self._sums = np.zeros(3 if exposure is None else 5, dtype=np.int64)
         for rows in chunks(len(self._numbers)):
             self._sums += self._moments(rows)
         self._target = np.empty(len(self._numbers), dtype=np.int32)
@@ -457,28 +477,51 @@ class LocalRegressionRows(_LocalRows):
             scaled = np.sign(scaled) * (np.abs(scaled) * large // LATTICE)
             square = square * large // LATTICE
             count = int(large.sum())
-        return np.array([count, scaled.sum(), square.sum()], dtype=np.int64)
+        moments = [count, scaled.sum(), square.sum()]
+        if self._exposure is not None:
+            exposed = self._exposed(rows)
+            squares = exposed * self._exposure[rows] // LATTICE
+            moments += [exposed.sum(), squares.sum()]
+        return np.array(moments, dtype=np.int64)
 
-    def clip_residuals(self, clip: float, mean: float = 1.0) -> None:
-        """Choose the clipping bound, before the first round.
+    def _exposed(self, rows: slice) -> Integers:
+        """Return exposure times weight of some rows, truncated, in lattice units."""
+        exposure = np.zeros(0) if self._exposure is None else self._exposure[rows]
+        exposed = exposure.astype(np.int64)
+        if len(self._weights):
+            exposed = exposed * self._weights[rows] // LATTICE
+        return np.asarray(exposed)
+
+    def clip_residuals(self, clip: float, exposure: float = 1.0, mean: float = 1.0) -> None:
+        """Choose the clipping bound, and the unit of exposure, before the first round.
 
         Parameters
         ----------
         clip : float
             Above 0, and not below half the range over 1,024: targets are 32 bits.
+        exposure : float
+            At which a score is the logarithm of the mean, as a share of the largest exposure.
         mean : float
             As for :meth:`interpret_dp.backends.base.RegressionRows.clip_residuals`.
         """
+        self._start_at(exposure)
         # Truncation towards zero and the clip keep the integers within their declared bounds.
         limit = int(min(self._half / clip * LATTICE, MAX_SCORE))
         for rows in chunks(len(self._numbers)):
             scaled = np.trunc((self._numbers[rows] - self._middle) / clip * LATTICE)
             self._target[rows] = np.clip(scaled, -limit, limit)
 
+    def _start_at(self, exposure: float) -> None:
+        """Let rows start from the logarithm of their exposure over that of a score's unit."""
+        if self._exposure is not None:
+            shift = round(math.log(exposure) * LATTICE)
+            self._offsets = (exposure_logs()[self._exposure] - shift)[:, np.newaxis]
+
     def target_sums(self) -> Integers:
         """Add the weights, and weight times fraction and its square; shape (3,).
 
-        The fraction is (target - middle) / half the range, from -1 to 1.
+        The fraction is (target - middle) / half the range, from -1 to 1. Of rows with exposures,
+        also weight times exposure and its square; shape (5,).
         """
         return self._sums.copy()
 
@@ -501,7 +544,7 @@ class LocalRegressionRows(_LocalRows):
         cells = np.empty(len(self._numbers), dtype=np.uint16)
         for rows in chunks(len(cells)):
             cells[rows] = np.searchsorted(edges, values(rows), side="right")
-        return self._counts(cells, len(edges) + 1)
+        return self._counts(cells, len(edges) + 1, self._weights)
 
 
 _ROWS_AT_ONCE = 2**13
@@ -554,6 +597,46 @@ _STEPS = LATTICE >> kernels.TABLE_BITS  # table entries per unit of score: 256
 _ENTRIES = kernels.MEANS  # means down to e**-16 of the largest: 16 times 256
 _LARGEST_SCORE = 2.0**20  # of a model as released; larger ones count as that
 _LARGEST_GAP = 64.0  # of the logarithms of two means
+
+
+@functools.cache
+def exposure_logs() -> Integers:
+    """Tabulate logarithms of the shares 0 to 1 of an exposure, on the score lattice.
+
+    Returns
+    -------
+    ndarray of int64, shape (LATTICE + 1,)
+        Entry k is of the share k / ``LATTICE``; entry 0 is that of entry 1, the lowest.
+    """
+    shares = np.maximum(np.arange(LATTICE + 1), 1) / LATTICE
+    logs: Integers = np.rint(np.log(shares) * LATTICE).astype(np.int64)
+    return logs
+
+
+def exposure_shares(exposure: NDArray[np.float64], largest: float, *, is_log: bool) -> Integers32:
+    """Return exposures as shares of the largest, each by itself.
+
+    Parameters
+    ----------
+    exposure : ndarray of float64, shape (n_rows,)
+        Or their logarithms; what is missing or not above 0 becomes 0, what is larger the largest.
+    largest : float
+        Above 0; public.
+    is_log : bool
+
+    Returns
+    -------
+    ndarray of int32, shape (n_rows,)
+        From 0 to ``LATTICE``.
+    """
+    if is_log:
+        # By comparison with one table: the last bit of an exponential may depend on where in an
+        # array a number stands.
+        logs = np.clip(exposure - math.log(largest), -MAX_SCORE / LATTICE, 0.0) * LATTICE
+        shares = np.searchsorted(exposure_logs(), np.rint(np.nan_to_num(logs)), side="right") - 1
+        return np.where(np.isnan(exposure) | (shares < 0), 0, shares).astype(np.int32)
+    shares = np.trunc(np.clip(exposure, 0.0, largest) / largest * LATTICE)
+    return np.nan_to_num(shares).astype(np.int32)
 
 
 def lowest_log_step(upper: float) -> int:
@@ -691,9 +774,9 @@ class LocalPoissonRows(LocalRegressionRows):
 
     _kernel = staticmethod(kernels.advance_poisson)
 
-    def clip_residuals(self, clip: float, mean: float = 1.0) -> None:
+    def clip_residuals(self, clip: float, exposure: float = 1.0, mean: float = 1.0) -> None:
         """Choose the clipping bound of targets and means, before the first round."""
-        super().clip_residuals(clip)
+        super().clip_residuals(clip, exposure)
         self._table = poisson_table(*self._bounds, clip)
         self._lowest = lowest_log_step(self._bounds[1])
 
@@ -721,9 +804,9 @@ class LocalWeightedRows(LocalPoissonRows):
     def _kernel(self) -> Callable[..., None]:  # type: ignore[override]
         return kernels.advance_poisson if self._is_plain else kernels.advance_weighted
 
-    def clip_residuals(self, clip: float, mean: float = 1.0) -> None:
+    def clip_residuals(self, clip: float, exposure: float = 1.0, mean: float = 1.0) -> None:
         """Choose the clipping bound, and the mean at which a residual has a weight of 1."""
-        super().clip_residuals(clip)
+        super().clip_residuals(clip, exposure)
         weights = mean_weights(self._residual, *self._bounds, clip, mean)
         self._table = np.concatenate([self._table, weights])
 
@@ -767,10 +850,11 @@ class LocalGapRows(LocalRegressionRows):
             for rows in chunks(len(self._numbers)):
                 self._target[rows] = log_steps(self._numbers[rows], *self._bounds)
 
-    def clip_residuals(self, clip: float, mean: float = 1.0) -> None:
+    def clip_residuals(self, clip: float, exposure: float = 1.0, mean: float = 1.0) -> None:
         """Choose the clipping bound of residuals, before the first round."""
         if not self._has_log_target:
             super().clip_residuals(clip)
+        self._start_at(exposure)
         self._table = gap_table(self._residual, clip)
 
 

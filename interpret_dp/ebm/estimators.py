@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
+from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 from interpret.privacy import (
     DPExplainableBoostingClassifier as _InterpretClassifier,
     DPExplainableBoostingRegressor as _InterpretRegressor,
@@ -43,6 +44,7 @@ from interpret_dp.fitting.pipelines import warn_of_learning_steps, with_substitu
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, EditRecord
 from interpret_dp.released.additive_model import file_of, login_name, lookup_tables, note_file
 from interpret_dp.released.background import public_generator
+from interpret_dp.released.rating import rating_table, save_rating_table
 from interpret_dp.released.summary import average_sentence, warn_after_fit
 from interpret_dp.schema import Continuous, Schema, canonical_frame
 from interpret_dp.schema.containers import is_dask
@@ -73,6 +75,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         bags: Any = None,
         init_score: Any = None,
         unit: Any = None,
+        exposure: Any = None,
     ) -> Self:
         """Fit on private rows and charge the ledger.
 
@@ -93,11 +96,17 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             Scores that rows start from, in interpret's form: logits of the second class, one score
             a class, or numbers in units of the target; or a model that predicts them from ``X``.
             Private, and free: each row's own. Pass it to ``predict`` as well; tables, SQL and
-            explanations hold the part that this model adds. Refused under a log link.
+            explanations hold the part that this model adds. Under a log link an array of the
+            logarithms of exposures.
         unit : array-like, shape (n_rows,), or "rows", default=None
             Private. Who each row belongs to, where ``schema.unit`` names no column of ``X``.
             Without a ``schema.unit`` one row of each unit is used. In pandas: indexed as ``X``.
             ``"rows"``: each row is a person of its own, although a column looks like an identifier.
+        exposure : array-like, shape (n_rows,), default=None
+            Private; under a log link. How long, or over how much, each row's target was counted:
+            its mean is the exposure times what the model predicts. Clipped at
+            ``privacy_exposure_max``. A row whose exposure is missing, or not above a millionth of
+            that, contributes nothing.
 
         Returns
         -------
@@ -119,6 +128,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
                 "known, so standard_deviations_ has the error bands without them."
             )
         given = {"sample_weight": sample_weight, "init_score": init_score, "unit": unit}
+        given["exposure"] = exposure
         settings = FitSettings.of(self)
         request = open_request(settings, X, y, **given, reads_dask=True).doubting(doubts)
         promise = request.promise()
@@ -212,7 +222,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         known = self.schema_.features
         return Schema({name: known[name] for name in self.feature_names_in_})
 
-    def predict(self, X: Any, init_score: Any = None) -> Any:
+    def predict(self, X: Any, init_score: Any = None, exposure: Any = None) -> Any:
         """Return predictions, shape (n_rows,); cells are read by the schema's rule.
 
         Parameters
@@ -222,8 +232,16 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             here and in the other methods that score rows, a lazy Dask array.
         init_score : array-like, shape (n_rows,), default=None
             Scores to start from, as interpret's estimators take them.
+        exposure : array-like, shape (n_rows,), default=None
+            Under a log link, what predictions are multiplied by; by default 1.
         """
-        return self._of_rows("predict", X, init_score)
+        return self._of_rows("predict", X, self._start(init_score, exposure))
+
+    def _start(self, init_score: Any, exposure: Any) -> Any:
+        """Return the scores that predictions start from."""
+        if exposure is not None and getattr(self, "link_", "log") != "log":
+            raise ValueError(f"exposure needs a log link, and this model's is {self.link_!r}.")
+        return interpret_api.start_scores(init_score, exposure)
 
     def _of_rows(self, method: str, X: Any, *start: Any) -> Any:
         """Return what a method of interpret gives for rows; of a Dask collection lazily."""
@@ -231,7 +249,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             return interpret_api.predict_lazily(self, method, X, *start)
         return getattr(super(), method)(self._readable(X), *start)
 
-    def predict_with_uncertainty(self, X: Any, init_score: Any = None) -> Any:
+    def predict_with_uncertainty(self, X: Any, init_score: Any = None, exposure: Any = None) -> Any:
         """Return the score and the standard deviation that the noise leaves in it.
 
         Terms count as independent, so variances add: too much where columns are correlated, since
@@ -244,11 +262,14 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             Rows to predict; nothing protects them, and nothing is charged.
         init_score : array-like, shape (n_rows,), default=None
             Scores to start from, as interpret's estimators take them.
+        exposure : array-like, shape (n_rows,), default=None
+            Under a log link: its logarithm is added to the score.
 
         Returns
         -------
         ndarray of float64, shape (n_rows, 2), or (n_rows, 2, n_classes) for more than two classes
         """
+        init_score = self._start(init_score, exposure)
         if is_dask(X):
             return interpret_api.predict_lazily(self, "predict_with_uncertainty", X, init_score)
         rows = self._readable(X)
@@ -356,7 +377,12 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         return private
 
     def explain_local(
-        self, X: Any, y: Any = None, name: str | None = None, init_score: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        name: str | None = None,
+        init_score: Any = None,
+        exposure: Any = None,
     ) -> Any:
         """Return each term's part in the predictions of the given rows.
 
@@ -374,7 +400,10 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             Title in the dashboard.
         init_score : array-like, shape (n_rows,), default=None
             Scores to start from, as interpret's estimators take them.
+        exposure : array-like, shape (n_rows,), default=None
+            Under a log link, what predictions are multiplied by; by default 1.
         """
+        init_score = self._start(init_score, exposure)
         rows = self._readable(X)
         classes = getattr(self, "classes_", None)
         actual = None if y is None else interpret_api.actual_values(y, classes)
@@ -580,6 +609,82 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         See :func:`interpret_dp.released.additive_model.lookup_tables` for the columns.
         """
         return lookup_tables(self.to_released())
+
+    def rating_table(self) -> pd.DataFrame:
+        """Return the factors whose product is a prediction, one row a level; costs nothing.
+
+        For log links and two classes. See :func:`interpret_dp.released.rating.rating_table` for
+        the columns and the errors.
+        """
+        return rating_table(self.to_released())
+
+    def save_rating_table(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`rating_table` with the guarantee's sentence, as CSV or Excel.
+
+        See :func:`interpret_dp.released.rating.save_rating_table` for both forms and the errors.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ends in ``.csv`` or, with the extra ``excel``, in ``.xlsx``.
+        """
+        save_rating_table(self.to_released(), path)
+
+    def to_interpret(self) -> ExplainableBoostingClassifier | ExplainableBoostingRegressor:
+        """Return interpret's own model with the same curves, for tools that ask for its class.
+
+        Costs no privacy. The result is a copy without ledger and schema: edit before. Its
+        ``privacy_guarantee_`` (str) is the guarantee's sentence, which interpret's ``to_json`` and
+        ``merge_ebms`` leave out. Nobody promises anything of a model that was merged with another.
+
+        Of the constructor's parameters ``feature_names``, ``interactions`` and ``objective`` are
+        set. ``histogram_weights_`` are the released weights of bins, spread evenly, and
+        ``unique_val_counts_`` are numbers of bins: how many values differ in the rows is private.
+
+        Returns
+        -------
+        interpret.glassbox.ExplainableBoostingClassifier or ExplainableBoostingRegressor
+            Of the same task.
+
+        Raises
+        ------
+        ValueError
+            If the model knows one class alone, which has no scores.
+
+        Notes
+        -----
+        It predicts the same of DataFrames of pandas with the columns of the fit; missing cells,
+        undeclared levels and numbers beyond the bounds included. A model that was fitted with
+        ``init_score`` needs it there too. But interpret reads rows by another rule:
+
+        - the text ``"1"`` is the level 1, and the number 1 is the level ``"1"`` (here undeclared);
+        - in a continuous column, text that is no number is undeclared, and so are booleans among
+          other objects (here missing, and 0 or 1);
+        - bytes are text (here undeclared);
+        - columns match by their order where a name is unknown (here an error).
+
+        With `ebm2onnx <https://github.com/interpretml/ebm2onnx>`_ the model becomes an ONNX file,
+        which can hold the sentence::
+
+            graph = ebm2onnx.to_onnx(model.to_interpret(), {"age": "double", "sex": "str"})
+            onnx.helper.set_model_props(graph, {"privacy_guarantee": model.guarantee_.sentence})
+            onnx.save_model(graph, "model.onnx")
+
+        There a missing text is ``"nan"``, and bools are of the type ``"int"``. ebm2onnx 3.3.1
+        returns the logarithm of the prediction under a log link, refuses pairs of a regression,
+        and fails where a feature has no term: ``model.sweep(features=True)`` drops such features.
+
+        Examples
+        --------
+        >>> from interpret_dp import DPExplainableBoostingClassifier
+        >>> from interpret_dp.datasets import make_cohort
+        >>> patients = make_cohort(500)
+        >>> model = DPExplainableBoostingClassifier(schema=patients.schema, max_rounds=2)
+        >>> model.fit(patients.X, patients.y).to_interpret().privacy_guarantee_[:18]
+        'For any two tables'
+        """
+        model = self.to_released()
+        return interpret_api.interpret_model(self._with_model(model), model)
 
     def to_sql(
         self,
@@ -923,6 +1028,8 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
     ----------
     privacy_target_min, privacy_target_max : float, default=None
         Public bounds of the target; ``schema`` with a Continuous target says the same.
+    privacy_exposure_max : float, default=None
+        Public maximum of ``exposure``; required where exposures are given.
     objective : str, default="rmse"
         What is minimised, by interpret's names: ``"rmse"`` for any number, ``"poisson_deviance"``
         for counts, ``"gamma_deviance"`` for positive amounts, ``"tweedie_deviance"`` for amounts of
@@ -997,6 +1104,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         interactions: Interactions = 0,
         backend: str = "auto",
         population: str = "rows",
+        privacy_exposure_max: float | None = None,
     ) -> None:
         parameters = locals()
         super().__init__()

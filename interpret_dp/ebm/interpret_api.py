@@ -18,13 +18,14 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 from numpy.typing import NDArray
 
 from interpret_dp._optional import load_shap
 from interpret_dp._validate import check_sequence
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.interactions import column_of
-from interpret_dp.ebm.objectives import link_of
+from interpret_dp.ebm.objectives import link_of, name_in_interpret
 from interpret_dp.ebm.request import EBMRequest
 from interpret_dp.ebm.training import TrainedTerms
 from interpret_dp.exceptions import SchemaError
@@ -152,6 +153,7 @@ SAVED_PARAMETERS = {
     **{"bin_budget_frac": "number", "privacy_weight_max": "number or null"},
     **{"composition": "text", "neighboring": "text", "objective": "text"},
     "population": "text",
+    "privacy_exposure_max": "number or null",
     "monotone_constraints": "list or object or null",
     "interactions": "integer or number or text or list or null",
 }
@@ -206,7 +208,8 @@ def fitted_model(request: EBMRequest, trained: TrainedTerms, guarantee: Guarante
     shares = [(name, b.clipped) for name, b in zip(names, trained.bins, strict=True)]
     settings = request.settings
     # Names, types and bounds are in the schema.
-    kept = [n for n in SAVED_PARAMETERS if n != "objective" or settings.task == "regression"]
+    of_regression = ("objective", "privacy_exposure_max") * (settings.task != "regression")
+    kept = [name for name in SAVED_PARAMETERS if name not in of_regression]
     return AdditiveModel(
         task=settings.task,
         schema=request.schema,
@@ -223,6 +226,7 @@ def fitted_model(request: EBMRequest, trained: TrainedTerms, guarantee: Guarante
         guarantee=guarantee,
         parameters={name: plain_value(getattr(settings, name)) for name in kept},
         total_error=trained.total_error,
+        exposure=trained.exposure,
         clipped=tuple((name, *own) for name, own in [*shares, (None, trained.clipped)] if own),
         needs_init_score=INIT_SCORE_CONDITION in request.conditions,
         correlations=tuple(
@@ -360,6 +364,66 @@ def histogram_of(feature: AdditiveFeature, weights: FloatArray | None, n_rows: f
     return np.concatenate([weights[:1], np.diff(np.interp(edges, knots, below)), weights[-1:]])
 
 
+def histograms_of(model: AdditiveModel) -> list[FloatArray]:
+    """Return interpret's ``histogram_weights_``: for each feature released weights of rows."""
+    weights = {term.feature: term.weights for term in model.terms if term.partner is None}
+    return [
+        np.array(weights[index])
+        if isinstance(feature.spec, Categorical) and index in weights
+        else histogram_of(feature, weights.get(index), model.n_rows)
+        for index, feature in enumerate(model.features)
+    ]
+
+
+# What interpret's own class calls the same, and holds.
+_FITTED = (
+    *("n_features_in_", "feature_names_in_", "feature_types_in_", "feature_bounds_", "bins_"),
+    *("term_features_", "term_names_", "term_scores_", "bagged_scores_", "bin_weights_"),
+    *("standard_deviations_", "intercept_", "bagged_intercept_", "link_", "link_param_"),
+    *("bag_weights_", "best_iteration_", "classes_", "min_target_", "max_target_"),
+)
+
+
+def interpret_model(
+    fitted: Any, model: AdditiveModel
+) -> ExplainableBoostingClassifier | ExplainableBoostingRegressor:
+    """Return interpret's own model; see ``to_interpret`` of the estimators.
+
+    Parameters
+    ----------
+    fitted : PrivateEBM
+        With the attributes of ``model``.
+    model : AdditiveModel
+    """
+    if model.classes is not None and len(model.classes) == 1:
+        raise ValueError(
+            f"The model knows one class alone, {model.classes[0]!r}, and has no scores to hand on. "
+            "Declare all labels, with classes=[...] or Schema(target=Categorical([...])), and fit."
+        )
+    pairs = [term.features for term in model.terms if term.partner is not None]
+    given = {"feature_names": list(fitted.feature_names_in_), "interactions": pairs or 0}
+    other: Any
+    if model.classes is None:
+        objective = name_in_interpret(str(model.parameters.get("objective", "rmse")))
+        other = ExplainableBoostingRegressor(**given, objective=objective)
+    else:
+        other = ExplainableBoostingClassifier(**given)
+    for name in _FITTED:
+        if hasattr(fitted, name):
+            setattr(other, name, copy.deepcopy(getattr(fitted, name)))
+    other.histogram_weights_ = histograms_of(model)
+    other.histogram_edges_ = [
+        np.linspace(*feature.spec.extent, len(weights) - 1)
+        if isinstance(feature.spec, Continuous)
+        else None
+        for feature, weights in zip(model.features, other.histogram_weights_, strict=True)
+    ]
+    other.unique_val_counts_ = np.array([feature.n_codes - 2 for feature in model.features])
+    other.privacy_guarantee_ = model.guarantee.sentence
+    other.has_fitted_ = True
+    return other
+
+
 def positions_of(features: Any, names: Sequence[str]) -> set[int]:
     """Return the indices of features; TypeError or ValueError if they name anything else."""
     items = check_sequence("features", features, "names or indices")
@@ -371,6 +435,37 @@ def positions_of(features: Any, names: Sequence[str]) -> set[int]:
             )
         return {index for index, goes in enumerate(items) if goes}
     return {column_of(item, names, "features") for item in items}
+
+
+_LEAST_EXPOSURE = 1e-300
+
+
+def start_scores(init_score: Any, exposure: Any) -> Any:
+    """Return the scores that predictions start from: logarithms of exposures, if any are given.
+
+    Parameters
+    ----------
+    init_score, exposure : array-like, shape (n_rows,), or None
+        Of Dask collections the logarithms are lazy.
+
+    Raises
+    ------
+    ValueError
+        If both are given, or an exposure in memory is missing or negative.
+    """
+    if exposure is None:
+        return init_score
+    if init_score is not None:
+        raise ValueError("init_score and exposure were given; pass one of them.")
+    if not is_dask(exposure):
+        exposure = np.asarray(exposure, dtype=np.float64)
+        if not (exposure >= 0).all():
+            raise ValueError(
+                "exposure has entries that are missing or negative; each row to predict needs one "
+                "of 0 or more."
+            )
+    # Of 0 a number whose exponential is 0: interpret takes finite scores.
+    return np.log(np.maximum(exposure, _LEAST_EXPOSURE))
 
 
 def predict_lazily(model: Any, method: str, X: Any, init_score: Any = None) -> Any:

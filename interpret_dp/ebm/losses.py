@@ -58,6 +58,8 @@ class Start:
     has_scores : bool
         Whether rows start from scores of their own, of which nothing is released: no mean
         prediction is known then.
+    exposure : float or None
+        Released mean exposure, as a share of the largest. Scores are those of a row that has it.
     """
 
     n_rows: float
@@ -65,6 +67,14 @@ class Start:
     scale: LossScale
     loss: Loss
     has_scores: bool = False
+    exposure: float | None = None
+
+    @property
+    def row_mass(self) -> float:
+        """What a row counts in histograms on average: 1, or its exposure."""
+        if self.exposure is None or not self.loss.counts_exposure:
+            return 1.0
+        return self.exposure
 
 
 class Loss(ABC):
@@ -77,11 +87,14 @@ class Loss(ABC):
         Rule for the residual of a row: ``"probability"``, or one of :data:`RULES`.
     is_classification : bool
         Whether residuals are bounded by themselves, as those of probabilities are.
+    counts_exposure : bool
+        Whether histograms add exposures, to which second derivatives are proportional.
     """
 
     link: ClassVar[str]
     rule: ClassVar[str]
     is_classification: ClassVar[bool]
+    counts_exposure: ClassVar[bool] = False
 
     @property
     def score_unit(self) -> float:
@@ -320,7 +333,10 @@ class RegressionLoss(Loss):
     def start(
         self, sums: FloatArray, noise: float, norm: float, config: TrainerConfig, has_scores: bool
     ) -> Start:
-        """Return the start of boosting, with the clip; ``sums`` are rows, target and its square."""
+        """Return the start of boosting, with the clip.
+
+        ``sums`` are rows, target and its square; and exposure and its square, if there is any.
+        """
         n_rows = max(float(sums[0]), noise)
         deviation = noise / n_rows
         ratio = min(max(float(sums[1]) / n_rows, -1.0), 1.0)
@@ -328,7 +344,15 @@ class RegressionLoss(Loss):
         noise_level = config.boosting(n_rows, squared_error).noise_level
         loss = self.clipped(ratio, float(sums[2]) / n_rows, deviation, noise_level)
         level, scale = loss.level(ratio, deviation, norm)
-        return Start(n_rows, np.array([level]), scale, loss, has_scores)
+        exposure = None
+        if len(sums) > 3:
+            exposure = min(max(float(sums[3]), noise) / n_rows, 1.0)
+            loss = loss.with_exposure(exposure, float(sums[4]) / n_rows)
+        return Start(n_rows, np.array([level]), scale, loss, has_scores, exposure)
+
+    def with_exposure(self, mean: float, square: float) -> Self:
+        """Return the loss for rows with exposures of a mean and a mean square."""
+        return self
 
     def clipped(self, ratio: float, square: float, deviation: float, noise_level: float) -> Self:
         """Return the loss with the spread and the clip that follow from released moments.
@@ -485,11 +509,25 @@ _LARGEST_FACTOR = 3.0
 
 @dataclass(frozen=True)
 class LogLinkLoss(RegressionLoss):
-    """A loss whose scores are logarithms of the mean."""
+    """A loss whose scores are logarithms of the mean.
+
+    Attributes
+    ----------
+    exposure_growth : float
+        Mean square of the exposures over the square of their mean.
+    """
 
     link = "log"
+    counts_exposure = True
     score_unit = Loss.score_unit
     score_origin = Loss.score_origin
+
+    exposure_growth: float = 1.0
+
+    def with_exposure(self, mean: float, square: float) -> Self:
+        """Return the loss for rows with exposures of a mean and a mean square."""
+        # No mean square is below the square of the mean, nor above the mean: shares are at most 1.
+        return replace(self, exposure_growth=min(max(square / mean**2, 1.0), 1.0 / mean))
 
     @abstractmethod
     def hessian(self, mean: float) -> float:
@@ -577,7 +615,7 @@ class LogLinkLoss(RegressionLoss):
         mean = math.exp(level)
         total = (self.spread / mean) ** 2
         # Of normal scores: variance of the means, and mean of their squares.
-        growth = math.exp(min(explained, _MAX_EXPLAINED))
+        growth = self.exposure_growth * math.exp(min(explained, _MAX_EXPLAINED))
         left = max(total - (growth - 1.0), MIN_UNEXPLAINED * total)
         return self.dispersion_at(mean, left, growth) / self.clip
 
@@ -770,6 +808,7 @@ class GammaDeviance(LogLinkLoss):
     """Gamma deviance; the target's lower bound is above 0."""
 
     name = "gamma_deviance"
+    counts_exposure = False
     n_shapes = 1
     is_relative = True
     rule = "log gap"

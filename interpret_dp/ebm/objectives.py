@@ -238,3 +238,9 @@ def checked_objective(objective: object) -> str:
             f"and {high:g}, both excluded, such as '{name}:{loss.parameter}={(low + high) / 2:g}'."
         )
     return f"{name}:{loss.parameter}={value!r}"
+
+
+def name_in_interpret(objective: str) -> str:
+    """Return the name that interpret 0.7.8 has for an objective; any other name as it is."""
+    name, colon, setting = objective.partition(":")
+    return LATER_NAMES.get(name, name) + colon + setting

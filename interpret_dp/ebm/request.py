@@ -17,7 +17,7 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE, Neighbourhood
 from interpret_dp.accounting.plans import ReleasePlan
 from interpret_dp.backends.base import Integers
-from interpret_dp.backends.local import class_odds, means_at
+from interpret_dp.backends.local import class_odds, exposure_logs, means_at
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.interactions import (
     NO_PAIRS,
@@ -30,7 +30,13 @@ from interpret_dp.ebm.losses import RegressionLoss, Start
 from interpret_dp.ebm.objectives import checked_objective, class_of, link_of
 from interpret_dp.ebm.shape import errors_of_mean
 from interpret_dp.ebm.trainer.curves import constrained_directions
-from interpret_dp.ebm.training import TrainedTerms, TrainingTask, has_one_class, row_weights
+from interpret_dp.ebm.training import (
+    TrainedTerms,
+    TrainingTask,
+    has_one_class,
+    row_exposures,
+    row_weights,
+)
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.fitting.account import checked_budget, neighbourhood_of, thread_count
 from interpret_dp.fitting.declaring import Declared, DeclaringTask
@@ -132,7 +138,8 @@ def with_rate(
     if isinstance(loss, RegressionLoss):
         if loss.shape is None:
             return model  # a range of one value leaves nothing to learn
-        mean = model.mean_prediction if loss.link == "log" else None
+        # Of a row, not of a unit of exposure.
+        mean = model.mean_prediction * (model.exposure or 1.0) if loss.link == "log" else None
     clip, error = clip_and_error(request, start)
     rows = request.rows.limited(most, session.public_choices)
     exact = rows.total(_sums, fitted(model), task, clip, mean)
@@ -145,13 +152,13 @@ def with_rate(
     slopes = np.maximum(slopes, deviation)
     if isinstance(loss, RegressionLoss):
         n_rows = float(slopes[0]) * (4.0 if mean is None else 4.0 * _WIDEST)
-        shift = np.array([loss.shift(clip * float(residuals[0]) / n_rows, model.mean_prediction)])
+        shift = np.array([loss.shift(clip * float(residuals[0]) / n_rows, mean or 1.0)])
     else:
         shift = _of_classes(residuals, slopes, start.level)
     return replace(
         model,
         intercept=model.intercept + shift,
-        total_error=error if len(residuals) == 1 else None,
+        total_error=error / (model.exposure or 1.0) if len(residuals) == 1 else None,
     )
 
 
@@ -199,6 +206,7 @@ def _sums(
         Mean prediction under a log link; None under others.
     """
     table, init = private.table, private.init_scores
+    exposures = row_exposures(private, task)
     own = {} if init is None else {"init_score": init if init.shape[1] > 1 else init[:, 0]}
     if isinstance(task.target, Categorical):
         labels = encode_classes(private.y, task.target, table.n_rows).astype(np.int64)
@@ -210,9 +218,12 @@ def _sums(
             predicted, slope = np.asarray(model.predict(table, **own)), np.ones(table.n_rows)
         else:
             scores = model.predict_with_uncertainty(table)[:, 0]
+            if exposures is not None and task.largest_exposure is not None:
+                logs = exposure_logs()[exposures] / LATTICE
+                scores = scores + (logs + math.log(task.largest_exposure))
             predicted = means_at(scores, task.target.lower, task.target.upper)
             slope = np.minimum(predicted / mean / _WIDEST, 1.0)
-        has_target = ~np.isnan(target)
+        has_target = ~np.isnan(target) & (exposures is None or exposures > 0)
         fraction = np.clip(np.nan_to_num(target - predicted) / clip, -1.0, 1.0)
         numbers = np.stack([fraction * LATTICE, slope * _QUARTER], axis=1)
         values = np.trunc(numbers).astype(np.int64)
@@ -240,6 +251,7 @@ _MECHANISM = "discrete Gaussian noise on integer sums, exactly sampled; one mu s
 _CHOICE = "; pairs chosen by the exponential mechanism, exactly sampled"
 _EDITS = "edits of the curves are not chosen by looking at rows that are not public"
 _WEIGHTS = "the largest sample weight is public and was not read off the rows"
+_EXPOSURE = "the largest exposure is public and was not read off the rows"
 _WIDEST_TARGET = 1e100
 _RULE = "None leaves it to the trainer's own rule."
 _RATE = f"Curves of a larger one would swing ever wider. {_RULE}"
@@ -277,6 +289,7 @@ class FitSettings(EstimatorSettings):
     privacy_target_min: float | None = None
     privacy_target_max: float | None = None
     privacy_weight_max: float | None = None
+    privacy_exposure_max: float | None = None
     monotone_constraints: Constraints | None = None
     objective: str = "rmse"
     interactions: Interactions = 0
@@ -308,8 +321,10 @@ class EBMRequest(FitRequest):
         choice = _CHOICE if self.config.n_chosen_pairs else ""
         has_weights = self.rows.weights is not None
         is_declared = has_weights and self.declaring.declared_weight is not None
-        assumptions = (*self.assumptions(_EDITS), *([_WEIGHTS] if is_declared else []))
-        return self.guarantee(_MECHANISM + choice, assumptions)
+        maxima = [*([_WEIGHTS] if is_declared else [])]
+        if self.rows.exposure is not None:
+            maxima.append(_EXPOSURE)
+        return self.guarantee(_MECHANISM + choice, (*self.assumptions(_EDITS), *maxima))
 
     def completed(self, declared: Declared) -> EBMRequest:
         """Return the request with what was found out inside the session."""
@@ -329,6 +344,7 @@ def open_request(
     *,
     sample_weight: Any = None,
     init_score: Any = None,
+    exposure: Any = None,
     unit: Any = None,
     reads_dask: bool = False,
 ) -> EBMRequest:
@@ -337,7 +353,7 @@ def open_request(
     Parameters
     ----------
     settings : FitSettings
-    X, y, sample_weight, init_score, unit
+    X, y, sample_weight, init_score, exposure, unit
         As ``fit`` takes them.
     reads_dask : bool
         Whether the caller can do without rows in memory.
@@ -350,9 +366,11 @@ def open_request(
     epsilon, delta = checked_budget(settings.epsilon, settings.delta)
     _refuse_bags(settings)
     _check_verbose(settings.verbose)
-    _refuse_start_of_logarithms(settings, init_score)
-    own = {"sample_weight": sample_weight, "init_score": init_score, "unit": unit}
-    data = open_data(settings, X, y, **own, reads_dask=reads_dask)
+    largest_exposure = _largest_exposure(settings, exposure, init_score)
+    own = {"sample_weight": sample_weight, "init_score": init_score, "exposure": exposure}
+    if has_log_exposure := largest_exposure is not None and exposure is None:
+        own |= {"init_score": None, "exposure": init_score}
+    data = open_data(settings, X, y, **own, unit=unit, reads_dask=reads_dask)
     names = data.rows.table.names
     declaring = _declaring_task(settings, data.rows)
     schema = declaring.without_rows()
@@ -369,6 +387,8 @@ def open_request(
         tuple(directions[column] for column in columns),
         _objective(settings),
         declaring.largest_weight,
+        largest_exposure,
+        has_log_exposure,
     )
     pairs = pair_task(
         settings.interactions,
@@ -405,7 +425,7 @@ def open_request(
         config=config,
         n_threads=thread_count(settings.n_jobs),
         target_name=name_of_column(given["y"]),
-        conditions=() if start is None else (INIT_SCORE_CONDITION,),
+        conditions=() if init_score is None else (INIT_SCORE_CONDITION,),
     )
 
 
@@ -419,13 +439,43 @@ def _with_rate(
     return replace(config, has_rate=neighbourhood.total_rows is not None), neighbourhood
 
 
-def _refuse_start_of_logarithms(settings: FitSettings, init_score: Any) -> None:
-    if init_score is not None and link_of(_objective(settings)) == "log":
+def _largest_exposure(settings: FitSettings, exposure: Any, init_score: Any) -> float | None:
+    """Return the declared maximum of the exposures; None if none are given.
+
+    Under a log link ``init_score`` holds their logarithms.
+    """
+    has_log_link = link_of(_objective(settings)) == "log"
+    if exposure is None and (init_score is None or not has_log_link):
+        return None
+    if not has_log_link:
+        of = settings.objective if settings.task == "regression" else settings.task
         raise ValueError(
-            f"init_score was given with objective={settings.objective!r}; under a log link rows "
-            "cannot start from scores of their own. Pass it as a column of X, or use "
-            "objective='rmse'."
+            f"exposure was given with {of!r}; it needs a log link. Use "
+            "objective='poisson_deviance', or pass it as a column of X."
         )
+    if exposure is not None and init_score is not None:
+        raise ValueError(
+            "exposure and init_score were given; pass one of them. Under a log link init_score is "
+            "the logarithm of the exposure."
+        )
+    if callable(getattr(init_score, "predict", None)):
+        raise TypeError(
+            f"init_score is of type {type(init_score).__name__}; under a log link it must be an "
+            "array of logarithms. Pass numpy.log(model.predict(X))."
+        )
+    if settings.privacy_exposure_max is None:
+        raise ValueError(
+            "privacy_exposure_max is None, and exposures were given (or init_score, which holds "
+            "their logarithms); their maximum must be declared. Set it to the largest exposure "
+            "that a row may have, such as 1.0 for a year."
+        )
+    return check_real(
+        "privacy_exposure_max",
+        settings.privacy_exposure_max,
+        low=1 / _WIDEST_TARGET,
+        high=_WIDEST_TARGET,
+        mend="It is the largest exposure that a row may have, which must be public knowledge.",
+    )
 
 
 def _objective(settings: FitSettings) -> str:

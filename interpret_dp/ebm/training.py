@@ -7,15 +7,22 @@ and their rounds. Everything between releases is post-processing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE, AdditiveRows, Integers, RegressionRows
-from interpret_dp.backends.local import LocalBinaryRows, LocalMulticlassRows, regression_rows
+from interpret_dp.backends.local import (
+    LocalBinaryRows,
+    LocalMulticlassRows,
+    exposure_shares,
+    regression_rows,
+)
 from interpret_dp.ebm.config import LossScale, TrainerConfig
 from interpret_dp.ebm.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.losses import LogLoss, Loss, RegressionLoss, Start
@@ -40,7 +47,7 @@ from interpret_dp.schema import (
     encode_target,
     open_target,
 )
-from interpret_dp.schema.cells import in_chunks, numbers_of
+from interpret_dp.schema.cells import column_numbers, in_chunks, numbers_of
 from interpret_dp.schema.encode import encode_features, encode_weights, outer_edges
 
 FloatArray = NDArray[np.float64]
@@ -64,6 +71,10 @@ class TrainingTask:
         What a regression minimises; not used for a classification.
     largest_weight : float
         Maximum of the weights; 1 without weights.
+    largest_exposure : float or None
+        Maximum of the exposures; None without exposures.
+    has_log_exposure : bool
+        Whether logarithms of the exposures were given.
     pairs : PairTask
         Terms of two features that are to be learned as well.
     """
@@ -74,6 +85,8 @@ class TrainingTask:
     directions: tuple[int, ...]
     objective: str = "rmse"
     largest_weight: float = 1.0
+    largest_exposure: float | None = None
+    has_log_exposure: bool = False
     pairs: PairTask = NO_PAIRS
 
 
@@ -94,6 +107,8 @@ class TrainedTerms:
     total_error : float or None
         Standard deviation of the mean prediction about the rows' mean, in units of the target;
         None where no total was released.
+    exposure : float or None
+        Released mean exposure; None without exposures.
     clipped : tuple of (float, float), or None
         Released shares of rows whose target lies below and above its bounds, with noise.
     n_rows : float
@@ -120,6 +135,7 @@ class TrainedTerms:
     n_rows: float
     boosting: BoostingResult
     total_error: float | None = None
+    exposure: float | None = None
     count_noise: float = 0.0
     update_noise: float = 0.0
     clipped: tuple[float, float] | None = None
@@ -160,7 +176,7 @@ def train(
     loss, norm = start.loss, start.scale.norm
     if isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
         mean = float(np.exp(start.level[0])) if loss.link == "log" else 1.0
-        rows.clip_residuals(loss.clip, mean)
+        rows.clip_residuals(loss.clip, start.exposure or 1.0, mean)
         rows.bound_residuals(int(loss.bound * LATTICE))
     bins, count_noise, weight_noise = release_bins(rows, task.specs, config, session, start)
     # Where nothing is above the noise, no term is better than another.
@@ -187,14 +203,18 @@ def train(
     if config.has_total and isinstance(rows, RegressionRows):
         shift, total_error = release_total(rows, bins, scores, result, config, session)
         result = replace(result, intercept=result.intercept + shift)
+    # Predictions are those of one unit of exposure.
+    unit = (start.exposure or 1.0) * (task.largest_exposure or 1.0)
+    origin = loss.score_origin - math.log(unit)
     trained = TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
         scores=scores,
         noise=noise,
         expected=expected,
-        intercept=loss.score_origin + in_units * result.intercept,
+        intercept=origin + in_units * result.intercept,
         n_rows=task.largest_weight * start.n_rows,
-        total_error=total_error,
+        total_error=None if total_error is None else total_error / unit,
+        exposure=None if start.exposure is None else unit,
         clipped=clipped,
         count_noise=task.largest_weight * count_noise,
         update_noise=in_units * result.step * result.noise * start.scale.norm / norm,
@@ -212,7 +232,7 @@ def train(
     return replace(
         trained,
         scores=[in_units * scores[:, 0] for scores in stage.scores],
-        intercept=loss.score_origin + in_units * intercept,
+        intercept=origin + in_units * intercept,
         pairs=[pair.in_units(in_units, task.largest_weight) for pair in stage.pairs],
         pair_cuts={k: b.cuts for k, b in stage.coarse.items() if b.cuts is not None},
     )
@@ -250,7 +270,7 @@ def _correlations(
         if k not in result.pruned
     }
     largest_first = sorted(sizes, key=lambda k: -sizes[k])
-    arguments = bins, boosting.is_ordered, largest_first, boosting.start.n_rows
+    arguments = bins, boosting.is_ordered, largest_first, boosting.start
     return release_correlations(rows, *arguments, boosting.config, session)
 
 
@@ -281,6 +301,8 @@ def _encoded(
             upper=loss.upper,
             clip=loss.clip,
             weights=weights,
+            exposure=row_exposures(private, task),
+            counts_exposure=loss.counts_exposure,
             n_threads=n_threads,
         )
     if not isinstance(task.target, Categorical):
@@ -307,6 +329,14 @@ def row_weights(private: PrivateRows, largest_weight: float) -> NDArray[np.int32
     return (whole // private.unit_rows).astype(np.int32)
 
 
+def row_exposures(private: PrivateRows, task: TrainingTask) -> NDArray[np.int32] | None:
+    """Return exposures from 0 to ``LATTICE``, shape (n_rows,); None where there are none."""
+    if private.exposure is None or task.largest_exposure is None:
+        return None
+    numbers = column_numbers(private.exposure)
+    return exposure_shares(numbers, task.largest_exposure, is_log=task.has_log_exposure)
+
+
 def _on_lattice(scores: FloatArray) -> NDArray[np.int32]:
     # Clipped first: an overflow would print a warning, and so tell of a value.
     largest = MAX_SCORE / LATTICE
@@ -324,7 +354,8 @@ def _release_target(
     """Release how many rows there are, where their mean lies, and how many are beyond the bounds.
 
     A row is in one class, so it adds 1 to one count; in a regression it adds 1 to the count and at
-    most 1 to the scaled target and to its square, together sqrt(3). With a weight, all are
+    most 1 to the scaled target and to its square, together sqrt(3); with an exposure also at most
+    1 to its share of the largest and to the square, together sqrt(5). With a weight, all are
     multiplied by it. Of the target's histogram, where the loss follows its shape, a row is in one
     cell. The first cell and the last one are of targets beyond the bounds, which are in no other.
     """
@@ -341,7 +372,7 @@ def _release_target(
         and loss.half > 0
     ):
         edges = loss.cell_edges(sums, noise)
-        below, above = private.total(_weights_beyond, task.target, task.largest_weight)
+        below, above = private.total(_weights_beyond, task.target, task)
         exact = np.concatenate(([below], rows.target_counts(edges), [above]))
         exact[1] -= below
         exact[-2] -= above
@@ -358,17 +389,20 @@ def _release_target(
     return loss.start(sums, noise, norm, config, private.has_init_scores), clipped
 
 
-def _weights_beyond(private: PrivateRows, target: Continuous, largest_weight: float) -> Integers:
+def _weights_beyond(private: PrivateRows, target: Continuous, task: TrainingTask) -> Integers:
     """Add the weights of the rows below and above the bounds; shape (2,), in lattice units.
 
     Rows that start from scores of their own are in none of both: their residuals are clipped.
     """
-    values, weights = open_target(private.y, None), row_weights(private, largest_weight)
+    values, weights = open_target(private.y, None), row_weights(private, task.largest_weight)
+    exposures = row_exposures(private, task)
     sums, (first, last) = np.zeros(2, dtype=np.int64), outer_edges(target)
     if private.has_init_scores:
         return sums
     for part, numbers in in_chunks(values, numbers_of):
-        of_rows = LATTICE if weights is None else weights[part].astype(np.int64)
+        of_rows: Any = LATTICE if weights is None else weights[part].astype(np.int64)
+        if exposures is not None:
+            of_rows = of_rows * (exposures[part] > 0)  # the others are in no cell
         sums[0] += np.where(numbers < first, of_rows, 0).sum()
         sums[1] += np.where(numbers >= last, of_rows, 0).sum()
     return sums

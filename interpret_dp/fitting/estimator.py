@@ -136,6 +136,7 @@ def open_data(
     *,
     sample_weight: Any = None,
     init_score: Any = None,
+    exposure: Any = None,
     unit: Any = None,
     reads_dask: bool = True,
 ) -> OpenedData:
@@ -145,7 +146,7 @@ def open_data(
     ----------
     settings : EstimatorSettings
         ``y`` is not read where its task is None.
-    X, y, sample_weight, init_score, unit
+    X, y, sample_weight, init_score, exposure, unit
         As ``fit`` takes them.
     reads_dask : bool, default=True
         Whether the caller can do without rows in memory.
@@ -155,7 +156,8 @@ def open_data(
     TypeError, ValueError, SchemaError
         If one has another form, or it is not clear which rows are one unit's.
     """
-    given = {"X": X, "y": y, "sample_weight": sample_weight, "init_score": init_score, "unit": unit}
+    given = {"X": X, "y": y, "sample_weight": sample_weight, "init_score": init_score}
+    given |= {"exposure": exposure, "unit": unit}
     if settings.task is None:
         del given["y"]
     collections = open_collections(settings.backend, given) if reads_dask else None
@@ -170,6 +172,7 @@ def open_data(
         feature_names=settings.feature_names,
         schema=settings.schema,
         sample_weight=given["sample_weight"],
+        exposure=given["exposure"],
         unit=given["unit"],
         has_target=settings.task is not None,
     )

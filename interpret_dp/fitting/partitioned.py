@@ -116,6 +116,7 @@ def partitioned(
         form.table,
         form.y,
         weights=form.weights,
+        exposure=form.exposure,
         start=form.start,
         identifiers=form.identifiers,
         opening=opening,
@@ -181,6 +182,7 @@ class Opening:
             feature_names=self.feature_names,
             schema=self.schema,
             sample_weight=sample_weight,
+            exposure=given.get("exposure"),
             # That rows are the units, if they are, was in order in the form of all partitions.
             unit=given.get("unit", None if has_people else ROWS),
             has_target="y" in self.roles,
@@ -244,7 +246,8 @@ class PartitionedRows(PrivateRows):
         from interpret_dp.backends.dask import DaskRows
         from interpret_dp.backends.dask.parts import table_facts
 
-        form = encode(PrivateRows(self.table, self.y, weights=self.weights), *arguments, n_threads)
+        public_form = PrivateRows(self.table, self.y, self.weights, self.exposure)
+        form = encode(public_form, *arguments, n_threads)
         public = table_facts(form), _arithmetic(arguments)
         parts = self.partitions.parts(partial(_encoded, self.opening, encode, arguments, *public))
         return DaskRows(self.partitions.workers, parts, form)
@@ -283,8 +286,10 @@ def _arithmetic(arguments: Sequence[Any]) -> str:
     """
     task, config, loss = arguments
     edges = [cuts for spec in task.specs if (cuts := config.fine_edges(spec)) is not None]
-    if loss.rule == "log gap":
-        from interpret_dp.backends.local import log_edges
+    from interpret_dp.backends.local import exposure_logs, log_edges
 
+    if loss.rule == "log gap":
         edges.append(log_edges(loss.lower, loss.upper))
+    if task.largest_exposure is not None:
+        edges.append(exposure_logs())
     return hashlib.sha256(b"".join(e.astype("<f8").tobytes() + b"|" for e in edges)).hexdigest()

@@ -59,6 +59,8 @@ class PrivateRows:
     table : Table
     y : Values, shape (n_rows,)
     weights : Values, shape (n_rows,), or None
+    exposure : Values, shape (n_rows,), or None
+        Or its logarithm.
     start : callable, or None
         Gives the scores that rows start from, once it is asked inside the session.
     init_scores : ndarray of float64, shape (n_rows, n_scores), or None
@@ -72,6 +74,7 @@ class PrivateRows:
     table: Table = field(repr=False)
     y: Values = field(repr=False)
     weights: Values | None = field(default=None, repr=False)
+    exposure: Values | None = field(default=None, repr=False)
     start: Callable[[], NDArray[np.float64]] | None = field(default=None, repr=False)
     init_scores: NDArray[np.float64] | None = field(default=None, repr=False)
     identifiers: Values | None = field(default=None, repr=False)
@@ -112,6 +115,7 @@ class PrivateRows:
             self.table.rows(kept),
             self.y[kept],
             weights=None if self.weights is None else self.weights[kept],
+            exposure=None if self.exposure is None else self.exposure[kept],
             init_scores=None if self.init_scores is None else self.init_scores[kept],
             unit_rows=None if used.dtype == np.bool_ else used[kept].astype(np.int64),
         )
@@ -154,13 +158,14 @@ def open_rows(
     schema: Schema | None,
     sample_weight: Any,
     unit: Any,
+    exposure: Any = None,
     has_target: bool = True,
 ) -> tuple[PrivateRows, PrivacyUnit | None]:
     """Open what belongs to each row, but for the scores to start from, and say what a unit is.
 
     Parameters
     ----------
-    X, y, sample_weight, unit
+    X, y, sample_weight, unit, exposure
         As ``fit`` takes them.
     feature_names : sequence of str, or None
     schema : Schema or None
@@ -176,11 +181,13 @@ def open_rows(
     table, identifiers, declared = open_people(X, feature_names, known, unit)
     n_rows = table.n_rows
     y = open_target(y, n_rows) if has_target else np.zeros(n_rows, dtype=np.int8)
-    weights = None
-    if sample_weight is not None:
-        weights = open_column("sample_weight", sample_weight, table.n_rows)
-        refuse_texts("sample_weight", weights)
-    return PrivateRows(table, y, weights, identifiers=identifiers), declared
+    numbers: dict[str, Values | None] = {"sample_weight": None, "exposure": None}
+    for name, given in (("sample_weight", sample_weight), ("exposure", exposure)):
+        if given is not None:
+            numbers[name] = open_column(name, given, n_rows)
+            refuse_texts(name, numbers[name])
+    weights, exposures = numbers.values()
+    return PrivateRows(table, y, weights, exposures, identifiers=identifiers), declared
 
 
 # Scores that rows start from: given as numbers, or by another model.

@@ -177,14 +177,14 @@ _MORE_KEYS = {
     SEAL: "text",
     **dict.fromkeys(("link", "target"), "text"),
     **dict.fromkeys(("edits", "correlations", "clipped"), "list"),
-    "total_error": "number",
+    **dict.fromkeys(("total_error", "exposure"), "number"),
     "needs_init_score": "boolean",
 }
 # Keys of what a model holds as it is in the document.
 _PLAIN_KEYS = (
     *("task", "intercept", "classes", "n_rows", "noise_scale_binning", "noise_scale_boosting"),
     *("rounds", "parameters", "target", "correlations", "clipped", "total_error"),
-    "needs_init_score",
+    *("needs_init_score", "exposure"),
 )
 _FEATURE_KEYS = {"name": "text", "cuts": "list or null"}
 _TERM_KEYS = {
@@ -194,7 +194,7 @@ _TERM_KEYS = {
 }
 _LARGEST = {
     **dict.fromkeys(("n_rows", "noise_scale_binning"), LARGEST_COUNT),
-    **dict.fromkeys(("noise_scale_boosting", "total_error"), LARGEST_SCORE),
+    **dict.fromkeys(("noise_scale_boosting", "total_error", "exposure"), LARGEST_SCORE),
 }
 _LINKS = ("identity", "log")  # that a file may name
 _LARGEST_LOG = 700.0  # of which the exponential is a float
@@ -251,6 +251,9 @@ class AdditiveModel:
     needs_init_score : bool
         Whether the rows of the fit started from scores of their own. The model is then what is
         added to them: a prediction needs the ``init_score`` of its row too.
+    exposure : float or None
+        Released mean exposure of a row; predictions are those of one unit of it, and under Poisson
+        deviance the weights of bins are its multiples. None if the fit had no exposures.
 
     Examples
     --------
@@ -282,6 +285,7 @@ class AdditiveModel:
     clipped: tuple[tuple[str | None, float, float], ...] = ()
     total_error: float | None = None
     needs_init_score: bool = False
+    exposure: float | None = None
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -322,7 +326,7 @@ class AdditiveModel:
                 raise ValueError(f"Terms or features are {given}; each needs its own name.")
         check_kinds("A model", {"target": self.target}, {"target": "text or null"})
         for name, largest in _LARGEST.items():
-            if name == "total_error" and self.total_error is None:
+            if name in ("total_error", "exposure") and getattr(self, name) is None:
                 continue
             number = frozen(getattr(self, name), (), name, low=0, largest=largest)
             object.__setattr__(self, name, float(number))
@@ -426,6 +430,7 @@ class AdditiveModel:
             **({"edits": [edit.to_dict() for edit in self.edits]} if self.edits else {}),
             **({} if self.total_error is None else {"total_error": self.total_error}),
             **({"needs_init_score": True} if self.needs_init_score else {}),
+            **({} if self.exposure is None else {"exposure": self.exposure}),
             **({"correlations": list(map(list, self.correlations))} if self.correlations else {}),
             **({"clipped": list(map(list, self.clipped))} if self.clipped else {}),
         }

@@ -30,9 +30,13 @@ if TYPE_CHECKING:
 
 # EXP overflows just beyond this; in PostgreSQL underflow is an error as well.
 _EXP_LIMIT = 700.0
+_EXPOSURE_NOTE = (
+    "/* Predictions are of one unit of exposure: multiply them by that of each row. */\n"
+)
 _INIT_SCORE_NOTE = """\
 /* Not the whole prediction: the model was fitted with init_score. Add that of each row to its score
-   (of a regression: to its prediction), and compute probabilities and labels from the sum. */
+   (without a score: to its prediction), and compute predictions, probabilities and labels from the
+   sum. */
 """
 
 
@@ -113,7 +117,10 @@ def scoring_sql(
         ]
         query = exp.select(*chosen, copy=False).from_(source, copy=False)
         source = query.subquery(exp.to_identifier(_SOURCE, quoted=True), copy=False)
-    return (_INIT_SCORE_NOTE if model.needs_init_score else "") + writer.text(source.this)
+    note = _INIT_SCORE_NOTE if model.needs_init_score else ""
+    if model.exposure is not None and not note:
+        note = _EXPOSURE_NOTE
+    return note + writer.text(source.this)
 
 
 def _checked_name(what: str, name: object) -> str:

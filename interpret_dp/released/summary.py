@@ -377,6 +377,8 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
         kind += f" ({model.speaks_of})"
     if model.needs_init_score:
         kind += ", to be added to each row's init_score"
+    elif model.exposure is not None:
+        kind += ", of one unit of exposure"
     return ModelSummary(
         f"{kind}, {model.guarantee.brief}",
         _noted(lines, problems),

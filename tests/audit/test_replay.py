@@ -26,6 +26,7 @@ from hypothesis import Phase, given, settings, strategies as st
 import interpret_dp
 from interpret_dp import Categorical, Continuous, Integer, PrivacyLedger, PrivacyUnit, Schema
 from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.ebm import training
 from interpret_dp.lime import background
 from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 from interpret_dp.release import ReleaseSession
@@ -119,6 +120,7 @@ class Rows:
     target: tuple[Any, ...]
     weight: tuple[Any, ...]
     start: tuple[Any, ...]
+    exposure: tuple[Any, ...]
     unit: tuple[Any, ...]
 
     def taken(self, order, more=None):
@@ -127,7 +129,7 @@ class Rows:
         return Rows(*(tuple(part[at] for at in order) for part in parts))
 
 
-_PARTS = ("cells", "target", "weight", "start", "unit")
+_PARTS = ("cells", "target", "weight", "start", "exposure", "unit")
 NAMES = ["a", "b", "c"]
 
 
@@ -258,6 +260,7 @@ def _ebm_for(case):
 def _ebm(case, rows):
     settings = {"max_rounds": 2, "max_bins": 8, "n_jobs": 1, **case.settings, **_common(case)}
     names = {"target": "y", "weight": "sample_weight", "start": "init_score", "unit": "unit"}
+    names["exposure"] = "exposure"
     given = {names[own]: rows[own] for own in case.beside}
     return _ebm_for(case)(**settings).fit(rows["cells"], **given)
 
@@ -310,16 +313,17 @@ _PICTURED = [
     *({"projection_dim": 0, "standardize": (0.13, 0.31)}, {"smoothing": 1.0}),
 ]
 _LOSSES = [
-    *({"objective": "poisson_deviance"}, {"objective": "gamma_deviance"}),
-    *({"objective": "tweedie_deviance"}, {"objective": "tweedie_deviance:variance_power=1.99"}),
-    *({"objective": "quantile"}, {"objective": "quantile:alpha=0.99"}),
+    {"objective": objective, "privacy_exposure_max": most}
+    for objective in ("poisson", "gamma", "tweedie", "tweedie_deviance:variance_power=1.99")
+    for most in (1.0, 40.0)
 ]
+_QUANTILES = [{"objective": "quantile"}, {"objective": "quantile:alpha=0.99"}]
 _KINDS = [{"kind": interpret_dp.DPLimeTabular}, {"kind": interpret_dp.DPShapTabular}]
 # How each explainer is fitted, to which targets, with which settings.
 SUBJECTS = {
     "two classes": (_ebm, _CLASSES, _SHAPED),
     "classes": (_ebm, _LABELS, [{}, {"composition": "classic"}]),
-    "regression": (_ebm, _NUMBERS, _SHAPED),
+    "regression": (_ebm, _NUMBERS, [*_SHAPED, *_QUANTILES]),
     "counts": (_ebm, [Continuous(1, 40), Continuous(1e-6, 1e9)], _LOSSES),
     "llm": (_llm, [*_CLASSES, *_LABELS], _MAPPED),
     "images": (_llm, _LABELS, _PICTURED),
@@ -399,6 +403,9 @@ def _case(rng, subject):
         beside |= {"weight": _pick(rng, ["float64", "object", "Int64"])} if rng.integers(2) else {}
         if subject in ("two classes", "regression") and rng.integers(4) == 0:
             beside["start"] = _pick(rng, ["float64", "float32"])
+        if subject == "counts" and rng.integers(4):
+            kind = _pick(rng, ["float64", "float32", "object", "Int64"])
+            beside[_pick(rng, ["exposure", "start"])] = kind
     if container == "dask":
         # Dask turns objects into texts by itself, before they are ours.
         beside = {name: "int64" if kind == "object" else kind for name, kind in beside.items()}
@@ -550,6 +557,21 @@ PLANTED = {
     "said": (interpret_dp.PrivateBackground, "_release", _told),
     "": _gaussian(lambda exact: exact + (2**63 - 1)),
 }
+
+
+def _of_all_rows(real):
+    def weights_beyond(private, target, task):
+        return real(replace(private, exposure=None), target, task)
+
+    return weights_beyond
+
+
+def test_a_row_without_exposure_that_is_counted_beyond_the_bounds_is_found(monkeypatch):
+    """It is in no cell of the target: what is taken from a cell for it would be another row's."""
+    planted = _of_all_rows(training._weights_beyond)
+    monkeypatch.setattr(training, "_weights_beyond", planted)
+    found = [fault for seed in range(24) for fault in replayed("counts", seed)[1]]
+    assert any("target cells" in fault and "of its norm" in fault for fault in found)
 
 
 @pytest.mark.parametrize("words", PLANTED)

@@ -71,6 +71,7 @@ PEOPLE = {"schema": dp.Schema(FEATURES, target=CLASSES, unit=dp.PrivacyUnit("per
 HOUSES = {"schema": PEOPLE["schema"].replace(unit=dp.PrivacyUnit(["house", "person"], 2))}
 DROP = {"schema": PEOPLE["schema"].replace(unit=dp.PrivacyUnit("house", 40, missing="drop"))}
 WEIGHTS = {"sample_weight": "weight"}
+COUNTS = {"objective": "poisson_deviance", "privacy_exposure_max": 2.0, "interactions": 0}
 HALF_WAY = {"epsilon": 12.0, "max_rounds": 16, "interactions": 1}
 
 # Estimator, its parameters, the target's column, and columns given to fit by argument.
@@ -86,6 +87,8 @@ CASES = {
     "weights": (CLASSIFIER, BINARY | {"privacy_weight_max": 5.0}, "yes", WEIGHTS),
     "scores": (CLASSIFIER, BINARY, "yes", {"init_score": "score"}),
     "scores of a regression": (REGRESSOR, AMOUNTS, "amount", {"init_score": "score"}),
+    "exposures": (REGRESSOR, AMOUNTS | COUNTS, "amount", {"exposure": "weight"}),
+    "their logarithms": (REGRESSOR, AMOUNTS | COUNTS, "amount", {"init_score": "score"}),
     "nothing declared": (CLASSIFIER, {"epsilon": 30.0}, "yes", WEIGHTS),
     "no bounds": (REGRESSOR, {"epsilon": 20.0}, "amount", {}),
     "one label": (CLASSIFIER, {"epsilon": 0.01}, "yes", {}),

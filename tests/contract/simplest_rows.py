@@ -161,7 +161,7 @@ class SimplestRegressionRows(SimplestRows):
     def has_target(self, target):
         return not math.isnan(target)
 
-    def clip_residuals(self, clip, mean=1.0):
+    def clip_residuals(self, clip, exposure=1.0, mean=1.0):
         self.clip = clip
 
     def bound_residuals(self, norm, plain=False):
@@ -211,7 +211,7 @@ class SimplestPoissonRows(SimplestRegressionRows):
         self.clip_residuals(facts["clip"])
         self.lowest = lowest_log_step(facts["upper"])
 
-    def clip_residuals(self, clip, mean=1.0):
+    def clip_residuals(self, clip, exposure=1.0, mean=1.0):
         super().clip_residuals(clip)
         self.means = poisson_table(**self.bounds, clip=clip).tolist()
 
@@ -234,7 +234,7 @@ class SimplestWeightedRows(SimplestPoissonRows):
         self.residual, self.is_plain = residual, False
         super().__init__(codes, targets, **settings)
 
-    def clip_residuals(self, clip, mean=1.0):
+    def clip_residuals(self, clip, exposure=1.0, mean=1.0):
         super().clip_residuals(clip)
         self.weights = mean_weights(self.residual, **self.bounds, clip=clip, mean=mean).tolist()
 
@@ -259,7 +259,7 @@ class SimplestGapRows(SimplestRegressionRows):
         self.bounds = {name: settings[name] for name in ("lower", "upper")}
         self.clip_residuals(settings["clip"])
 
-    def clip_residuals(self, clip, mean=1.0):
+    def clip_residuals(self, clip, exposure=1.0, mean=1.0):
         super().clip_residuals(clip)
         self.errors = gap_table(self.residual, clip).tolist()
 

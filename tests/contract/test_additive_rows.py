@@ -253,7 +253,7 @@ def calls_of_numbers(draw, task):
     """Draw what is asked of numbers before the first round."""
     number = st.floats(BOUNDS[task]["lower"], BOUNDS[task]["upper"])
     edges = np.sort(np.array(draw(st.lists(number, unique=True)), dtype=np.float64))
-    unit = draw(st.sampled_from(CLIPS)), draw(st.sampled_from(MEANS))
+    unit = draw(st.sampled_from(CLIPS)), 1.0, draw(st.sampled_from(MEANS))
     return [("target_counts", (edges,)), ("clip_residuals", unit)]
 
 

@@ -55,6 +55,29 @@ def test_residuals_stay_within_their_norm(weight, score, clip):
         assert sum(int(entry) ** 2 for entry in rows.target_sums()) <= rows.target_norm**2
 
 
+@pytest.mark.parametrize("weight", [0, 1, LATTICE])
+@pytest.mark.parametrize("average", [2.0**-20, 0.3, 1.0])
+def test_rows_with_exposures_stay_within_their_norm(weight, average):
+    """Each row by itself, of the largest target and of none, with all kinds of exposures."""
+    bounds = {"lower": 0.0, "upper": 1e100, "clip": 1e98}
+    shares = local.exposure_shares(EXTREMES, 1e300, is_log=False)
+    assert shares.tolist() == [0, 0, 0, LATTICE, LATTICE, 0, LATTICE, 0, 0]
+    logs = local.exposure_shares(np.array([*EXTREMES, -1e-7, -14.0]), 1.0, is_log=True)
+    assert logs.tolist() == [*[LATTICE] * 2, 385_749, *[LATTICE] * 2, 0, LATTICE, 0, 0, LATTICE, 0]
+    for share in {*shares.tolist(), 1}:
+        for target in (0.0, 1e100):
+            given = np.array([weight], dtype=np.int32), np.array([share], dtype=np.int32)
+            own = {"weights": given[0], "exposure": given[1]}
+            rows = local.LocalPoissonRows(CODE.copy(), np.array([target]), **own, **bounds)
+            rows.clip_residuals(1e98, average)
+            rows.begin(np.array([230 * LATTICE]))
+            sums = rows.advance(NONE, np.zeros((0, 1, 1), np.int32), WANTED, 1)
+            moments = rows.target_sums()
+            assert abs(sums.sum()) <= (share > 0) * rows.residual_norm
+            assert sum(int(entry) ** 2 for entry in moments) <= rows.target_norm**2
+            assert rows.bin_counts([1])[0].sum() == moments[3] == weight * share // LATTICE
+
+
 def test_a_clip_that_is_too_small_saturates_targets():
     """A loss of a user's own may ask for it: targets wrapped around, beyond 32 bits."""
     codes, bounds = np.zeros((1, 2), np.uint8), {"lower": -1, "upper": 1, "clip": 1e-300}

@@ -26,7 +26,7 @@ REASONS = {
     "epsilon delta composition bin_budget_frac privacy_bounds": "interpret.privacy has them",
     "privacy_target_min privacy_target_max": "interpret.privacy has them",
     "noise_scale_binning_ noise_scale_boosting_": "interpret.privacy has them",
-    "privacy_weight_max": "the noise is made for the largest weight",
+    "privacy_weight_max privacy_exposure_max": "the noise is made for the largest",
     "neighboring population": "whom promise and model are about",
     "schema schema_": "what is declared as public",
     "ledger dataset": "where the fit is charged",

@@ -29,6 +29,7 @@ model = DPExplainableBoostingClassifier(epsilon=1.0, delta=1e-6, schema=cohort.s
 assert model.predict_proba(X).compute().shape == (800, 2)
 print("done")
 """,
+    "excel": f"{_MODEL}model.save_rating_table('rates.xlsx')\nprint('done')",
     "llm": """
 from interpret_dp import DPLocallyLinearClassifier
 from interpret_dp.datasets import make_cohort

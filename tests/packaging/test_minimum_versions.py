@@ -6,7 +6,7 @@ from packaging.requirements import Requirement
 from tests.processes import ROOT, output_of
 
 SCRIPT = ROOT / "scripts" / "minimum_versions.py"
-RUN_TIME_EXTRAS = ("dask", "llm", "notebook", "postgres", "shap", "sql")
+RUN_TIME_EXTRAS = ("dask", "excel", "llm", "notebook", "postgres", "shap", "sql")
 
 
 def test_every_dependency_is_pinned_to_its_lower_bound():
@@ -28,4 +28,4 @@ def test_every_dependency_of_use_is_justified_with_its_bound():
     named = {text for text in re.findall(r"`([^`\n]+)`", page) if ">=" in text}
     assert named == needed
     # Every other extra repeats these or serves development.
-    assert set(extras) == {*RUN_TIME_EXTRAS, "test", "docs", "all", "dev"}
+    assert set(extras) == {*RUN_TIME_EXTRAS, "test", "docs", "onnx", "bench", "all", "dev"}

@@ -380,7 +380,7 @@ def _one_column_block(role: str, value: Any) -> Any:
             "collections it must be a Dask DataFrame, Series or array. Use "
             "dask.dataframe.from_pandas or dask.array.from_array, or call compute() on all of them."
         )
-    if value.ndim == 2 and value.shape[1] == 1 and role in ("y", "unit", "sample_weight"):
+    if value.ndim == 2 and value.shape[1] == 1 and role not in ("X", "init_score"):
         value = value[:, 0]
     if value.ndim == 2:
         return value.rechunk({1: -1})

@@ -453,12 +453,12 @@ class DaskRows:
         self.residual_norm, self._is_plain = norm, plain
         self._commands.append(("bound_residuals", (norm, plain)))
 
-    def clip_residuals(self, clip: float, mean: float = 1.0) -> None:
+    def clip_residuals(self, clip: float, exposure: float = 1.0, mean: float = 1.0) -> None:
         """Choose the bound of a regression's residuals, before the first round."""
         # The form's tables are the ones that all parts take over.
         if isinstance(self._form, RegressionRows):
-            self._form.clip_residuals(clip, mean)
-        self._change("clip_residuals", clip, mean)
+            self._form.clip_residuals(clip, exposure, mean)
+        self._change("clip_residuals", clip, exposure, mean)
 
     def merge_bins(self, maps: Maps) -> None:
         """Replace every feature's codes by those of merged bins."""

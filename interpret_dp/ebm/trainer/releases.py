@@ -59,11 +59,12 @@ def release_bins(
     """
     n_rows, fine = start.n_rows, [config.fine_edges(spec) for spec in specs]
     sizes = [config.n_fine(spec) + 2 for spec in specs]
-    norm = session.neighbourhood.sensitivity(LATTICE, aligned=True) / LATTICE
+    unit = start.row_mass * LATTICE
+    norm = session.neighbourhood.sensitivity(LATTICE, aligned=True) / unit
     is_fine = [config.can_count_finely(n_rows, norm, size - 2) for size in sizes]
     cells = [_cells(*of_one) for of_one in zip(specs, sizes, is_fine, strict=True)]
     exact = [_summed(*both) for both in zip(rows.bin_counts(sizes), cells, strict=True)]
-    first = _released("bins", exact, specs, session)
+    first = _released("bins", exact, specs, session, unit)
     noise = config.noise_of_both_counts(first[0].noise)
     target_bins = config.target_bins(n_rows, noise)
     least = min(TUNING.least_supported_bins, config.max_bins)
@@ -88,7 +89,8 @@ def release_bins(
         ]
     maps = [b.code_map[cell] for b, cell in zip(bins, cells, strict=True)]
     rows.merge_bins(maps)
-    second = _released("weights", rows.bin_counts([b.n_codes for b in bins]), specs, session)
+    exact = rows.bin_counts([b.n_codes for b in bins])
+    second = _released("weights", exact, specs, session, unit)
     counted = [
         replace(
             binning.recounted(b, one, two, n_rows, shrink=are_public),
@@ -116,17 +118,24 @@ def _expected(
 
 
 def _released(
-    name: str, exact: Sequence[Integers], specs: Sequence[FeatureSpec], session: ReleaseSession
+    name: str,
+    exact: Sequence[Integers],
+    specs: Sequence[FeatureSpec],
+    session: ReleaseSession,
+    unit: float,
 ) -> list[binning.Counts]:
-    """Release one histogram per feature: a row is in one bin of each."""
+    """Release one histogram per feature: a row is in one bin of each, where it counts 1 at most.
+
+    ``unit`` is what a row counts on average, in lattice units.
+    """
     released = []
     for spec, counts in zip(specs, exact, strict=True):
         # A continuous feature has no unseen bin by construction: nothing to count or to pay for.
         counted = counts[:-1] if isinstance(spec, Continuous) else counts
         noisy, sigma = session.gaussian(name, counted[np.newaxis], row_norm=LATTICE, aligned=True)
         rows = np.zeros(len(counts))
-        rows[: len(counted)] = noisy[0] / LATTICE
-        released.append(binning.Counts(rows, sigma / LATTICE))
+        rows[: len(counted)] = noisy[0] / unit
+        released.append(binning.Counts(rows, sigma / unit))
     return released
 
 
@@ -163,7 +172,7 @@ def release_correlations(
     bins: Sequence[binning.Bins],
     is_ordered: Sequence[bool],
     terms: Sequence[int],
-    n_rows: float,
+    start: Start,
     config: TrainerConfig,
     session: ReleaseSession,
 ) -> Correlations | None:
@@ -177,8 +186,8 @@ def release_correlations(
     is_ordered : sequence of bool, one per term of the model
     terms : sequence of int
         Which of them are asked about, the most important ones first.
-    n_rows : float
-        Released number of rows.
+    start : Start
+        With the released number of rows.
     config : TrainerConfig
     session : ReleaseSession
         The sums pass through it.
@@ -199,7 +208,8 @@ def release_correlations(
     square = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
     row_norm = math.isqrt(square * (LATTICE // PRODUCT_UNIT**2) ** 2) + 1
     sensitivity = session.neighbourhood.sensitivity(row_norm, aligned=False)
-    if not config.can_correlate(n_rows, sensitivity / LATTICE):
+    unit = start.row_mass * LATTICE
+    if not config.can_correlate(start.n_rows, sensitivity / unit):
         return None
     exact = rows.product_sums(known, chosen)
     owner = np.repeat(np.arange(len(known)), [table.shape[1] for table in chosen])
@@ -208,7 +218,8 @@ def release_correlations(
         "correlations", exact[upper][np.newaxis], row_norm=row_norm, aligned=False
     )
     moments = np.zeros(exact.shape)
-    moments[upper] = noisy[0] / (n_rows * LATTICE)
+    total = start.n_rows * unit
+    moments[upper] = noisy[0] / total
     return correlations_of(
-        known, chosen, moments, sigma / (n_rows * LATTICE), [bins[k] for k in known], is_ordered
+        known, chosen, moments, sigma / total, [bins[k] for k in known], is_ordered
     )

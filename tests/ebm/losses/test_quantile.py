@@ -120,7 +120,9 @@ def test_rows_may_start_from_scores_of_their_own():
 def test_many_rows_of_one_value_are_said(models):
     X, *moments = table()
     y = np.where(np.random.default_rng(2).uniform(size=len(X)) < 0.5, 7.0, drawn(X, *moments))
-    with pytest.warns(dp.DeclarationWarning, match=r"one value: of all rows 5\d % between .* and 7"):
+    with pytest.warns(
+        dp.DeclarationWarning, match=r"one value: of all rows 5\d % between .* and 7"
+    ):
         fitted("quantile", X, y)
     schema = dp.Schema(FEATURES, target=dp.Continuous(0, 60))
     with pytest.warns(dp.DeclarationWarning, match=r"of all rows \d+ % between 0 and"):
