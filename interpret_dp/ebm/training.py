@@ -174,10 +174,7 @@ def train(
     rows = private.encoded(_encoded, task, config, loss, n_threads=n_threads)
     start, clipped = _release_target(rows, private, task, loss, config, session)
     loss, norm = start.loss, start.scale.norm
-    if isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
-        mean = float(np.exp(start.level[0])) if loss.link == "log" else 1.0
-        rows.clip_residuals(loss.clip, start.exposure or 1.0, mean)
-        rows.bound_residuals(int(loss.bound * LATTICE))
+    _clip_residuals(rows, start)
     bins, count_noise, weight_noise = release_bins(rows, task.specs, config, session, start)
     # Where nothing is above the noise, no term is better than another.
     movable = movable_terms(bins, weight_noise) or list(range(len(bins)))
@@ -236,6 +233,15 @@ def train(
         pairs=[pair.in_units(in_units, task.largest_weight) for pair in stage.pairs],
         pair_cuts={k: b.cuts for k, b in stage.coarse.items() if b.cuts is not None},
     )
+
+
+def _clip_residuals(rows: AdditiveRows, start: Start) -> None:
+    """Choose the unit and the bound of a regression's residuals, and the start of its scores."""
+    loss = start.loss
+    if isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
+        mean = float(np.exp(start.level[0])) if loss.link == "log" else 1.0
+        rows.clip_residuals(loss.clip, start.exposure or 1.0, mean)
+        rows.bound_residuals(int(loss.bound * LATTICE))
 
 
 def _significance(
