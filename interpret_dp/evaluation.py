@@ -2,8 +2,8 @@
 
 Each row falls into one cell: by its label and the model's logit, by the probability of its label,
 or by the size of its error. So a row adds 1 to one count, and accuracy, log loss, area under the
-curve or errors are post-processing of the noisy counts. Totals and calibration come from sums of
-bounded parts (docs/proofs/evaluation.md).
+curve or errors are post-processing of the noisy counts. Totals, calibration and figures by group
+come from sums of bounded parts (docs/proofs/evaluation.md).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import listed
+from interpret_dp._validate import describe_argument, did_you_mean, listed, shortened
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.kernels import sigmoid_table
@@ -24,9 +24,10 @@ from interpret_dp.backends.local import class_odds, means_at, score_steps
 from interpret_dp.fitting.account import gaussian_request, neighbourhood_of, refuse_unnamed_unit
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.released import AdditiveModel
-from interpret_dp.schema import Categorical, Continuous, Table, encode_classes, encode_target
+from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Table
 from interpret_dp.schema.cells import Values
 from interpret_dp.schema.containers import kind_of, kinds_of, refuse_mismatches, target_mismatch
+from interpret_dp.schema.encode import encode_classes, encode_column, encode_target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,9 +95,12 @@ class _LogitCells:
 
     _width = len(_LOGIT_EDGES) + 1
     n_cells = 2 * _width
+    group_figure, error_scale = "accuracy", -1.0
 
     def __init__(self, model: Any) -> None:
         self._model = model
+        logits = _middles(_LOGIT_EDGES)
+        self.errors = np.concatenate([logits > 0, logits < 0]).astype(np.float64)
 
     def codes(self, table: Table, y: Values) -> Integers:
         labels = encode_classes(y, Categorical(self._model.released_.classes), table.n_rows)
@@ -108,12 +112,11 @@ class _LogitCells:
         no, yes = counts.reshape(2, -1)
         logits = _middles(_LOGIT_EDGES)
         losses = np.logaddexp(0.0, logits), np.logaddexp(0.0, -logits)
-        right = no[logits < 0].sum() + yes[logits > 0].sum()
         # Half of a pair counts where both are in one cell.
         below = np.cumsum(no) - no / 2
         pairs = max(no.sum(), 1.0) * max(yes.sum(), 1.0)
         return {
-            "accuracy": _share(right, counts),
+            "accuracy": _share(counts @ (1.0 - self.errors), counts),
             "log_loss": max(float(no @ losses[0] + yes @ losses[1]), 0.0) / _total(counts),
             "roc_auc": float(np.clip(yes @ below / pairs, 0.0, 1.0)),
         }
@@ -124,6 +127,8 @@ class _LossCells:
 
     _width = len(_PROBABILITY_EDGES) + 1
     n_cells = 2 * _width
+    group_figure, error_scale = "accuracy", -1.0
+    errors = np.repeat([1.0, 0.0], _width)
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -151,10 +156,14 @@ class _ErrorCells:
     """A regression: the size of the error, as a share of the target's range."""
 
     n_cells = len(_ERROR_EDGES) + 1
+    group_figure = "mean_absolute_error"
 
     def __init__(self, model: Any, target: Continuous) -> None:
         self._model, self._target = model, target
         self._range = target.upper - target.lower or 1.0
+        self.error_scale = float(self._range * _ERROR_EDGES[-1])
+        self.errors = _middles(_ERROR_EDGES) / _ERROR_EDGES[-1]
+        self.errors[0] /= 2
 
     def codes(self, table: Table, y: Values) -> Integers:
         target = encode_target(y, self._target, table.n_rows)
@@ -163,8 +172,7 @@ class _ErrorCells:
         return np.where(np.isnan(target), -1, places).astype(np.int64)
 
     def figures(self, counts: Floats) -> dict[str, float]:
-        sizes = self._range * np.append(_middles(_ERROR_EDGES)[1:-1], _ERROR_EDGES[-1])
-        sizes = np.concatenate(([self._range * _ERROR_EDGES[0] / 2], sizes))
+        sizes = self.error_scale * self.errors
         square = max(float(counts @ sizes**2), 0.0) / _total(counts)
         size = max(float(counts @ sizes), 0.0) / _total(counts)
         found = {"rmse": math.sqrt(square), "mean_absolute_error": size}
@@ -176,7 +184,9 @@ Cells = _LogitCells | _LossCells | _ErrorCells
 """A partition of all rows by what a model predicts of them.
 
 ``codes`` returns each row's cell, shape (n_rows,), -1 without a target, which is private; and
-``figures`` those that follow from released counts, shape (n_cells,)."""
+``figures`` those that follow from released counts, shape (n_cells,). ``errors`` is each cell's
+error, from 0 to 1: all rows' mean error times ``error_scale`` is ``group_figure``, but for a
+constant."""
 
 
 def cells_of(model: Any) -> Cells:
@@ -198,7 +208,7 @@ def _total(counts: Floats) -> float:
     return max(float(counts.sum()), 1.0)
 
 
-def _share(part: float, counts: Floats) -> float:
+def _share(part: Any, counts: Floats) -> float:
     return float(np.clip(part / _total(counts), 0.0, 1.0))
 
 
@@ -231,6 +241,8 @@ class Calibration:
         Bound on the L2 norm of what a row adds to the sums, in lattice units.
     labels : list of int
         The last tenth in each group of predictions: 1 to 10, unless the model has few predictions.
+    scale : ndarray of float64, shape (3,)
+        Mean prediction, and the largest distances of predictions and of targets from it.
     """
 
     def __init__(self, model: Any) -> None:
@@ -244,12 +256,25 @@ class Calibration:
         # Targets are measured from the mean prediction.
         self._centre = float(np.clip(shares @ values, lower, upper))
         self._half = max(upper - self._centre, self._centre - lower) or 1.0
+        reach = max(self._centre - edges[0], edges[-1] - self._centre) or 1.0
+        self.scale = np.array([self._centre, reach, self._half])
         self._deviance = _DEVIANCES.get(str(released.parameters.get("objective")))
         used = _WEIGHTS[: 4 if self._deviance is None else 5]
         if self._deviance is not None:
             extremes, centre = np.array([lower, upper]), np.full(2, self._centre)
             self._largest = float(self._deviance(extremes, centre).max())
-        self.row_norm = math.isqrt(sum(int(w * LATTICE) ** 2 for w in used)) + 1
+        self.row_norm = _norm(used)
+
+    def gaps(self, table: Table, y: Values) -> Floats:
+        """Return how far predictions and targets are from the mean prediction; private.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, 2)
+            In units of :attr:`scale`, cut to -1 and 1; NaN without a target.
+        """
+        responses = np.stack([predictions(self._model, table), self._targets(table, y)], axis=1)
+        return np.asarray(np.clip((responses - self._centre) / self.scale[1:], -1.0, 1.0))
 
     def parts(self, table: Table, y: Values) -> tuple[Integers, Integers]:
         """Return each row's group, shape (n_rows,), and what it adds, shape (n_rows, 5); private.
@@ -308,6 +333,99 @@ class Calibration:
         rows = np.maximum(counts, 1.0)
         observed = self._centre * counts + self._half * gaps
         return found, np.stack([counts, predicted / rows, observed / rows], axis=1)
+
+
+# Figures by group: a row adds to the sums of its own group alone, so that their number does not
+# matter for its norm. They have no tenths, whose noise would be that of all ten in each group.
+
+# Of a row's count, prediction, target and error in its group.
+_GROUP_WEIGHTS = np.array([0.5, 0.375, 1.0, 0.5])
+_MOST_GROUPS = 32
+
+
+class GroupSums:
+    """Sums of one model over the rows of each level of a feature, and their figures.
+
+    Parameters
+    ----------
+    cells : Cells
+    calibration : Calibration or None
+        None for more than two classes: their targets have no total.
+    spec : Categorical
+        The feature's declaration. Rows of no level are a group of their own, the last.
+
+    Attributes
+    ----------
+    labels : list of str, int, float or bool, shape (n_groups,)
+    row_norm : int
+        Bound on the L2 norm of what a row adds to the sums, in lattice units.
+    """
+
+    def __init__(self, cells: Cells, calibration: Calibration | None, spec: Categorical) -> None:
+        self._cells, self._calibration, self._spec = cells, calibration, spec
+        self.labels = [*spec.levels, "(missing or undeclared)"]
+        self.row_norm = _norm(_GROUP_WEIGHTS[[0, 3]] if calibration is None else _GROUP_WEIGHTS)
+
+    def sums(self, rows: PrivateRows, by: str, codes: Integers) -> Integers:
+        """Return the sums over rows, shape (n_groups, 4); private.
+
+        Parameters
+        ----------
+        rows : PrivateRows
+        by : str
+            The feature.
+        codes : ndarray of int64, shape (n_rows,)
+            Cells; -1 for rows that are left out.
+        """
+        levels = encode_column(rows.table.column(rows.table.names.index(by)), self._spec, 1)
+        # The last group is that of undeclared levels, and of missing ones: -1.
+        groups = levels.astype(np.int64) - 1
+        parts = np.ones((len(codes), 4))
+        parts[:, 1:3], parts[:, 3] = 0.0, self._cells.errors[codes]
+        if self._calibration is not None:
+            parts[:, 1:3] = np.nan_to_num(self._calibration.gaps(rows.table, rows.y))
+        whole = np.trunc(parts * (_GROUP_WEIGHTS * LATTICE)).astype(np.int64)
+        sums = np.zeros((len(self.labels), 4), dtype=np.int64)
+        np.add.at(sums, groups[codes >= 0], whole[codes >= 0])
+        return sums
+
+    def figures(
+        self, sums: Floats, noise: float, counts: Floats, every: Mapping[str, float]
+    ) -> dict[str, Floats]:
+        """Return figures of released sums, each of shape (..., n_groups).
+
+        Parameters
+        ----------
+        sums : ndarray of float64, shape (..., n_groups, 4)
+            In units of rows.
+        noise : float
+            Standard deviation of the noise of each.
+        counts : ndarray of float64, shape (n_cells,)
+            Released counts of all rows.
+        every : mapping of str to float
+            Their figures, to which those of a group without rows shrink.
+        """
+        n_rows, shares, gaps, errors = np.moveaxis(sums / _GROUP_WEIGHTS, -1, 0)
+        rows = np.maximum(n_rows, _SEEN * noise / _GROUP_WEIGHTS[0])
+        found = {"n_rows": n_rows}
+        if self._calibration is not None:
+            centre, reach, half = self._calibration.scale
+            predicted, gap = reach * shares, half * gaps
+            found |= {"predicted": centre + predicted / rows, "observed": centre + gap / rows}
+            found["difference"] = (predicted - gap) / rows
+            # Minus one, a ratio has the noise of the difference.
+            total = centre * n_rows + gap
+            least = _SEEN * noise * math.hypot(centre / _GROUP_WEIGHTS[0], half / _GROUP_WEIGHTS[2])
+            total = np.where(np.abs(total) > least, total, math.copysign(least, centre))
+            found["predicted_over_observed"] = 1.0 + (predicted - gap) / total
+        cells, name = self._cells, self._cells.group_figure
+        excess = (errors - _share(counts @ cells.errors, counts) * n_rows) / rows
+        return found | {name: every[name] + cells.error_scale * excess}
+
+
+def _norm(weights: Floats) -> int:
+    """Return the norm of a row whose parts are at most these weights, in lattice units."""
+    return math.isqrt(sum(int(w * LATTICE) ** 2 for w in weights)) + 1
 
 
 def _released_predictions(
@@ -378,8 +496,10 @@ _DEVIANCES = {"poisson_deviance": _poisson, "gamma_deviance": _gamma}
 _MECHANISM = "discrete Gaussian noise on a histogram and sums of predictions, exactly sampled"
 # Of mu squared: the histogram then has a fifth more noise than alone.
 _SHARE_OF_SUMS = 0.3
+# Of mu squared: all other figures then have an eighth more noise than without groups.
+_SHARE_OF_GROUPS = 0.2
 _SIMULATIONS = 200
-_SEEN = 3.0  # deviations of its noise that the count of a tenth needs
+_SEEN = 3.0  # deviations of its noise that the count of a tenth or a group needs
 
 
 @dataclass(frozen=True)
@@ -399,6 +519,14 @@ class PrivateMetrics:
         released distribution of predictions. NaN where noise could be all rows; empty for more
         than two classes. Where many rows have one prediction, ``tenth`` is the last that a line
         covers.
+    by_group : DataFrame
+        A line for each level of ``by`` and each model, and a last one for rows of no level:
+        ``model``, ``group``, ``n_rows``, figures, and the standard error of each, which is named
+        after it, as ``n_rows_standard_error``. ``difference`` is the mean ``predicted`` minus the
+        mean ``observed``. No group is left out, and no number is NaN or infinite: a count or a
+        total below three times its noise is divided by as if it were three times its noise. So
+        in small groups differences shrink to 0 and ratios to 1, as their standard errors do.
+        Figures are not cut to their range. Empty without ``by``.
     n_rows : float
         Released number of rows with a target.
     guarantee : Guarantee
@@ -419,14 +547,26 @@ class PrivateMetrics:
     table: pd.DataFrame
     standard_errors: pd.DataFrame
     calibration: pd.DataFrame
+    by_group: pd.DataFrame
     n_rows: float
     guarantee: Guarantee
 
     def _repr_html_(self) -> str:
-        """Show figures, standard errors, calibration and the guarantee in a notebook."""
-        shown = self.table.round(4).astype(str) + " ± " + self.standard_errors.round(4).astype(str)
-        tenths = self.calibration.round(4).to_html(index=False) if len(self.calibration) else ""
-        return str(shown.to_html()) + str(tenths) + self.guarantee._repr_html_()
+        """Show figures, standard errors, calibration, groups and the guarantee in a notebook."""
+        html = str(_with_errors(self.table, self.standard_errors).to_html())
+        if len(self.calibration):
+            html += str(self.calibration.round(4).to_html(index=False))
+        if len(self.by_group):
+            lines = self.by_group.set_index(["model", "group"])
+            half = lines.shape[1] // 2  # figures first
+            figures, errors = lines.iloc[:, :half], lines.iloc[:, half:]
+            errors = errors.set_axis(figures.columns, axis=1)
+            html += str(_with_errors(figures, errors).to_html())
+        return html + self.guarantee._repr_html_()
+
+
+def _with_errors(figures: pd.DataFrame, errors: pd.DataFrame) -> pd.DataFrame:
+    return figures.round(4).astype(str) + " ± " + errors.round(4).astype(str)
 
 
 def private_metrics(
@@ -436,6 +576,7 @@ def private_metrics(
     *,
     epsilon: float,
     delta: float,
+    by: str | None = None,
     ledger: PrivacyLedger | str | None = None,
     dataset: str | None = None,
     neighboring: str = "add_or_remove_one",
@@ -453,6 +594,11 @@ def private_metrics(
         Private. The models' own training rows will do: their data set is then charged again.
     epsilon, delta : float
         The promise for everything that is returned.
+    by : str, default=None
+        A feature of the models with at most 32 levels, such as "sex": figures of the rows of each
+        level are released too, within the same budget. All other figures then have an eighth more
+        noise. Models that must not use the feature are fitted with ``exclude=["sex"]``. Levels are
+        those of the model with most columns.
     ledger : PrivacyLedger or str, default=None
         Where it is charged; None: the in-memory ledger of the process.
     dataset : str, default=None
@@ -471,7 +617,9 @@ def private_metrics(
         below 2**-9 as 2**-9, and errors above a quarter of the target's range as a quarter. A
         Poisson or gamma deviance counts as at most that of the target's bounds from the mean
         prediction. For two classes and regressions also all predictions over all targets, 1 if the
-        total is right.
+        total is right. By group: the number of rows, and accuracy or mean absolute error; and but
+        for more classes than two also means of predictions and targets, their difference, and the
+        ratio of the totals.
 
     Raises
     ------
@@ -495,11 +643,19 @@ def private_metrics(
     ...                           epsilon=0.5, delta=1e-6)
     >>> metrics.guarantee.epsilon
     0.5
+
+    Is the model right for each sex?
+
+    >>> metrics = private_metrics({"risk": model}, others.X, others.y, epsilon=0.5, delta=1e-6,
+    ...                           by="sex")
+    >>> list(metrics.by_group["group"])
+    ['female', 'male', '(missing or undeclared)']
     """
     first = _checked(models)
-    names = _columns_of_all(models)
+    features = _features_of_all(models)
+    spec = None if by is None else _checked_groups(by, features)
     rows, privacy_unit = open_rows(
-        X, y, feature_names=names, schema=first.schema_, sample_weight=None, unit=unit
+        X, y, feature_names=[*features], schema=first.schema_, sample_weight=None, unit=unit
     )
     target_faults = target_mismatch(kind_of(rows.y), first.schema_.target, first._task)
     for model in models.values():
@@ -515,10 +671,11 @@ def private_metrics(
         for label, model in models.items()
         if len(model.released_.classes or (0, 1)) == 2
     }
-    planned = {"metrics": (1.0, len(kinds))}
-    if calibrations:
-        planned = {"metrics": (1.0 - _SHARE_OF_SUMS, len(kinds))}
-        planned["calibration"] = _SHARE_OF_SUMS, len(calibrations)
+    share = 0.0 if by is None else _SHARE_OF_GROUPS
+    of_sums = (1.0 - share) * _SHARE_OF_SUMS if calibrations else 0.0
+    planned = {"metrics": (1.0 - share - of_sums, len(kinds))}
+    planned |= {"calibration": (of_sums, len(calibrations))} if calibrations else {}
+    planned |= {"groups": (share, len(kinds))} if by is not None else {}
     request = gaussian_request(
         planned,
         epsilon=epsilon,
@@ -532,13 +689,20 @@ def private_metrics(
     with request.opened("private_metrics") as session:
         kept = rows.used_rows(neighbourhood.max_rows, session.public_choices)
         for label, cells in kinds.items():
-            exact = _counted(cells, rows, kept)
-            noisy, sigma = session.gaussian(
-                "metrics", exact[np.newaxis], row_norm=LATTICE, aligned=True
-            )
+            codes = np.where(kept, cells.codes(rows.table, rows.y), -1)
+            exact = LATTICE * np.bincount(codes[codes >= 0], minlength=cells.n_cells)[np.newaxis]
+            noisy, sigma = session.gaussian("metrics", exact, row_norm=LATTICE, aligned=True)
             found[label] = _Released(cells, noisy[0] / LATTICE, sigma / LATTICE)
+            if by is not None and spec is not None:
+                groups = GroupSums(cells, calibrations.get(label), spec)
+                exact = groups.sums(rows, by, codes)[np.newaxis]
+                # Targets of two rows may lie on either side of the mean prediction.
+                noisy, sigma = session.gaussian(
+                    "groups", exact, row_norm=groups.row_norm, aligned=False
+                )
+                of_groups = groups, noisy[0] / LATTICE, sigma / LATTICE
+                found[label] = found[label]._replace(groups=of_groups)
         for label, calibration in calibrations.items():
-            # Targets of two rows may lie on either side of the mean prediction.
             noisy, sigma = session.gaussian(
                 "calibration",
                 calibration.sums(rows, kept)[np.newaxis],
@@ -576,13 +740,28 @@ def _checked(models: Mapping[str, PrivateEBM]) -> PrivateEBM:
     return first
 
 
-def _columns_of_all(models: Mapping[str, PrivateEBM]) -> list[str]:
-    """Return the columns of the model that has most, after checking that it has the others' too.
+def _checked_groups(by: Any, features: Mapping[str, FeatureSpec]) -> Categorical:
+    """Return the declaration of the feature whose levels are the groups."""
+    spec = features.get(by) if isinstance(by, str) else None
+    if isinstance(spec, Categorical) and len(spec.levels) <= _MOST_GROUPS:
+        return spec
+    declared = "" if spec is None else f", declared as {spec!r}"
+    allowed = [name for name, other in features.items() if isinstance(other, Categorical)]
+    raise ValueError(
+        f"{describe_argument('by', by)}{declared}; it must be the name of a categorical feature "
+        f"with at most {_MOST_GROUPS} levels, and the models have {shortened(allowed)}."
+        f"{did_you_mean(by, allowed)} Declare Categorical(levels) for the column and fit the "
+        "models with it; exclude=[...] keeps it out of their terms."
+    )
+
+
+def _features_of_all(models: Mapping[str, PrivateEBM]) -> Mapping[str, FeatureSpec]:
+    """Return the features of the model that has most, after checking that it has the others' too.
 
     A union of columns would have no order, and rows without names are read by their order.
     """
     widest = max(models, key=lambda name: len(models[name].schema_.features))
-    columns = list(models[widest].schema_.features)
+    columns = models[widest].schema_.features
     for name, model in models.items():
         lacking = [column for column in model.schema_.features if column not in columns]
         if lacking:
@@ -593,13 +772,6 @@ def _columns_of_all(models: Mapping[str, PrivateEBM]) -> list[str]:
     return columns
 
 
-def _counted(cells: Cells, rows: PrivateRows, kept: NDArray[np.bool_]) -> Integers:
-    """Count the kept rows in each cell, in lattice units; rows without a target are in none."""
-    codes = cells.codes(rows.table, rows.y)[kept]
-    counts = np.bincount(codes[codes >= 0], minlength=cells.n_cells)
-    return counts.astype(np.int64) * LATTICE
-
-
 class _Released(NamedTuple):
     """What was released of one model, in rows, with the deviation of its noise."""
 
@@ -608,6 +780,7 @@ class _Released(NamedTuple):
     noise: float
     calibration: Calibration | None = None
     sums: tuple[Floats, float] = (np.zeros(0), 0.0)
+    groups: tuple[GroupSums, Floats, float] | None = None
 
     def figures(self) -> tuple[dict[str, float], Floats]:
         """Return the figures, and of each tenth count, mean prediction and mean target."""
@@ -625,6 +798,18 @@ class _Released(NamedTuple):
             sums=(sums + noise * rng.standard_normal(len(sums)), noise),
         )
 
+    def by_group(self, every: Mapping[str, float], rng: np.random.Generator) -> dict[str, Any]:
+        """Return groups, their figures, and what noise of its size does to each; none without."""
+        if self.groups is None:
+            return {"group": [], "n_rows": []}
+        groups, sums, noise = self.groups
+        draws = sums + noise * rng.standard_normal((_SIMULATIONS, *sums.shape))
+        found, simulated = (
+            groups.figures(part, noise, self.counts, every) for part in (sums, draws)
+        )
+        errors = {f"{name}_standard_error": part.std(axis=0) for name, part in simulated.items()}
+        return {"group": groups.labels, **found, **errors}
+
 
 def _figures(
     found: Mapping[str, _Released], rng: np.random.Generator, guarantee: Guarantee
@@ -632,7 +817,7 @@ def _figures(
     """Compute the figures of what was released, and what noise of its size does to them."""
     import pandas as pd
 
-    table, errors, totals, lines = {}, {}, [], []
+    table, errors, totals, lines, groups = {}, {}, [], [], []
     for label, released in found.items():
         # Counts as released, negative ones too: then the noise of many empty cells cancels.
         totals.append(max(float(released.counts.sum()), 0.0))
@@ -648,6 +833,8 @@ def _figures(
             means = tenths[:, 1], tenths[:, 2], gaps + 0 * tenths[:, 0]
             labels = released.calibration.labels
             lines += [(label, *line) for line in zip(labels, *means, strict=True)]
+        groups.append(pd.DataFrame({"model": label, **released.by_group(table[label], rng)}))
     columns = ["model", "tenth", "predicted", "observed", "standard_error"]
     tables = pd.DataFrame(table).T, pd.DataFrame(errors).T, pd.DataFrame(lines, columns=columns)
-    return PrivateMetrics(*tables, float(np.mean(totals)), guarantee)
+    by_group = pd.concat(groups, ignore_index=True)
+    return PrivateMetrics(*tables, by_group, float(np.mean(totals)), guarantee)

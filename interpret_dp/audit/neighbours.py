@@ -524,11 +524,14 @@ def model_statistics(row: Any) -> Callable[[Any], Statistics]:
 def metric_statistics(metrics: Any) -> Statistics:
     """Read what :func:`interpret_dp.private_metrics` released: all figures and the row count."""
     table = metrics.table
-    return {
+    figures = {
         f"{figure} of {model}": float(table.loc[model, figure])
         for model in table.index
         for figure in table.columns
-    } | {ROW_COUNT: float(metrics.n_rows)}
+    }
+    for model, group, figure, value in metrics.by_group.melt(["model", "group"]).to_numpy():
+        figures[f"{figure} of {model}, {group}"] = float(value)
+    return figures | {ROW_COUNT: float(metrics.n_rows)}
 
 
 def _outputs(model: Any, row: Any) -> dict[str, float]:

@@ -292,6 +292,8 @@ def _metrics(case, rows):
     model.fit(public, _objects([2, "a"] * 9), unit=case.schema.unit and [*range(18)])
     common = {"delta": 1e-6, "unit": rows.get("unit"), **_common(case)}
     del common["schema"], common["feature_names"]
+    specs = model.schema_.features
+    common["by"] = next((name for name in NAMES if isinstance(specs[name], Categorical)), None)
     return interpret_dp.private_metrics({"a": model}, rows["cells"], rows["target"], **common)
 
 

@@ -68,7 +68,7 @@ REQUESTS = {
         {"estimator": "DPLocallyLinearClassifier", "target": TWO, "sampling_rate": 1.0},
         {"declared": [False], "epochs": [1.0, 1e5], "centring": [0.0, 0.5]},
     ),
-    "metrics": (measure, {}, RELATION),
+    "metrics": (measure, {}, RELATION | {"by": ["stage", "city"]}),
     "background": (release, {}, RELATION | {"dependence": [False]}),
 }
 
