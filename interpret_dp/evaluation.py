@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from interpret_dp._validate import describe_argument, did_you_mean, listed, shortened
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends import local
 from interpret_dp.backends.kernels import sigmoid_table
-from interpret_dp.backends.local import class_odds, means_at, score_steps
 from interpret_dp.fitting.account import gaussian_request, neighbourhood_of, refuse_unnamed_unit
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.released import AdditiveModel
-from interpret_dp.schema import Categorical, Continuous, FeatureSpec, Table
-from interpret_dp.schema.cells import Values
+from interpret_dp.schema import Categorical, Continuous, FeatureSpec
+from interpret_dp.schema.cells import column_numbers
 from interpret_dp.schema.containers import kind_of, kinds_of, refuse_mismatches, target_mismatch
 from interpret_dp.schema.encode import encode_classes, encode_column, encode_target
 
@@ -68,12 +68,12 @@ def _label_shares(scores: Floats, labels: Integers) -> tuple[Integers, NDArray[n
         In units of 1 / ``_CERTAIN``.
     is_right : ndarray of bool, shape (n_rows,)
     """
-    odds = class_odds(scores)
+    odds = local.class_odds(scores)
     own = np.take_along_axis(odds, np.maximum(labels, 0)[:, np.newaxis], axis=1)[:, 0]
     return own * _CERTAIN // odds.sum(axis=1), odds.argmax(axis=1) == labels
 
 
-def predictions(model: Any, table: Table) -> Floats:
+def predictions(model: Any, rows: PrivateRows) -> Floats:
     """Return the prediction of each row, or its probability of the second class, from that row.
 
     Other links than the identity are looked up in steps of 1/256 of the score; logarithms between
@@ -81,13 +81,34 @@ def predictions(model: Any, table: Table) -> Floats:
     """
     target = model.schema_.target
     if model.link_ == "identity":
-        return np.asarray(model.predict(table))
+        return np.asarray(model.predict(rows.table))
     if model.link_ == "log":
-        scores = model.predict_with_uncertainty(table)[:, 0]
-        return means_at(scores, target.lower, target.upper)
+        scores = model.predict_with_uncertainty(rows.table)[:, 0]
+        if rows.exposure is not None:
+            logs = local.exposure_logs()[_exposures(model, rows)] / LATTICE
+            scores = scores + (logs + math.log(_largest_exposure(model.released_)))
+        return local.means_at(scores, target.lower, target.upper)
     means = sigmoid_table() / LATTICE
-    places = score_steps(model.decision_function(table)) + len(means) // 2
+    places = local.score_steps(model.decision_function(rows.table)) + len(means) // 2
     return np.asarray(means[np.clip(places, 0, len(means) - 1).astype(np.int64)])
+
+
+def _targets(model: Any, rows: PrivateRows, target: Continuous) -> Floats:
+    """Return targets; NaN where there is none, or no exposure. Private."""
+    targets = encode_target(rows.y, target)
+    if rows.exposure is not None:
+        targets = np.where(_exposures(model, rows) > 0, targets, np.nan)
+    return np.asarray(targets)
+
+
+def _exposures(model: Any, rows: PrivateRows) -> NDArray[np.int32]:
+    """Return exposures as shares of the largest, by the rule of the fit; private."""
+    numbers = np.zeros(0) if rows.exposure is None else column_numbers(rows.exposure)
+    return local.exposure_shares(numbers, _largest_exposure(model.released_), is_log=False)
+
+
+def _largest_exposure(model: AdditiveModel) -> float:
+    return float(model.parameters["privacy_exposure_max"])
 
 
 class _LogitCells:
@@ -102,9 +123,9 @@ class _LogitCells:
         logits = _middles(_LOGIT_EDGES)
         self.errors = np.concatenate([logits > 0, logits < 0]).astype(np.float64)
 
-    def codes(self, table: Table, y: Values) -> Integers:
-        labels = encode_classes(y, Categorical(self._model.released_.classes), table.n_rows)
-        scores = self._model.decision_function(table)
+    def codes(self, rows: PrivateRows) -> Integers:
+        labels = encode_classes(rows.y, Categorical(self._model.released_.classes))
+        scores = self._model.decision_function(rows.table)
         places = np.searchsorted(_LOGIT_EDGES, scores, side="right")
         return np.where(labels < 0, -1, labels * self._width + places).astype(np.int64)
 
@@ -133,12 +154,12 @@ class _LossCells:
     def __init__(self, model: Any) -> None:
         self._model = model
 
-    def codes(self, table: Table, y: Values) -> Integers:
+    def codes(self, rows: PrivateRows) -> Integers:
         classes = self._model.released_.classes
-        labels = encode_classes(y, Categorical(classes), table.n_rows).astype(np.int64)
-        scores = np.zeros((table.n_rows, len(classes)))
+        labels = encode_classes(rows.y, Categorical(classes)).astype(np.int64)
+        scores = np.zeros((rows.table.n_rows, len(classes)))
         if len(classes) > 1:
-            scores[:] = self._model.decision_function(table)
+            scores[:] = self._model.decision_function(rows.table)
         share, is_right = _label_shares(scores, labels)
         places = np.searchsorted(_PROBABILITY_EDGES, share, side="right")
         return np.where(labels < 0, -1, is_right * self._width + places).astype(np.int64)
@@ -165,9 +186,9 @@ class _ErrorCells:
         self.errors = _middles(_ERROR_EDGES) / _ERROR_EDGES[-1]
         self.errors[0] /= 2
 
-    def codes(self, table: Table, y: Values) -> Integers:
-        target = encode_target(y, self._target, table.n_rows)
-        errors = np.abs(predictions(self._model, table) - target) / self._range
+    def codes(self, rows: PrivateRows) -> Integers:
+        target = _targets(self._model, rows, self._target)
+        errors = np.abs(predictions(self._model, rows) - target) / self._range
         places = np.searchsorted(_ERROR_EDGES, errors, side="right")
         return np.where(np.isnan(target), -1, places).astype(np.int64)
 
@@ -223,6 +244,7 @@ _WEIGHTS = np.array([0.25, 0.375, 1.0, 0.75, 0.75])
 # The total is that of its own sum and of the tenths', by their precisions.
 _OWN_SUM = 10 * _WEIGHTS[3] ** 2 / (10 * _WEIGHTS[3] ** 2 + _WEIGHTS[2] ** 2)
 _SCORES = 4096  # of the released distribution of scores
+_EXPOSURES = 64
 _FAR = 1e-6  # predictions beyond this quantile, or that from above, count as the quantile
 _MANTISSAS = 4096
 
@@ -265,7 +287,7 @@ class Calibration:
             self._largest = float(self._deviance(extremes, centre).max())
         self.row_norm = _norm(used)
 
-    def gaps(self, table: Table, y: Values) -> Floats:
+    def gaps(self, rows: PrivateRows) -> Floats:
         """Return how far predictions and targets are from the mean prediction; private.
 
         Returns
@@ -273,15 +295,15 @@ class Calibration:
         ndarray of float64, shape (n_rows, 2)
             In units of :attr:`scale`, cut to -1 and 1; NaN without a target.
         """
-        responses = np.stack([predictions(self._model, table), self._targets(table, y)], axis=1)
+        responses = np.stack([predictions(self._model, rows), self._targets(rows)], axis=1)
         return np.asarray(np.clip((responses - self._centre) / self.scale[1:], -1.0, 1.0))
 
-    def parts(self, table: Table, y: Values) -> tuple[Integers, Integers]:
+    def parts(self, rows: PrivateRows) -> tuple[Integers, Integers]:
         """Return each row's group, shape (n_rows,), and what it adds, shape (n_rows, 5); private.
 
         The group is -1, and the parts mean nothing, without a target.
         """
-        predicted, target = predictions(self._model, table), self._targets(table, y)
+        predicted, target = predictions(self._model, rows), self._targets(rows)
         groups = np.searchsorted(self._cuts, predicted, side="right")
         width = np.where(self._width > 0, self._width, 1.0)[groups]
         parts = np.ones((len(groups), 5))
@@ -293,16 +315,16 @@ class Calibration:
         whole = np.trunc(np.nan_to_num(parts) * (_WEIGHTS * LATTICE)).astype(np.int64)
         return np.where(np.isnan(target), -1, groups).astype(np.int64), whole
 
-    def _targets(self, table: Table, y: Values) -> Floats:
+    def _targets(self, rows: PrivateRows) -> Floats:
         """Return targets, 1 for the second class; NaN where there is none. Private."""
         if isinstance(self._model.schema_.target, Continuous):
-            return np.asarray(encode_target(y, self._model.schema_.target, table.n_rows))
-        labels = encode_classes(y, Categorical(self._model.released_.classes), table.n_rows)
+            return _targets(self._model, rows, self._model.schema_.target)
+        labels = encode_classes(rows.y, Categorical(self._model.released_.classes))
         return np.where(labels < 0, np.nan, labels)
 
     def sums(self, rows: PrivateRows, kept: NDArray[np.bool_]) -> Integers:
         """Return the sums over the kept rows with a target, shape (3 n_groups + 2,); private."""
-        groups, parts = self.parts(rows.table, rows.y)
+        groups, parts = self.parts(rows)
         used = kept & (groups >= 0)
         sums = np.zeros((len(self.labels), 3), dtype=np.int64)
         np.add.at(sums, groups[used], parts[used, :3])
@@ -383,7 +405,7 @@ class GroupSums:
         parts = np.ones((len(codes), 4))
         parts[:, 1:3], parts[:, 3] = 0.0, self._cells.errors[codes]
         if self._calibration is not None:
-            parts[:, 1:3] = np.nan_to_num(self._calibration.gaps(rows.table, rows.y))
+            parts[:, 1:3] = np.nan_to_num(self._calibration.gaps(rows))
         whole = np.trunc(parts * (_GROUP_WEIGHTS * LATTICE)).astype(np.int64)
         sums = np.zeros((len(self.labels), 4), dtype=np.int64)
         np.add.at(sums, groups[codes >= 0], whole[codes >= 0])
@@ -436,11 +458,16 @@ def _released_predictions(
     Between two scores of a grid: what rounds to a score lies below its prediction.
     """
     curves = [term.scores.ravel() for term in model.terms]
+    masses = [np.maximum(term.weights.ravel(), 0.0) for term in model.terms]
+    if model.exposure is not None:
+        # Of exposures no more than the largest is known: as if they were spread evenly up to it.
+        largest = _largest_exposure(model)
+        curves.append(np.log(largest * np.arange(0.5, _EXPOSURES) / _EXPOSURES))
+        masses.append(np.ones(_EXPOSURES))
     lowest = float(model.intercept[0]) + sum(float(curve.min()) for curve in curves)
     step = sum(float(np.ptp(curve)) for curve in curves) / _SCORES or 1.0
     shares = np.ones(1)
-    for curve, term in zip(curves, model.terms, strict=True):
-        weights = np.maximum(term.weights.ravel(), 0.0)
+    for curve, weights in zip(curves, masses, strict=True):
         if not weights.any():
             weights = np.ones_like(weights)
         places = np.rint((curve - curve.min()) / step).astype(np.intp)
@@ -577,6 +604,7 @@ def private_metrics(
     epsilon: float,
     delta: float,
     by: str | None = None,
+    exposure: Any = None,
     ledger: PrivacyLedger | str | None = None,
     dataset: str | None = None,
     neighboring: str = "add_or_remove_one",
@@ -599,6 +627,9 @@ def private_metrics(
         level are released too, within the same budget. All other figures then have an eighth more
         noise. Models that must not use the feature are fitted with ``exclude=["sex"]``. Levels are
         those of the model with most columns.
+    exposure : array-like, shape (n_rows,), default=None
+        Private; required where models were fitted with exposures, and read as ``fit`` reads it.
+        Tenths are then those of predictions as if exposures were spread evenly.
     ledger : PrivacyLedger or str, default=None
         Where it is charged; None: the in-memory ledger of the process.
     dataset : str, default=None
@@ -654,9 +685,9 @@ def private_metrics(
     first = _checked(models)
     features = _features_of_all(models)
     spec = None if by is None else _checked_groups(by, features)
-    rows, privacy_unit = open_rows(
-        X, y, feature_names=[*features], schema=first.schema_, sample_weight=None, unit=unit
-    )
+    _check_exposure(models, exposure)
+    of_rows = {"sample_weight": None, "unit": unit, "exposure": exposure}
+    rows, privacy_unit = open_rows(X, y, feature_names=[*features], schema=first.schema_, **of_rows)
     target_faults = target_mismatch(kind_of(rows.y), first.schema_.target, first._task)
     for model in models.values():
         # Once a model reads the rows they are paid for.
@@ -689,7 +720,7 @@ def private_metrics(
     with request.opened("private_metrics") as session:
         kept = rows.used_rows(neighbourhood.max_rows, session.public_choices)
         for label, cells in kinds.items():
-            codes = np.where(kept, cells.codes(rows.table, rows.y), -1)
+            codes = np.where(kept, cells.codes(rows), -1)
             exact = LATTICE * np.bincount(codes[codes >= 0], minlength=cells.n_cells)[np.newaxis]
             noisy, sigma = session.gaussian("metrics", exact, row_norm=LATTICE, aligned=True)
             found[label] = _Released(cells, noisy[0] / LATTICE, sigma / LATTICE)
@@ -738,6 +769,18 @@ def _checked(models: Mapping[str, PrivateEBM]) -> PrivateEBM:
                 "they must be the same. Compare models of one target."
             )
     return first
+
+
+def _check_exposure(models: Mapping[str, PrivateEBM], exposure: Any) -> None:
+    """Raise ValueError unless all models take exposures, or none does, as it is given."""
+    for name, model in models.items():
+        if (model.released_.exposure is None) != (exposure is None):
+            how = "without" if exposure is not None else "with"
+            mend = "Leave exposure out" if exposure is not None else "Pass exposure=..."
+            raise ValueError(
+                f"models[{name!r}] was fitted {how} exposures. {mend}, and evaluate models of the "
+                "other kind separately."
+            )
 
 
 def _checked_groups(by: Any, features: Mapping[str, FeatureSpec]) -> Categorical:

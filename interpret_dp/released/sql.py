@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
 # EXP overflows just beyond this; in PostgreSQL underflow is an error as well.
 _EXP_LIMIT = 700.0
-_EXPOSURE_NOTE = (
-    "/* Predictions are of one unit of exposure: multiply them by that of each row. */\n"
-)
+_EXPOSURE_NOTE = "/* Predictions are per unit of exposure: multiply them by that of each row. */\n"
 _INIT_SCORE_NOTE = """\
 /* Not the whole prediction: the model was fitted with init_score. Add that of each row to its score
    (without a score: to its prediction), and compute predictions, probabilities and labels from the

@@ -378,7 +378,7 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
     if model.needs_init_score:
         kind += ", to be added to each row's init_score"
     elif model.exposure is not None:
-        kind += ", of one unit of exposure"
+        kind += ", per unit of exposure"
     return ModelSummary(
         f"{kind}, {model.guarantee.brief}",
         _noted(lines, problems),

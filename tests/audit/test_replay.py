@@ -288,9 +288,12 @@ def _explainer(case, rows):
 
 def _metrics(case, rows):
     public = pd.DataFrame([[1, 2, 40], [2, 40, 1]] * 9, columns=NAMES).astype(object)
-    model = _ebm_for(case)(schema=case.schema, epsilon=8.0, max_rounds=2, n_jobs=1)
-    model.fit(public, _objects([2, "a"] * 9), unit=case.schema.unit and [*range(18)])
+    settings = {"epsilon": 8.0, "max_rounds": 2, "n_jobs": 1, **case.settings}
+    model = _ebm_for(case)(schema=case.schema, **settings)
+    own = {"exposure": np.ones(18)} if "exposure" in case.beside else {}
+    model.fit(public, _objects([2, "a"] * 9), unit=case.schema.unit and [*range(18)], **own)
     common = {"delta": 1e-6, "unit": rows.get("unit"), **_common(case)}
+    common["exposure"] = rows.get("exposure")
     del common["schema"], common["feature_names"]
     specs = model.schema_.features
     common["by"] = next((name for name in NAMES if isinstance(specs[name], Categorical)), None)
@@ -332,8 +335,9 @@ SUBJECTS = {
     "background": (_background, [None], [{}, {"dependence": False}]),
     "explainers": (_explainer, [None], _KINDS),
     "metrics": (_metrics, [*_CLASSES[:2], *_LABELS, *_NUMBERS[:3]], [{}]),
+    "metrics of counts": (_metrics, [Continuous(1, 40)], _LOSSES),
 }
-_DECLARED = ("metrics", "images")
+_DECLARED = ("metrics", "metrics of counts", "images")
 _UNITS = {
     "int64": ([1, 2, 3], [7, -(2**63)]),
     "Int64": ([1, 2, None], [7, None]),
@@ -405,9 +409,9 @@ def _case(rng, subject):
         beside |= {"weight": _pick(rng, ["float64", "object", "Int64"])} if rng.integers(2) else {}
         if subject in ("two classes", "regression") and rng.integers(4) == 0:
             beside["start"] = _pick(rng, ["float64", "float32"])
-        if subject == "counts" and rng.integers(4):
-            kind = _pick(rng, ["float64", "float32", "object", "Int64"])
-            beside[_pick(rng, ["exposure", "start"])] = kind
+    if "counts" in subject and rng.integers(4):
+        kind = _pick(rng, ["float64", "float32", "object", "Int64"])
+        beside["exposure" if "metrics" in subject else _pick(rng, ["exposure", "start"])] = kind
     if container == "dask":
         # Dask turns objects into texts by itself, before they are ours.
         beside = {name: "int64" if kind == "object" else kind for name, kind in beside.items()}

@@ -126,7 +126,7 @@ def test_sums_of_metrics_keep_their_norm(objective):
     with warnings.catch_warnings(action="ignore"):
         sums = evaluation.Calibration(model.fit(table, y))
     rows, _ = open_rows(table, y, feature_names=None, schema=schema, sample_weight=None, unit=None)
-    groups, parts = sums.parts(rows.table, rows.y)
+    groups, parts = sums.parts(rows)
     for row in parts.tolist():
         assert sum(part**2 for part in row) <= sums.row_norm**2
     # Nothing is cut by more than a unit: a bound that were wider would cost accuracy.

@@ -185,7 +185,7 @@ def sums(model, cells):
     has_total = len(model.released_.classes or (0, 1)) == 2
     groups = GroupSums(kind, Calibration(model) if has_total else None, FEATURES["g"])
     with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
-        codes = kind.codes(rows.table, rows.y)
+        codes = kind.codes(rows)
         return groups.sums(rows, "g", codes), groups.row_norm, codes >= 0
 
 
