@@ -102,6 +102,7 @@ class Quantile(RegressionLoss):
 
     name = "quantile"
     parameter = "alpha"
+    limits = (1e-4, 1.0 - 1e-4)  # beyond, no table has rows enough for the noise
     n_shapes = 2
     fits_mean = False
 

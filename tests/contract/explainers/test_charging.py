@@ -248,7 +248,12 @@ BAD = [
     (("counts",), {"objective": "huber"}, ValueError, "is 'huber'.*register them in Python"),
     (("counts",), {"objective": "tweedie:p=1.5"}, ValueError, "be variance_power between 1 and 2"),
     (("counts",), {"objective": "tweedie:variance_power=2"}, ValueError, "both excluded"),
-    (("counts",), {"objective": "quantile:alpha=nan"}, ValueError, "alpha between 0 and 1"),
+    (
+        ("counts",),
+        {"objective": "quantile:alpha=nan"},
+        ValueError,
+        "alpha between 0.0001 and 0.9999",
+    ),
     (("counts",), {"objective": "quantile:"}, ValueError, "such as 'quantile:alpha=0.5'"),
     (("counts",), {"objective": "rmse:alpha=0.5"}, ValueError, "'rmse' has no parameter"),
     (("counts",), TWEEDIE | {"schema": NO_COUNTS}, dp.SchemaError, "'tweedie_deviance'.*is -1"),

@@ -129,10 +129,11 @@ def test_many_rows_of_one_value_are_said(models):
         fitted("quantile:alpha=0.9", X, np.maximum(drawn(X, *moments), 0.0), schema=schema)
 
 
+@pytest.mark.parametrize("alpha", [0.0002, 0.5])
 @pytest.mark.parametrize("n_rows", [0, 1, 300])
-def test_small_tables_are_fitted_without_a_doubt_that_noise_makes(n_rows):
+def test_small_tables_are_fitted_without_a_doubt_that_noise_makes(n_rows, alpha):
     X, *moments = table(n_rows)
-    model = fitted("quantile", X, drawn(X, *moments), max_rounds=4, epsilon=0.5)
+    model = fitted(f"quantile:alpha={alpha}", X, drawn(X, *moments), max_rounds=4, epsilon=0.5)
     assert np.isfinite(model.predict(table(10)[0])).all()
 
 
