@@ -83,11 +83,12 @@ def predictions(model: Any, rows: PrivateRows) -> Floats:
     if model.link_ == "identity":
         return np.asarray(model.predict(rows.table))
     if model.link_ == "log":
-        scores = model.predict_with_uncertainty(rows.table)[:, 0]
+        scores, most = model.predict_with_uncertainty(rows.table)[:, 0], target.upper
         if rows.exposure is not None:
+            most = local.MEANS_ABOVE * target.upper
             logs = local.exposure_logs()[_exposures(model, rows)] / LATTICE
             scores = scores + (logs + math.log(_largest_exposure(model.released_)))
-        return local.means_at(scores, target.lower, target.upper)
+        return local.means_at(scores, target.lower, most)
     means = sigmoid_table() / LATTICE
     places = local.score_steps(model.decision_function(rows.table)) + len(means) // 2
     return np.asarray(means[np.clip(places, 0, len(means) - 1).astype(np.int64)])
@@ -700,7 +701,7 @@ def private_metrics(
     calibrations = {
         label: Calibration(model)
         for label, model in models.items()
-        if len(model.released_.classes or (0, 1)) == 2
+        if len(model.released_.classes or (0, 1)) == 2 and not _is_quantile(model)
     }
     share = 0.0 if by is None else _SHARE_OF_GROUPS
     of_sums = (1.0 - share) * _SHARE_OF_SUMS if calibrations else 0.0
@@ -716,7 +717,7 @@ def private_metrics(
         neighbourhood=neighbourhood,
     )
     guarantee = request.guarantee(_MECHANISM)
-    found: dict[str, _Released] = {}
+    found = {}
     with request.opened("private_metrics") as session:
         kept = rows.used_rows(neighbourhood.max_rows, session.public_choices)
         for label, cells in kinds.items():
@@ -734,11 +735,9 @@ def private_metrics(
                 of_groups = groups, noisy[0] / LATTICE, sigma / LATTICE
                 found[label] = found[label]._replace(groups=of_groups)
         for label, calibration in calibrations.items():
+            exact = calibration.sums(rows, kept)[np.newaxis]
             noisy, sigma = session.gaussian(
-                "calibration",
-                calibration.sums(rows, kept)[np.newaxis],
-                row_norm=calibration.row_norm,
-                aligned=False,
+                "calibration", exact, row_norm=calibration.row_norm, aligned=False
             )
             sums = noisy[0] / LATTICE, sigma / LATTICE
             found[label] = found[label]._replace(calibration=calibration, sums=sums)
@@ -769,6 +768,11 @@ def _checked(models: Mapping[str, PrivateEBM]) -> PrivateEBM:
                 "they must be the same. Compare models of one target."
             )
     return first
+
+
+def _is_quantile(model: PrivateEBM) -> bool:
+    """Whether predictions are no means, so that their total is that of nothing."""
+    return str(model.released_.parameters.get("objective", "")).startswith("quantile")
 
 
 def _check_exposure(models: Mapping[str, PrivateEBM], exposure: Any) -> None:

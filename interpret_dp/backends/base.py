@@ -150,17 +150,25 @@ class RegressionRows(AdditiveRows, Protocol):
             As for :meth:`target_counts`, in lattice units.
         """
 
-    def clip_residuals(self, clip: float, exposure: float = 1.0) -> None:
+    def clip_residuals(self, clip: float, exposure: float = 1.0, mean: float = 1.0) -> None:
         """Choose the unit of scores and residuals, which bounds the latter, before any round.
 
         Where rows have exposures, scores are those of one of ``exposure`` times the largest.
+
+        Parameters
+        ----------
+        clip : float
+        mean : float
+            Mean where boosting starts, for weights that follow the mean.
         """
 
-    def bound_residuals(self, norm: int) -> None:
+    def bound_residuals(self, norm: int, plain: bool = False) -> None:
         """Clip residuals at another bound from now on, which is ``residual_norm`` then.
 
         Parameters
         ----------
         norm : int
             In lattice units, from 1 to ``MAX_RESIDUAL``.
+        plain : bool
+            Whether residuals have no weights that follow the mean: target minus mean.
         """

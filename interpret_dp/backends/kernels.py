@@ -14,6 +14,8 @@ from interpret_dp.backends.base import MAX_SCORE, CodeArray, Integers, Integers3
 _CHUNK = 4096  # rows per pass: scores, residuals and codes of a chunk stay in the cache
 TABLE_BITS = 12  # logits are looked up in steps of 2**12 / 2**20 = 1/256
 _TABLE_HALF = 4096  # entries on each side of zero: logits from -16 to 16
+#: Entries of a table of means; the weights of their residuals may follow.
+MEANS = 4096
 
 
 def sigmoid_table() -> Integers32:
@@ -107,13 +109,13 @@ def _advance_by(rule: str) -> Callable[..., None]:
 
     Parameters
     ----------
-    rule : {"probability", "difference", "mean", "gap"}
-        The residual of a row: label minus probability, target minus score, target minus mean, or
-        a function of target minus score, the last three of them clipped. numba drops the other
-        rules.
+    rule : {"probability", "difference", "mean", "weighted mean", "gap"}
+        The residual of a row: label minus probability, target minus score, target minus mean, the
+        same times a function of the mean, or a function of target minus score, the last four of
+        them clipped. numba drops the other rules.
     """
-    is_probability, is_difference, is_mean = (
-        rule == name for name in ("probability", "difference", "mean")
+    is_probability, is_difference, is_mean, is_weighted = (
+        rule == name for name in ("probability", "difference", "mean", "weighted mean")
     )
 
     @compiled()
@@ -150,11 +152,13 @@ def _advance_by(rule: str) -> Callable[..., None]:
                 for row in range(stop - start):
                     residual = int(target[row]) - int(score[row])
                     residuals[row] = min(max(residual, -largest), largest)
-            elif is_mean:
+            elif is_mean or is_weighted:
                 for row in range(stop - start):
                     entry = (int(score[row]) >> TABLE_BITS) - lowest
-                    mean = table[min(max(entry, 0), table.shape[0] - 1)]
-                    residual = int(target[row]) - int(mean)
+                    entry = min(max(entry, 0), MEANS - 1)
+                    residual = int(target[row]) - int(table[entry])
+                    if is_weighted:
+                        residual = _weighted(residual, int(table[MEANS + entry]))
                     residuals[row] = min(max(residual, -largest), largest)
             else:
                 for row in range(stop - start):
@@ -170,6 +174,7 @@ def _advance_by(rule: str) -> Callable[..., None]:
 advance_binary = _advance_by("probability")
 advance_regression = _advance_by("difference")
 advance_poisson = _advance_by("mean")
+advance_weighted = _advance_by("weighted mean")
 advance_gap = _advance_by("gap")
 
 

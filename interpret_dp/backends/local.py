@@ -492,7 +492,7 @@ class LocalRegressionRows(_LocalRows):
             exposed = exposed * self._weights[rows] // LATTICE
         return np.asarray(exposed)
 
-    def clip_residuals(self, clip: float, exposure: float = 1.0) -> None:
+    def clip_residuals(self, clip: float, exposure: float = 1.0, mean: float = 1.0) -> None:
         """Choose the clipping bound, and the unit of exposure, before the first round.
 
         Parameters
@@ -501,6 +501,8 @@ class LocalRegressionRows(_LocalRows):
             Above 0, and not below half the range over 1,024: targets are 32 bits.
         exposure : float
             At which a score is the logarithm of the mean, as a share of the largest exposure.
+        mean : float
+            As for :meth:`interpret_dp.backends.base.RegressionRows.clip_residuals`.
         """
         self._start_at(exposure)
         # Truncation towards zero and the clip keep the integers within their declared bounds.
@@ -529,7 +531,7 @@ class LocalRegressionRows(_LocalRows):
             edges, lambda rows: self._target[rows].astype(np.int64) - self._scores[rows]
         )
 
-    def bound_residuals(self, norm: int) -> None:
+    def bound_residuals(self, norm: int, plain: bool = False) -> None:
         """Clip residuals at another bound from now on."""
         self.residual_norm = norm
 
@@ -592,8 +594,9 @@ def products(
 Residual: TypeAlias = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
 
 _STEPS = LATTICE >> kernels.TABLE_BITS  # table entries per unit of score: 256
-_ENTRIES = 16 * _STEPS  # means down to e**-16 of the largest
+_ENTRIES = kernels.MEANS  # means down to e**-16 of the largest: 16 times 256
 _LARGEST_SCORE = 2.0**20  # of a model as released; larger ones count as that
+_LARGEST_GAP = 64.0  # of the logarithms of two means
 
 
 @functools.cache
@@ -634,6 +637,11 @@ def exposure_shares(exposure: NDArray[np.float64], largest: float, *, is_log: bo
         return np.where(np.isnan(exposure) | (shares < 0), 0, shares).astype(np.int32)
     shares = np.trunc(np.clip(exposure, 0.0, largest) / largest * LATTICE)
     return np.nan_to_num(shares).astype(np.int32)
+
+
+#: Means of rows with exposures are cut at so many times the largest target. They may lie above it:
+#: where an event ends the exposure there is one at most, and the mean of a long one may be more.
+MEANS_ABOVE = 8.0
 
 
 def lowest_log_step(upper: float) -> int:
@@ -683,15 +691,38 @@ def score_steps(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.floor(np.clip(np.nan_to_num(scores), -_LARGEST_SCORE, _LARGEST_SCORE) * _STEPS)
 
 
-def poisson_table(lower: float, upper: float, clip: float) -> Integers32:
-    """Return :func:`log_means` on the lattice, centred as targets are; int32, shape (4096,).
+def poisson_table(lower: float, upper: float, clip: float, most: float) -> Integers32:
+    """Return :func:`log_means` up to ``most``, centred as targets are; int32, shape (4096,).
 
-    In units of ``clip / LATTICE``, truncated towards zero.
+    On the lattice, in units of ``clip / LATTICE``, truncated towards zero.
     """
-    middle, half = (lower + upper) / 2, (upper - lower) / 2
-    means = log_means(lower, upper) - middle
-    limit = int(min(half / clip * LATTICE, MAX_SCORE))
-    return np.clip(np.trunc(means / clip * LATTICE), -limit, limit).astype(np.int32)
+    means = log_means(lower, most) - (lower + upper) / 2
+    return np.clip(np.trunc(means / clip * LATTICE), -MAX_SCORE, MAX_SCORE).astype(np.int32)
+
+
+def mean_weights(
+    residual: Residual, lower: float, upper: float, clip: float, mean: float
+) -> Integers32:
+    """Tabulate the weight of target minus mean by the mean; int32, shape (4096,).
+
+    Parameters
+    ----------
+    residual : callable
+        From logarithms of means over ``mean``, and ``clip``, to weights.
+    lower, upper : float
+        As for :func:`log_means`.
+    clip, mean : float
+        As for :meth:`interpret_dp.backends.base.RegressionRows.clip_residuals`.
+
+    Returns
+    -------
+    ndarray of int32, shape (4096,)
+        In units of ``1 / LATTICE``, truncated; none is above 1,024.
+    """
+    means = np.maximum(log_means(lower, upper), np.finfo(float).tiny)
+    gaps = np.clip(np.log(means) - math.log(mean), -_LARGEST_GAP, _LARGEST_GAP)
+    weights = np.trunc(residual(gaps, clip) * LATTICE)
+    return np.clip(weights, 0, MAX_SCORE).astype(np.int32)
 
 
 def gap_table(residual: Residual, clip: float) -> Integers32:
@@ -746,11 +777,51 @@ class LocalPoissonRows(LocalRegressionRows):
 
     _kernel = staticmethod(kernels.advance_poisson)
 
-    def clip_residuals(self, clip: float, exposure: float = 1.0) -> None:
+    def clip_residuals(self, clip: float, exposure: float = 1.0, mean: float = 1.0) -> None:
         """Choose the clipping bound of targets and means, before the first round."""
         super().clip_residuals(clip, exposure)
-        self._table = poisson_table(*self._bounds, clip)
-        self._lowest = lowest_log_step(self._bounds[1])
+        self._table = poisson_table(*self._bounds, clip, self._largest_mean)
+        self._lowest = lowest_log_step(self._largest_mean)
+
+    @property
+    def _largest_mean(self) -> float:
+        return self._bounds[1] * (1.0 if self._exposure is None else MEANS_ABOVE)
+
+
+class LocalWeightedRows(LocalPoissonRows):
+    """Rows whose residual is target minus mean times a weight that follows the mean.
+
+    Parameters
+    ----------
+    codes, target, **settings
+        As for :class:`LocalPoissonRows`.
+    residual : callable
+        As for :func:`mean_weights`.
+    """
+
+    _is_plain = False
+
+    def __init__(
+        self, codes: Codes, target: NDArray[np.float64], *, residual: Residual, **settings: Any
+    ) -> None:
+        self._residual = residual
+        super().__init__(codes, target, **settings)
+
+    @property
+    def _kernel(self) -> Callable[..., None]:  # type: ignore[override]
+        return kernels.advance_poisson if self._is_plain else kernels.advance_weighted
+
+    def clip_residuals(self, clip: float, exposure: float = 1.0, mean: float = 1.0) -> None:
+        """Choose the clipping bound, and the mean at which a residual has a weight of 1."""
+        super().clip_residuals(clip, exposure)
+        means = self._bounds[0], self._largest_mean
+        weights = mean_weights(self._residual, *means, clip, mean)
+        self._table = np.concatenate([self._table, weights])
+
+    def bound_residuals(self, norm: int, plain: bool = False) -> None:
+        """Clip residuals at another bound from now on, with their weights or without."""
+        super().bound_residuals(norm)
+        self._is_plain = plain
 
 
 class LocalGapRows(LocalRegressionRows):
@@ -787,7 +858,7 @@ class LocalGapRows(LocalRegressionRows):
             for rows in chunks(len(self._numbers)):
                 self._target[rows] = log_steps(self._numbers[rows], *self._bounds)
 
-    def clip_residuals(self, clip: float, exposure: float = 1.0) -> None:
+    def clip_residuals(self, clip: float, exposure: float = 1.0, mean: float = 1.0) -> None:
         """Choose the clipping bound of residuals, before the first round."""
         if not self._has_log_target:
             super().clip_residuals(clip)
@@ -802,11 +873,12 @@ def regression_rows(
 
     Parameters
     ----------
-    rule : {"difference", "mean", "gap", "log gap"}
-        The residual: target minus score, target minus exp(score), or ``residual`` of the gap of the
-        target or its logarithm. The loop over rows clips each.
+    rule : {"difference", "mean", "weighted mean", "gap", "log gap"}
+        The residual: target minus score, target minus exp(score), the same times ``residual`` of
+        exp(score), or ``residual`` of the gap of the target or its logarithm. The loop over rows
+        clips each.
     residual : callable
-        As for :func:`gap_table`.
+        As for :func:`gap_table`, or :func:`mean_weights`.
     codes, target, **settings
         As for :class:`LocalRegressionRows`.
     """
@@ -814,5 +886,7 @@ def regression_rows(
         return LocalRegressionRows(codes, target, **settings)
     if rule == "mean":
         return LocalPoissonRows(codes, target, **settings)
+    if rule == "weighted mean":
+        return LocalWeightedRows(codes, target, residual=residual, **settings)
     has_log_target = rule == "log gap"
     return LocalGapRows(codes, target, residual=residual, has_log_target=has_log_target, **settings)

@@ -48,7 +48,7 @@ def _objective(_context: click.Context, _option: click.Parameter, name: str | No
     """Check ``--objective`` against the registered losses; help must not load them."""
     if name is None:
         return None
-    from interpret_dp.ebm.losses import checked_objective
+    from interpret_dp.ebm.objectives import checked_objective
 
     try:
         return checked_objective(name)
@@ -106,7 +106,8 @@ def fit(**given: Any) -> None:
         delta of the budget (default: that of the fit)
     --objective
         what a regression minimises: poisson_deviance for counts, gamma_deviance for positive
-        amounts (default: rmse)
+        amounts, tweedie_deviance for amounts of which many are zero, quantile:alpha=0.9 for a
+        quantile (default: rmse)
     --monotone
         a curve that may only rise or fall: increasing or decreasing; may be repeated
     --pair

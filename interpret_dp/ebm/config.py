@@ -298,8 +298,11 @@ class TrainerConfig:
     n_chosen_pairs : int
         How many of them are chosen privately.
     n_shapes : int
-        How many histograms of the target and of its residuals are released. Where there are any,
-        the mean of a number is fitted, and the total is released as well.
+        How many histograms of the target and of its residuals are released.
+    fits_mean : bool
+        Whether the mean of a number is fitted where there are any: its total is released as well.
+    target_parts : float
+        How many times their usual share the releases of the target alone have.
     has_rate : bool
         Whether predictions are made right on average over more rows of each unit.
     n_movable : int or None
@@ -318,9 +321,16 @@ class TrainerConfig:
     n_pairs: int = 0
     n_chosen_pairs: int = 0
     n_shapes: int = 0
+    fits_mean: bool = True
+    target_parts: float = 1.0
     has_rate: bool = False
     n_movable: int | None = None
     n_kept: int | None = None
+
+    @property
+    def has_total(self) -> bool:
+        """Whether the total of a number is released."""
+        return self.n_shapes > 0 and self.fits_mean
 
     @property
     def planned_rounds(self) -> int:
@@ -391,7 +401,8 @@ class TrainerConfig:
 
     def plan(self) -> ReleasePlan:
         """Split mu**2 over target, histograms, choice of pairs, boosting and correlations."""
-        shares = {"target": TUNING.target_share * (1 - self.binning_share)}
+        share = TUNING.target_share * self.target_parts
+        shares = {"target": share * (1 - self.binning_share)}
         shares["correlations"] = TUNING.correlation_share * (1 - self.binning_share)
         # Without rounds after half of them there are no residuals to look at.
         n_shapes = self.n_shapes if self.planned_rounds > 3 else min(self.n_shapes, 1)
@@ -399,7 +410,7 @@ class TrainerConfig:
             shares["target cells"] = n_shapes * shares["target"]
             shares["total"] = shares["target"]
             if n_shapes == self.n_shapes == 1:
-                shares["total"] *= _TOTAL_OF_LOGS
+                shares["total"] *= max(_TOTAL_OF_LOGS / self.target_parts, 1.0)
         if self.has_rate:
             shares["rate"] = _RATE_SHARE * (1 - self.binning_share)
         rest = 1.0 - sum(shares.values()) - self.binning_share
@@ -422,7 +433,7 @@ class TrainerConfig:
             "correlations": int(self.planned_rounds > 0 and self.n_terms > 1),
             "pairs": self.planned_rounds * self.n_pairs,
             "target cells": n_shapes,
-            "total": min(self.n_shapes, 1),
+            "total": int(self.has_total),
             "rate": int(self.has_rate),
         }
         total = sum(shares[name] for name in shares if counts[name])

@@ -150,7 +150,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         self._publish(dataclasses.replace(model, guarantee=promise))
         self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
         self.pair_record_ = tuple(pair.gain for pair in trained.pairs)
-        warn_after_fit(self.released_)
+        warn_after_fit(self.released_, *trained.boosting.start.loss.findings())
         return self
 
     def _publish(self, model: AdditiveModel) -> None:
@@ -1039,16 +1039,22 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         Public bounds of the target; ``schema`` with a Continuous target says the same.
     privacy_exposure_max : float, default=None
         Public maximum of ``exposure``; required where exposures are given.
-    objective : {"rmse", "poisson_deviance", "gamma_deviance"}, default="rmse"
-        What is minimised, by interpret's names. ``"poisson_deviance"`` is for counts and
-        ``"gamma_deviance"`` for positive amounts: scores are then logarithms, terms multiply the
-        mean, and ``predict`` returns means. ``"poisson"`` and ``"gamma"``, as interpret's
-        development branch calls them, mean the same, and so do the names of losses of your own
-        (:func:`interpret_dp.ebm.losses.register_loss`). Targets outside the bounds count as the
-        bounds, which must not be negative; for gamma deviance the lower one must be declared above
-        0. Residuals of counts are clipped at three standard deviations of the target, and at a
-        quarter of the range at most; those of gamma deviance at twice the mean. A given
-        ``learning_rate`` is the share of a Newton step.
+    objective : str, default="rmse"
+        What is minimised, by interpret's names: ``"rmse"`` for any number, ``"poisson_deviance"``
+        for counts, ``"gamma_deviance"`` for positive amounts, ``"tweedie_deviance"`` for amounts of
+        which many are zero, such as claims, and ``"quantile"`` for a quantile. The last two have a
+        parameter: ``"tweedie_deviance:variance_power=1.5"``, the power of the mean to which the
+        variance is in proportion, between 1 and 2; and ``"quantile:alpha=0.5"``, the share of the
+        rows below their prediction. Deviances have scores that are logarithms: terms multiply the
+        mean, and ``predict`` returns means. ``"poisson"``, ``"gamma"`` and ``"tweedie"``, as
+        interpret's development branch calls them, mean the same, and so do the names of losses of
+        your own (:func:`interpret_dp.ebm.losses.register_loss`). Targets outside the bounds count
+        as the bounds, which must not be negative; for gamma deviance the lower one must be declared
+        above 0. Residuals are clipped, by released histograms of the target: those of counts and
+        amounts at a multiple of its standard deviation, those of gamma deviance at twice the mean.
+        Those of a quantile are ``alpha`` at most or ``alpha - 1`` at least; no mean or total is
+        promised, ``predict`` returns the quantile, and a warning says if many rows seem to have one
+        value. A given ``learning_rate`` is the share of a Newton step.
 
     Attributes
     ----------

@@ -14,6 +14,7 @@ import numpy as np
 
 from interpret_dp._validate import describe_argument, did_you_mean
 from interpret_dp.ebm.config import MOST_LEVELS, MOST_RANKED, all_pairs
+from interpret_dp.ebm.objectives import class_of
 from interpret_dp.exceptions import SchemaError
 from interpret_dp.schema import Categorical, FeatureSpec
 
@@ -69,6 +70,7 @@ def pair_task(
     undeclared: Sequence[str],
     excluded: frozenset[Pair],
     constrained: Collection[int] = (),
+    objective: str = "rmse",
 ) -> PairTask:
     """Check ``interactions`` and return what it asks for.
 
@@ -86,6 +88,8 @@ def pair_task(
         Columns that must not make a pair, the smaller index first.
     constrained : collection of int
         Columns of terms that are kept monotone: a pair would undo that.
+    objective : str
+        What a regression minimises.
 
     Raises
     ------
@@ -96,6 +100,11 @@ def pair_task(
     wanted = _cleaned(interactions, len(names))
     if wanted == 0:
         return NO_PAIRS
+    if not class_of(objective)[0].fits_mean:
+        raise ValueError(
+            f"interactions is given with objective={objective!r}; pairs of quantiles are not "
+            "offered yet. Leave interactions out, or use objective='rmse'."
+        )
     kinds = dict(zip(columns, specs, strict=True))
     own = {column: place for place, column in enumerate(columns)}
 

@@ -25,7 +25,7 @@ from interpret_dp._optional import load_shap
 from interpret_dp._validate import check_sequence
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.ebm.interactions import column_of
-from interpret_dp.ebm.losses import link_of, name_in_interpret
+from interpret_dp.ebm.objectives import link_of, name_in_interpret
 from interpret_dp.ebm.request import EBMRequest
 from interpret_dp.ebm.training import TrainedTerms
 from interpret_dp.exceptions import SchemaError

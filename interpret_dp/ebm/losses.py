@@ -13,7 +13,6 @@ from typing import ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_choice
 from interpret_dp.ebm.config import TUNING, LossScale, TrainerConfig
 from interpret_dp.ebm.shape import Shape, best_clip, cell_edges, errors_of_mean
 from interpret_dp.exceptions import SchemaError
@@ -31,8 +30,10 @@ FloatArray = NDArray[np.float64]
 Terms: TypeAlias = Sequence[FloatArray]  # one a term
 
 #: Rules for the residual of a row, each clipped by the loop over rows: target minus score, target
-#: minus exp(score), and any function of target minus score or of log target minus score.
-RULES = "difference", "mean", "gap", "log gap"
+#: minus exp(score), the latter times a function of exp(score), and any function of target minus
+#: score or of log target minus score.
+RULES = "difference", "mean", "weighted mean", "gap", "log gap"
+_OF_LOG_LINK = "mean", "weighted mean", "log gap"
 
 #: The least share of a target's variance that is taken for sampling error.
 MIN_UNEXPLAINED = 0.05
@@ -165,6 +166,10 @@ class Loss(ABC):
         """
         return steps
 
+    def findings(self) -> tuple[str, ...]:
+        """Return what released numbers say against the loss, in sentences."""
+        return ()
+
 
 @dataclass(frozen=True)
 class RegressionLoss(Loss):
@@ -179,9 +184,10 @@ class RegressionLoss(Loss):
         As ``objective`` of an estimator; files hold it.
     link : {"identity", "log"}
         Scores are means, or their logarithms.
-    rule : {"difference", "gap", "mean", "log gap"}
-        Residuals are target minus score, ``residual`` of it, target minus exp(score), or
-        ``residual`` of log target minus score. The latter two belong to the link ``"log"``.
+    rule : {"difference", "gap", "mean", "weighted mean", "log gap"}
+        Residuals are target minus score, ``residual`` of it, target minus exp(score), the latter
+        times ``residual`` of score minus its value at the start, or ``residual`` of log target
+        minus score. The latter three belong to the link ``"log"``.
     lower, upper : float
         In units of the target.
     clip : float
@@ -198,12 +204,24 @@ class RegressionLoss(Loss):
     n_shapes : int
         How many of the two are released, and let the clip follow: none unless the loss without a
         clip is least at the mean, and only the first where residuals are not differences.
+    fits_mean : bool
+        Whether the total is released where there is a shape: a quantile is no mean.
+    target_parts : float
+        How many times their usual share of the budget the releases of the target alone have.
     is_relative : bool
         Whether residuals are relative to the mean.
+    parameter : str or None
+        Field that ``objective`` may set, as interpret writes it: ``"quantile:alpha=0.9"``.
+    limits : (float, float)
+        Between which the parameter lies, both excluded.
     """
 
     name: ClassVar[str]
+    parameter: ClassVar[str | None] = None
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     n_shapes: ClassVar[int] = 0
+    fits_mean: ClassVar[bool] = True
+    target_parts: ClassVar[float] = 1.0
     is_relative: ClassVar[bool] = False
     link: ClassVar[str] = "identity"
     rule: ClassVar[str] = "gap"
@@ -220,6 +238,8 @@ class RegressionLoss(Loss):
     @staticmethod
     def residual(gap: FloatArray, clip: float) -> FloatArray:
         """Return the residual at a gap of target and score, for the rules of a gap.
+
+        For the rule "weighted mean", the weight of a residual by score minus that of the start.
 
         Parameters
         ----------
@@ -348,6 +368,15 @@ class RegressionLoss(Loss):
             noise = TUNING.clip_noise * noise_level
             clip = best_clip(self.shape, self.clips(), noise, self.gaps)
         return replace(self, spread=math.sqrt(variance) * self.half, clip=clip)
+
+    def residual_edges(self) -> FloatArray:
+        """Return the cells in which residuals are counted, in units of the clip."""
+        width = 2.0 * self.half / self.clip
+        return cell_edges(0.0, -width, width)
+
+    def late_scale(self, scale: LossScale) -> LossScale:
+        """Return the meaning of a unit of score once the residuals' shape is released."""
+        return replace(scale, norm=self.bound * scale.norm)
 
     def narrowed(self, residuals: Shape, noise_level: float) -> Self:
         """Return the loss with the bound that the shape of the residuals asks for."""
@@ -766,6 +795,11 @@ class PoissonDeviance(LogLinkLoss):
     n_shapes = 1
     rule = "mean"
 
+    @property
+    def hessian_power(self) -> float:
+        """Power of the mean of a row to which its Hessian is in proportion."""
+        return 1.0
+
     def hessian(self, mean: float) -> float:
         """Return the mean."""
         return mean
@@ -779,7 +813,7 @@ class PoissonDeviance(LogLinkLoss):
     ) -> list[FloatArray]:
         """Return second derivatives in proportion to the mean of each bin."""
         return [
-            average * relative_means(curve[:, 0], w)[:, np.newaxis]
+            average * relative_means(self.hessian_power * curve[:, 0], w)[:, np.newaxis]
             for curve, w in zip(scores, weights, strict=True)
         ]
 
@@ -792,7 +826,7 @@ class PoissonDeviance(LogLinkLoss):
         is divided by only sets the length of a step: where the sum of residuals is zero, nothing
         moves.
         """
-        relative = relative_means(scores[:, 0], weights)
+        relative = relative_means(self.hessian_power * scores[:, 0], weights)
         sizes = np.bincount(leaf, weights, minlength=len(steps))
         sums = np.bincount(leaf, weights * relative, minlength=len(steps))
         means = np.divide(sums, sizes, out=np.ones(len(steps)), where=sizes > 0)
@@ -842,10 +876,11 @@ LOSSES: dict[str, type[RegressionLoss]] = {}
 
 # At which a new loss is tried, in units of the target.
 _CLIPS = (0.01, 1.0, 100.0)
+_BY_RESIDUAL = "weighted mean", "gap", "log gap"
 _ROUNDING = 1e-6
 
-# What interpret's development branch of August 2026 calls them.
-_LATER_NAMES = {"poisson": "poisson_deviance", "gamma": "gamma_deviance"}
+#: What interpret's development branch of August 2026 calls them.
+LATER_NAMES = {name: f"{name}_deviance" for name in ("poisson", "gamma", "tweedie")}
 
 
 def register_loss(loss: type[RegressionLoss]) -> type[RegressionLoss]:
@@ -862,8 +897,9 @@ def register_loss(loss: type[RegressionLoss]) -> type[RegressionLoss]:
         If it is no subclass of :class:`RegressionLoss`.
     ValueError
         If it has no name or another loss has it, its rule is none that bounds residuals or does not
-        suit its link, or ``residual`` fails, is not finite, falls, or (with the rule "gap") rises
-        faster than the gap. Residuals are tried at gaps of 1/128.
+        suit its link, or ``residual`` fails, is not finite, falls, or (with the rule "gap", if the
+        loss sets no step sizes in a ``start`` of its own) rises faster than the gap. Of the rule
+        "weighted mean", it must be above 0. Residuals are tried at gaps of 1/128.
 
     Notes
     -----
@@ -875,7 +911,7 @@ def register_loss(loss: type[RegressionLoss]) -> type[RegressionLoss]:
     the integers themselves stay within ``residual_norm``.
     """
     _check_declarations(loss)
-    if loss.rule in ("gap", "log gap"):
+    if loss.rule in _BY_RESIDUAL:
         # Found now, and not when a fit has paid for its first release.
         for clip in _CLIPS:
             _check_residual(loss, clip)
@@ -885,7 +921,7 @@ def register_loss(loss: type[RegressionLoss]) -> type[RegressionLoss]:
         loss.__module__,
         loss.__qualname__,
     )
-    if loss.name in (*LOSSES, *_LATER_NAMES) and not is_again:
+    if loss.name in (*LOSSES, *LATER_NAMES) and not is_again:
         raise ValueError(f"A loss named {loss.name!r} is registered; choose another name.")
     LOSSES[loss.name] = loss
     return loss
@@ -897,20 +933,25 @@ def _check_declarations(loss: type[RegressionLoss]) -> None:
             f"loss is {loss!r}; it must be a subclass of interpret_dp.ebm.losses.RegressionLoss, "
             "the class itself and not an instance."
         )
-    if not isinstance(getattr(loss, "name", None), str):
-        raise ValueError(f"{loss.__name__} needs a class attribute name, as objective takes it.")
+    name = getattr(loss, "name", None)
+    if not isinstance(name, str) or ":" in name:
+        raise ValueError(
+            f"{loss.__name__} needs a class attribute name, as objective takes it: text without a "
+            "colon, behind which interpret has parameters."
+        )
     if loss.rule not in RULES:
         raise ValueError(
             f"{loss.__name__}.rule is {loss.rule!r}; it must be one of {', '.join(RULES)}, which "
             "clip each row's residual. Another rule needs a loop over rows in "
             "interpret_dp.backends and the proof of its bound, residual_norm."
         )
-    if loss.link != ("log" if loss.rule in ("mean", "log gap") else "identity"):
+    if loss.link != ("log" if loss.rule in _OF_LOG_LINK else "identity"):
         raise ValueError(
             f"{loss.__name__}.link is {loss.link!r} and its rule {loss.rule!r}; the link 'log' "
-            "goes with the rules 'mean' and 'log gap', 'identity' with 'difference' and 'gap'."
+            f"goes with the rules {', '.join(map(repr, _OF_LOG_LINK))}, 'identity' with "
+            "'difference' and 'gap'."
         )
-    if loss.rule in ("gap", "log gap") and loss.residual is RegressionLoss.residual:
+    if loss.rule in _BY_RESIDUAL and loss.residual is RegressionLoss.residual:
         raise ValueError(
             f"{loss.__name__} has the rule {loss.rule!r} and no residual; define residual(gap, "
             "clip), in units of the clip."
@@ -920,7 +961,9 @@ def _check_declarations(loss: type[RegressionLoss]) -> None:
 def _check_residual(loss: type[RegressionLoss], clip: float) -> None:
     gaps = np.linspace(-16.0, 16.0, 4097)
     try:
-        residuals = np.asarray(loss.residual(gaps, clip), dtype=np.float64)
+        # Of a loss with a parameter, at its default.
+        own = loss(-1.0, 1.0, clip, 1.0)
+        residuals = np.asarray(own.residual(gaps, clip), dtype=np.float64)
     except Exception as error:
         raise ValueError(
             f"{loss.__name__}.residual fails for an array of gaps ({error}); it must be a "
@@ -932,13 +975,21 @@ def _check_residual(loss: type[RegressionLoss], clip: float) -> None:
             f"{residuals.shape} for gaps of shape {gaps.shape} and clip={clip:g}; it must return a "
             "finite number for each gap from -16 to 16."
         )
+    if loss.rule == "weighted mean":
+        if residuals.min() <= 0.0:
+            raise ValueError(
+                f"{loss.__name__}.residual is {residuals.min():.3g} at some gap; with the rule "
+                "'weighted mean' it is a weight, which must be above 0."
+            )
+        return
     slopes = np.diff(residuals) / np.diff(gaps)
     if slopes.min() < -_ROUNDING:
         raise ValueError(
             f"{loss.__name__}.residual falls as the gap grows (clip={clip:g}); it must be minus "
             "the derivative of a convex loss by the score, which never falls."
         )
-    if loss.rule == "gap" and slopes.max() > 1.0 + _ROUNDING:
+    sets_steps = loss.start is not RegressionLoss.start
+    if loss.rule == "gap" and slopes.max() > 1.0 + _ROUNDING and not sets_steps:
         raise ValueError(
             f"{loss.__name__}.residual has the slope {slopes.max():.3g} (clip={clip:g}); divide it "
             "so that no slope is above 1. A steeper one reaches the clip early, and the fit "
@@ -949,25 +1000,3 @@ def _check_residual(loss: type[RegressionLoss], clip: float) -> None:
 register_loss(SquaredError)
 register_loss(PoissonDeviance)
 register_loss(GammaDeviance)
-
-
-def link_of(objective: str) -> str:
-    """Return the link of a regression's objective, in interpret's words."""
-    return LOSSES[objective].link
-
-
-def checked_objective(objective: object) -> str:
-    """Return the name of a regression's objective in LOSSES, or raise ValueError."""
-    name = check_choice(
-        "objective",
-        objective,
-        (*LOSSES, *_LATER_NAMES),
-        mend="'rmse' suits any target, 'poisson_deviance' counts, 'gamma_deviance' positive "
-        "amounts. Others: register them in Python by interpret_dp.ebm.losses.register_loss.",
-    )
-    return name_in_interpret(name)
-
-
-def name_in_interpret(objective: str) -> str:
-    """Return the name that interpret 0.7.8 has for an objective; any other name as it is."""
-    return _LATER_NAMES.get(objective, objective)

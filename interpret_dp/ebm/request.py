@@ -17,7 +17,7 @@ from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE, Neighbourhood
 from interpret_dp.accounting.plans import ReleasePlan
 from interpret_dp.backends.base import Integers
-from interpret_dp.backends.local import class_odds, exposure_logs, means_at
+from interpret_dp.backends.local import MEANS_ABOVE, class_odds, exposure_logs, means_at
 from interpret_dp.ebm.config import TrainerConfig
 from interpret_dp.ebm.interactions import (
     NO_PAIRS,
@@ -26,7 +26,8 @@ from interpret_dp.ebm.interactions import (
     excluded_pairs,
     pair_task,
 )
-from interpret_dp.ebm.losses import LOSSES, RegressionLoss, Start, checked_objective, link_of
+from interpret_dp.ebm.losses import RegressionLoss, Start
+from interpret_dp.ebm.objectives import checked_objective, class_of, link_of
 from interpret_dp.ebm.shape import errors_of_mean
 from interpret_dp.ebm.trainer.curves import constrained_directions
 from interpret_dp.ebm.training import (
@@ -220,7 +221,8 @@ def _sums(
             if exposures is not None and task.largest_exposure is not None:
                 logs = exposure_logs()[exposures] / LATTICE
                 scores = scores + (logs + math.log(task.largest_exposure))
-            predicted = means_at(scores, task.target.lower, task.target.upper)
+            room = 1.0 if exposures is None else MEANS_ABOVE
+            predicted = means_at(scores, task.target.lower, room * task.target.upper)
             slope = np.minimum(predicted / mean / _WIDEST, 1.0)
         has_target = ~np.isnan(target) & (exposures is None or exposures > 0)
         fraction = np.clip(np.nan_to_num(target - predicted) / clip, -1.0, 1.0)
@@ -397,6 +399,7 @@ def open_request(
         undeclared=tuple(declaring.partial.gaps),
         excluded=excluded_pairs(settings.exclude, names),
         constrained=[column for column in columns if directions[column]],
+        objective=task.objective,
     )
     task = replace(task, pairs=pairs)
     target = None if gap is not None else task.target
@@ -429,8 +432,8 @@ def _with_rate(
     config: TrainerConfig, neighbourhood: Neighbourhood, of_task: str
 ) -> tuple[TrainerConfig, Neighbourhood]:
     """Return both with the release over more rows of a person, where a total is put right."""
-    if of_task == "regression" and not config.n_shapes:
-        # A loss of one's own need not be least at the mean.
+    if of_task == "regression" and not config.has_total:
+        # A quantile is no mean, and a loss of one's own need not be least at the mean.
         neighbourhood = replace(neighbourhood, total_rows=None)
     return replace(config, has_rate=neighbourhood.total_rows is not None), neighbourhood
 
@@ -516,7 +519,7 @@ def _declaring_task(settings: FitSettings, rows: PrivateRows) -> DeclaringTask:
         settings.classes,
         task=settings.task,
     )
-    partial = LOSSES[_objective(settings)].with_target(partial)
+    partial = class_of(_objective(settings))[0].with_target(partial)
     _check_target_width(partial.target)
     columns = _included_columns(table.names, settings.exclude)
     return DeclaringTask(
@@ -584,6 +587,7 @@ def trainer_config(
         high_open=True,
         mend="It is the share of the budget for the histograms; 0.1 suits most tables.",
     )
+    loss = class_of(_objective(settings))[0]
     rounds, leaves, rate = settings.max_rounds, settings.max_leaves, settings.learning_rate
     if rate is not None:
         rate = check_real("learning_rate", rate, low=0, high=2, low_open=True, mend=_RATE)
@@ -597,7 +601,9 @@ def trainer_config(
         binning_share=share,
         n_pairs=pairs.n_pairs,
         n_chosen_pairs=pairs.n_chosen,
-        n_shapes=LOSSES[_objective(settings)].n_shapes if settings.task == "regression" else 0,
+        n_shapes=loss.n_shapes if settings.task == "regression" else 0,
+        fits_mean=loss.fits_mean,
+        target_parts=loss.target_parts,
     )
 
 

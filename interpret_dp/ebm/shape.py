@@ -28,6 +28,8 @@ _REACH, _LEAST_SEEN = 4.0, 0.8
 # way round: effects must not be clipped any more than the mean. The last is that of the mean.
 _TILTS = -0.5, 1.0, 0.0
 _HALVINGS = 40
+# A cell of such a share of the rows, so many times as dense as those beside it, is a peak.
+_PEAK_SHARE, _PEAK_RATIO = 0.05, 3.0
 # The narrowest clip, in standard deviations of the targets, and the smallest share of the rows that
 # a clip is taken to leave as they are.
 _LEAST_CLIP, _LEAST_KEPT = 0.75, 2.0**-9
@@ -107,6 +109,15 @@ class Shape:
     def spread(self) -> float:
         """Standard deviation of the targets."""
         return float(np.sqrt(self.shares @ (self.values - self.mean) ** 2))
+
+    def peaks(self) -> list[tuple[float, float, float]]:
+        """Return lower end, upper end and share of cells in which many rows seem to be alike."""
+        shares, borders = self.shares.reshape(-1, _PARTS).sum(axis=1), self.borders[::_PARTS]
+        noise = _SIGNIFICANT * _PARTS * self.share_noise.max()
+        beside = np.concatenate([[0.0], (shares + noise) / np.diff(borders), [0.0]])
+        least = _PEAK_RATIO * np.maximum(beside[:-2], beside[2:]) * np.diff(borders)
+        places = np.flatnonzero((shares >= _PEAK_SHARE) & (shares > least))
+        return [(float(borders[k]), float(borders[k + 1]), float(shares[k])) for k in places]
 
     def means(self, clips: FloatArray, gaps: Gaps) -> tuple[FloatArray, FloatArray]:
         """Return where clipped residuals cancel, and where they should.

@@ -25,9 +25,10 @@ from interpret_dp.backends.local import (
 )
 from interpret_dp.ebm.config import LossScale, TrainerConfig
 from interpret_dp.ebm.interactions import NO_PAIRS, PairTask
-from interpret_dp.ebm.losses import LOSSES, LogLoss, Loss, RegressionLoss, Start
+from interpret_dp.ebm.losses import LogLoss, Loss, RegressionLoss, Start
 from interpret_dp.ebm.noise.boosted import Boosted, with_noise_of_others, without_axis
 from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, no_noise, significant_terms
+from interpret_dp.ebm.objectives import loss_of
 from interpret_dp.ebm.pairs import TrainedPair, TrainedPairs, train_pairs
 from interpret_dp.ebm.shape import Shape
 from interpret_dp.ebm.trainer.binning import Bins, public_bins
@@ -173,8 +174,7 @@ def train(
     rows = private.encoded(_encoded, task, config, loss, n_threads=n_threads)
     start, clipped = _release_target(rows, private, task, loss, config, session)
     loss, norm = start.loss, start.scale.norm
-    if isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
-        rows.clip_residuals(loss.clip, start.exposure or 1.0)
+    _clip_residuals(rows, start)
     bins, count_noise, weight_noise = release_bins(rows, task.specs, config, session, start)
     # Where nothing is above the noise, no term is better than another.
     movable = movable_terms(bins, weight_noise) or list(range(len(bins)))
@@ -206,7 +206,7 @@ def train(
         moved = without_axis([a - b for a, b in zip(stage.scores, curves, strict=True)], in_units)
         expected = [e and e.moved(change) for e, change in zip(expected, moved, strict=True)]
     intercept, total_error = stage.intercept, None
-    if config.n_shapes and isinstance(rows, RegressionRows):
+    if config.has_total and isinstance(rows, RegressionRows):
         # Rows that are paired up start from the scores of their features.
         tables, level = (stage.tables, np.zeros(1)) if stage.pairs else (curves, intercept)
         score_rows(rows, tables, level)
@@ -231,6 +231,15 @@ def train(
         pairs=[pair.in_units(in_units, task.largest_weight) for pair in stage.pairs],
         pair_cuts={k: b.cuts for k, b in stage.coarse.items() if b.cuts is not None},
     )
+
+
+def _clip_residuals(rows: AdditiveRows, start: Start) -> None:
+    """Choose the unit and the bound of a regression's residuals, and the start of its scores."""
+    loss = start.loss
+    if isinstance(loss, RegressionLoss) and isinstance(rows, RegressionRows):
+        mean = float(np.exp(start.level[0])) if loss.link == "log" else 1.0
+        rows.clip_residuals(loss.clip, start.exposure or 1.0, mean)
+        rows.bound_residuals(int(loss.bound * LATTICE))
 
 
 def _significance(
@@ -272,7 +281,7 @@ def _correlations(
 def _loss(task: TrainingTask, *, has_init_scores: bool) -> Loss:
     if isinstance(task.target, Categorical):
         return LogLoss()
-    return LOSSES[task.objective].of(task.target, has_init_scores=has_init_scores)
+    return loss_of(task.objective, task.target, has_init_scores=has_init_scores)
 
 
 def _encoded(

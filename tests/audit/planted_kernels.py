@@ -35,8 +35,8 @@ def centre_residuals(monkeypatch):
     """Subtract the exact mean of the target, so that a row moves those of all others."""
     original = LocalRegressionRows.clip_residuals
 
-    def centring(self, clip, exposure=1.0):
-        original(self, clip, exposure)
+    def centring(self, clip, exposure=1.0, mean=1.0):
+        original(self, clip, exposure, mean)
         self._target = (self._target - self._target.mean()).astype(np.int32)
 
     monkeypatch.setattr(LocalRegressionRows, "clip_residuals", centring)

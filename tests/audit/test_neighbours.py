@@ -14,8 +14,10 @@ import interpret_dp as dp
 from interpret_dp.accounting.gaussian import lattice_sigma
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.audit import ReleaseCheck, refit, replay
-from interpret_dp.backends import local
+from interpret_dp.backends import kernels, local
+from interpret_dp.backends.base import MAX_RESIDUAL
 from interpret_dp.ebm import training
+from interpret_dp.ebm.losses import LOSSES
 from interpret_dp.ebm.trainer.partitions import LeafRelease
 from interpret_dp.mechanisms import active_randomness, gaussian_thresholding
 from interpret_dp.release import ReleaseSession
@@ -100,7 +102,7 @@ def _counted_twice(real):
 def _bound_kept_from_the_norm(real):
     """Clip at the new bound, and declare the old one."""
 
-    def bound_residuals(rows, norm):
+    def bound_residuals(rows, norm, plain=False):
         kernel = type(rows)._kernel
         if norm > LATTICE:
             rows._kernel = lambda *given: kernel(*given[:6], norm, *given[7:])
@@ -132,6 +134,43 @@ def test_control_shapes_and_totals_beyond_their_norm(method, fault, release, mon
     report = replay(fit, *tables)
     assert kinds(report) == {"sensitivity"}
     assert releases_broken(report) == {release}
+
+
+def _without_bound(kernel):
+    return staticmethod(lambda *given: kernel(*given[:6], MAX_RESIDUAL, *given[7:]))
+
+
+WEIGHTED, GAPS = local.LocalWeightedRows, local.LocalGapRows
+UNBOUNDED = [
+    ("tweedie_deviance", WEIGHTED, kernels.advance_weighted, {"boosting", "total"}),
+    ("quantile:alpha=0.9", GAPS, kernels.advance_gap, {"boosting"}),
+]
+
+
+@pytest.mark.parametrize(("objective", "rows", "kernel", "releases"), UNBOUNDED)
+def test_control_objectives_whose_residuals_have_no_bound(
+    objective, rows, kernel, releases, monkeypatch
+):
+    """A far target beside few near ones; a residual that is twice too large is still clipped."""
+    ages = np.linspace(1, 99, 41)
+    X, y = pd.DataFrame({"age": ages}), np.append(np.full(40, 1.0), 900.0)
+    schema = dp.Schema({"age": dp.Continuous(0, 100)}, target=dp.Continuous(0, 900))
+    fit = refit(
+        dp.DPExplainableBoostingRegressor(
+            schema=schema, max_rounds=4, epsilon=1e3, objective=objective
+        )
+    )
+    tables = (X[:-1], y[:-1]), (X, y)
+    for order in (tables, tables[::-1]):
+        assert replay(fit, *order).ok
+    loss = LOSSES[objective.partition(":")[0]]
+    real = loss.residual
+    monkeypatch.setattr(loss, "residual", lambda self, gap, clip: 2 * real(self, gap, clip))
+    assert replay(fit, *tables).ok
+    monkeypatch.setattr(rows, "_kernel", _without_bound(kernel))
+    report = replay(fit, *tables)
+    assert kinds(report) == {"sensitivity"}
+    assert releases_broken(report) == releases
 
 
 def test_control_a_target_beyond_its_bounds_that_is_in_two_cells(monkeypatch):

@@ -319,16 +319,17 @@ _PICTURED = [
 ]
 _PAIRED = [{"interactions": 1}, {"interactions": [("a", "b")]}]
 _LOSSES = [
-    {"objective": f"{loss}_deviance", "privacy_exposure_max": most} | pairs
-    for loss in ("poisson", "gamma")
+    {"objective": objective, "privacy_exposure_max": most} | pairs
+    for objective in ("poisson", "gamma", "tweedie", "tweedie_deviance:variance_power=1.99")
     for most, pairs in zip((1.0, 40.0, 40.0), ({}, *_PAIRED), strict=True)
 ]
+_QUANTILES = [{"objective": "quantile"}, {"objective": "quantile:alpha=0.99"}]
 _KINDS = [{"kind": interpret_dp.DPLimeTabular}, {"kind": interpret_dp.DPShapTabular}]
 # How each explainer is fitted, to which targets, with which settings.
 SUBJECTS = {
     "two classes": (_ebm, _CLASSES, _SHAPED),
     "classes": (_ebm, _LABELS, [{}, {"composition": "classic"}, *_PAIRED]),
-    "regression": (_ebm, _NUMBERS, _SHAPED),
+    "regression": (_ebm, _NUMBERS, [*_SHAPED, *_QUANTILES]),
     "counts": (_ebm, [Continuous(1, 40), Continuous(1e-6, 1e9)], _LOSSES),
     "llm": (_llm, [*_CLASSES, *_LABELS], _MAPPED),
     "images": (_llm, _LABELS, _PICTURED),

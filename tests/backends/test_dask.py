@@ -82,6 +82,8 @@ CASES = {
     "regression": (REGRESSOR, AMOUNTS, "amount", {}),
     "poisson": (REGRESSOR, AMOUNTS | {"objective": "poisson_deviance"}, "amount", {}),
     "gamma": (REGRESSOR, AMOUNTS | {"objective": "gamma_deviance"}, "amount", {}),
+    "tweedie": (REGRESSOR, AMOUNTS | {"objective": "tweedie_deviance"}, "amount", {}),
+    "quantile": (REGRESSOR, AMOUNTS | {"objective": "quantile", "max_rounds": 4}, "amount", {}),
     "weights": (CLASSIFIER, BINARY | {"privacy_weight_max": 5.0}, "yes", WEIGHTS),
     "scores": (CLASSIFIER, BINARY, "yes", {"init_score": "score"}),
     "scores of a regression": (REGRESSOR, AMOUNTS, "amount", {"init_score": "score"}),

@@ -138,7 +138,7 @@ def test_means_are_exponentials_between_the_bounds(lower, upper):
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, 6.0), (1000.0, 1001.0), (0.0, 0.0)])
 def test_means_stay_within_the_integers_of_the_target(lower, upper):
     clip = (upper - lower) / 4 or 1.0
-    table = poisson_table(lower, upper, clip).astype(np.int64)
+    table = poisson_table(lower, upper, clip, upper).astype(np.int64)
     assert np.abs(table).max() <= int((upper - lower) / 2 / clip * LATTICE)
     middle = (lower + upper) / 2
     assert np.abs(table - (log_means(lower, upper) - middle) / clip * LATTICE).max() <= 1 + 1e-6

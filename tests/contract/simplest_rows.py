@@ -11,6 +11,7 @@ from interpret_dp.backends.local import (
     gap_table,
     log_steps,
     lowest_log_step,
+    mean_weights,
     poisson_table,
 )
 
@@ -160,10 +161,10 @@ class SimplestRegressionRows(SimplestRows):
     def has_target(self, target):
         return not math.isnan(target)
 
-    def clip_residuals(self, clip):
+    def clip_residuals(self, clip, exposure=1.0, mean=1.0):
         self.clip = clip
 
-    def bound_residuals(self, norm):
+    def bound_residuals(self, norm, plain=False):
         self.bound = norm
 
     def bounded(self, residual):
@@ -210,15 +211,42 @@ class SimplestPoissonRows(SimplestRegressionRows):
         self.clip_residuals(facts["clip"])
         self.lowest = lowest_log_step(facts["upper"])
 
-    def clip_residuals(self, clip):
+    def clip_residuals(self, clip, exposure=1.0, mean=1.0):
         super().clip_residuals(clip)
-        self.means = poisson_table(**self.bounds, clip=clip).tolist()
+        self.means = poisson_table(**self.bounds, clip=clip, most=self.bounds["upper"]).tolist()
 
-    def residuals(self, target, scores):
-        entry = min(max(scores[0] // 2**12 - self.lowest, 0), len(self.means) - 1)
+    def entry(self, scores):
+        return min(max(scores[0] // 2**12 - self.lowest, 0), len(self.means) - 1)
+
+    def plain_residual(self, target, scores):
         limit = int(self.half / self.clip * LATTICE)
         centred = math.trunc((float(target) - self.middle) / self.clip * LATTICE)
-        residual = min(max(centred, -limit), limit) - int(self.means[entry])
+        return min(max(centred, -limit), limit) - int(self.means[self.entry(scores)])
+
+    def residuals(self, target, scores):
+        return self.bounded(self.plain_residual(target, scores))
+
+
+class SimplestWeightedRows(SimplestPoissonRows):
+    """Target minus mean, times a function of the mean until residuals are to be plain."""
+
+    def __init__(self, codes, targets, *, residual, **settings):
+        self.residual, self.is_plain = residual, False
+        super().__init__(codes, targets, **settings)
+
+    def clip_residuals(self, clip, exposure=1.0, mean=1.0):
+        super().clip_residuals(clip)
+        self.weights = mean_weights(self.residual, **self.bounds, clip=clip, mean=mean).tolist()
+
+    def bound_residuals(self, norm, plain=False):
+        super().bound_residuals(norm)
+        self.is_plain = plain
+
+    def residuals(self, target, scores):
+        residual = self.plain_residual(target, scores)
+        if not self.is_plain:
+            # A Python integer: of any size.
+            residual = weighted(residual, self.weights[self.entry(scores)])
         return self.bounded(residual)
 
 
@@ -231,7 +259,7 @@ class SimplestGapRows(SimplestRegressionRows):
         self.bounds = {name: settings[name] for name in ("lower", "upper")}
         self.clip_residuals(settings["clip"])
 
-    def clip_residuals(self, clip):
+    def clip_residuals(self, clip, exposure=1.0, mean=1.0):
         super().clip_residuals(clip)
         self.errors = gap_table(self.residual, clip).tolist()
 

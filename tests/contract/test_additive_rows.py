@@ -23,14 +23,17 @@ from interpret_dp.backends.local import (
     LocalMulticlassRows,
     LocalPoissonRows,
     LocalRegressionRows,
+    LocalWeightedRows,
 )
 from interpret_dp.ebm.losses import GammaDeviance
+from interpret_dp.ebm.objectives import Quantile, TweedieDeviance
 from tests.contract.simplest_rows import (
     SimplestBinaryRows,
     SimplestGapRows,
     SimplestMulticlassRows,
     SimplestPoissonRows,
     SimplestRegressionRows,
+    SimplestWeightedRows,
     as_lists,
 )
 
@@ -43,6 +46,8 @@ def log_cosh_residual(gap, clip):
 
 GAMMA = {"residual": GammaDeviance.residual, "has_log_target": True}
 LOG_COSH = {"residual": log_cosh_residual, "has_log_target": False}
+TWEEDIE = {"residual": TweedieDeviance(0.0, 6.0, 1.5, 1.0, variance_power=1.9).residual}
+QUANTILE = {"residual": Quantile(-3.0, 5.0, 2.0, 1.0, alpha=0.9).residual, "has_log_target": False}
 LOCAL = {
     "binary": LocalBinaryRows,
     "multiclass": LocalMulticlassRows,
@@ -50,6 +55,8 @@ LOCAL = {
     "poisson": LocalPoissonRows,
     "gamma": partial(LocalGapRows, **GAMMA),
     "gap": partial(LocalGapRows, **LOG_COSH),
+    "quantile": partial(LocalGapRows, **QUANTILE),
+    "tweedie": partial(LocalWeightedRows, **TWEEDIE),
 }
 SIMPLEST = {
     "binary": SimplestBinaryRows,
@@ -58,6 +65,8 @@ SIMPLEST = {
     "poisson": SimplestPoissonRows,
     "gamma": partial(SimplestGapRows, **GAMMA),
     "gap": partial(SimplestGapRows, **LOG_COSH),
+    "quantile": partial(SimplestGapRows, **QUANTILE),
+    "tweedie": partial(SimplestWeightedRows, **TWEEDIE),
 }
 
 
@@ -133,8 +142,11 @@ BOUNDS = {
     "poisson": {"lower": 0.0, "upper": 6.0, "clip": 1.5},
     "gamma": {"lower": 0.5, "upper": 9.0, "clip": 2.0},
     "gap": {"lower": -3.0, "upper": 5.0, "clip": 2.0},
+    "quantile": {"lower": -3.0, "upper": 5.0, "clip": 2.0},
+    "tweedie": {"lower": 0.0, "upper": 6.0, "clip": 1.5},
 }
 CLIPS = (1.0, 1.7, 40.0)
+MEANS = (1e-6, 1.0, 6.0)
 
 
 @pytest.fixture(autouse=True)
@@ -225,8 +237,9 @@ def programs(draw, task, n_bins):
         wanted = np.array(draw(subsets), dtype=np.int64)
         calls.append(("advance", (updated, updates.reshape(shape), wanted, width)))
         if has_numbers(task) and draw(st.booleans()):
-            calls.append(("bound_residuals", (draw(st.integers(1, MAX_RESIDUAL)),)))
-        if task == "regression":
+            bound = draw(st.integers(1, MAX_RESIDUAL)), draw(st.booleans())
+            calls.append(("bound_residuals", bound))
+        if task in ("regression", "quantile"):
             edges = draw(st.lists(st.integers(-2 * LATTICE, 2 * LATTICE), unique=True))
             calls.append(("residual_counts", (np.sort(np.array(edges, dtype=np.int64)),)))
     features = draw(st.permutations(range(len(n_bins))))[: draw(st.integers(1, len(n_bins)))]
@@ -240,8 +253,8 @@ def calls_of_numbers(draw, task):
     """Draw what is asked of numbers before the first round."""
     number = st.floats(BOUNDS[task]["lower"], BOUNDS[task]["upper"])
     edges = np.sort(np.array(draw(st.lists(number, unique=True)), dtype=np.float64))
-    clip = draw(st.sampled_from(CLIPS))
-    return [("target_counts", (edges,)), ("clip_residuals", (clip,))]
+    unit = draw(st.sampled_from(CLIPS)), 1.0, draw(st.sampled_from(MEANS))
+    return [("target_counts", (edges,)), ("clip_residuals", unit)]
 
 
 @st.composite
@@ -432,9 +445,12 @@ def test_scores_saturate_and_never_wrap(name, task):
         # No relative error is below -1, and the clip is 2.
         "gamma": ([-LATTICE], [2 * LATTICE]),
         "gap": ([-2 * LATTICE], [2 * LATTICE]),
+        "quantile": ([-0.2 * LATTICE], [1.8 * LATTICE]),
+        # The largest mean divides its residual, of 4 clips, by 6 to the power 0.9.
+        "tweedie": ([-4 / 6**0.9 * LATTICE], [LATTICE]),
     }[task]
     # The largest mean is the middle of a step of 1/256 of a score.
-    near = LATTICE // 128 if task == "poisson" else 4
+    near = LATTICE // 128 if task in ("poisson", "tweedie") else 4
     for _ in range(5):
         rows.advance(only, up, only, 1)
     assert rows.advance(only, up, only, 1).ravel().tolist() == pytest.approx(high, abs=near)

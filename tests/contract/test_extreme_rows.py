@@ -112,7 +112,9 @@ def test_scores_of_any_model_are_in_a_cell():
     assert shares.tolist() == [2**30 // 32_767]
 
 
-@pytest.mark.parametrize("objective", ["rmse", "poisson_deviance", "gamma_deviance"])
+@pytest.mark.parametrize(
+    "objective", ["rmse", "poisson_deviance", "gamma_deviance", "tweedie_deviance"]
+)
 def test_sums_of_metrics_keep_their_norm(objective):
     lower = 1e-3 if objective == "gamma_deviance" else 0.0
     schema = Schema({"feature_0000": Continuous(-1e9, 1e9)}, target=Continuous(lower, 1e15))

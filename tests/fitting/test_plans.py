@@ -59,7 +59,9 @@ REQUESTS = {
     "regression": (
         fit,
         {"estimator": REGRESSOR, "target": Continuous(1, 9)},
-        OPTIONS | KNOWN | {"objective": ["poisson_deviance", "gamma_deviance"]},
+        OPTIONS
+        | KNOWN
+        | {"objective": ["poisson_deviance", "gamma_deviance", "tweedie_deviance", "quantile"]},
     ),
     "maps": (
         fit,

@@ -86,6 +86,7 @@ def cases():
         FEATURES, dp.Categorical(["no", "yes"]), unit=dp.PrivacyUnit("patient", 2)
     )
     undeclared = dp.Schema({"stage": FEATURES["stage"]})
+    amounts = dp.Schema(FEATURES, target=dp.Continuous(0, 6))
     started = {"sample_weight": 1.0 + (X["dose"] > 10), "init_score": latent / 2}
     kinds = ("pairs", "classes", "monotone", "poisson", "gamma")
     return {
@@ -108,6 +109,10 @@ def cases():
         "counts without a bound": lambda: fitted(
             np.floor(np.exp(latent)), X, dp.Schema(FEATURES), objective="poisson_deviance"
         ),
+        "tweedie": lambda: fitted(
+            np.maximum(latent, 0), X, amounts, objective="tweedie:variance_power=1.6"
+        ),
+        "quantile": lambda: fitted(latent, objective="quantile:alpha=0.8"),
         "chosen settings": lambda: fitted(
             latent, max_rounds=7, max_leaves=3, learning_rate=0.1, max_bins=16
         ),

@@ -426,7 +426,7 @@ class DaskRows:
         self.n_scores = form.n_scores
         self.residual_norm = form.residual_norm
         self.target_norm = form.target_norm
-        self._form = form
+        self._form, self._is_plain = form, False
         self._commands: list[Command] = []
         self._first = 0  # number of the first of these commands, over all
         self._sent = 0  # how many of them all parts have followed
@@ -448,17 +448,17 @@ class DaskRows:
         """Add the weights of the rows in cells of target minus score."""
         return np.asarray(self._ask("residual_counts", edges))
 
-    def bound_residuals(self, norm: int) -> None:
+    def bound_residuals(self, norm: int, plain: bool = False) -> None:
         """Clip residuals at another bound from now on."""
-        self.residual_norm = norm
-        self._commands.append(("bound_residuals", (norm,)))
+        self.residual_norm, self._is_plain = norm, plain
+        self._commands.append(("bound_residuals", (norm, plain)))
 
-    def clip_residuals(self, clip: float, exposure: float = 1.0) -> None:
+    def clip_residuals(self, clip: float, exposure: float = 1.0, mean: float = 1.0) -> None:
         """Choose the bound of a regression's residuals, before the first round."""
         # The form's tables are the ones that all parts take over.
         if isinstance(self._form, RegressionRows):
-            self._form.clip_residuals(clip, exposure)
-        self._change("clip_residuals", clip, exposure)
+            self._form.clip_residuals(clip, exposure, mean)
+        self._change("clip_residuals", clip, exposure, mean)
 
     def merge_bins(self, maps: Maps) -> None:
         """Replace every feature's codes by those of merged bins."""
@@ -471,7 +471,7 @@ class DaskRows:
         self._commands = [("begin", (np.array(scores, dtype=np.int64),))]
         if isinstance(self._form, RegressionRows):
             # A part keeps the bound of its last command.
-            self._commands.append(("bound_residuals", (self.residual_norm,)))
+            self._commands.append(("bound_residuals", (self.residual_norm, self._is_plain)))
         self._sent = 0
 
     def advance(

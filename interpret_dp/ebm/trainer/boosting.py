@@ -22,7 +22,7 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_RESIDUAL, AdditiveRows, Integers, RegressionRows
 from interpret_dp.ebm.config import TUNING, TrainerConfig
 from interpret_dp.ebm.losses import RegressionLoss, Start
-from interpret_dp.ebm.shape import Shape, cell_edges, errors_of_mean
+from interpret_dp.ebm.shape import Shape, errors_of_mean
 from interpret_dp.ebm.trainer import partitions
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.curves import BoostingResult, BoostingTask, Curves
@@ -79,8 +79,7 @@ def release_residuals(
     loss = start.loss
     if not isinstance(loss, RegressionLoss) or loss.shape is None:
         return start  # a range of one value leaves nothing to learn
-    width = 2.0 * loss.half / loss.clip
-    edges = cell_edges(0.0, -width, width)
+    width, edges = 2.0 * loss.half / loss.clip, loss.residual_edges()
     # A row is in one cell.
     counts, sigma = session.gaussian(
         "target cells",
@@ -92,8 +91,7 @@ def release_residuals(
     noise_level = config.boosting(start.n_rows, start.scale).noise_level
     narrow = loss.narrowed(shape, noise_level)
     rows.bound_residuals(int(narrow.bound * LATTICE))
-    scale = replace(start.scale, norm=narrow.bound * start.scale.norm)
-    return replace(start, loss=narrow, scale=scale)
+    return replace(start, loss=narrow, scale=narrow.late_scale(start.scale))
 
 
 def release_total(
@@ -154,7 +152,8 @@ def release_total(
     errors = errors_of_mean(loss.shape, clips, noise, loss.gaps, start=error_before)
     best = int(np.argmin(errors))
     before = rows.residual_norm
-    rows.bound_residuals(int(clips[best] / loss.clip * LATTICE))
+    # Only the sum of target minus mean is a shortfall, whatever residuals boosting had.
+    rows.bound_residuals(int(clips[best] / loss.clip * LATTICE), plain=True)
     # Residuals of two rows may have opposite signs.
     noisy, _ = session.gaussian(
         "total",

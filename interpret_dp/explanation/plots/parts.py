@@ -87,6 +87,10 @@ def score_unit(model: AdditiveModel) -> str:
     if model.classes is None:
         if model.link == "log":
             return f"change of log(mean {outcome})" if outcome else "change of log(prediction)"
+        name, _, setting = str(model.parameters.get("objective")).partition(":")
+        if name == "quantile":
+            alpha = literal(setting.partition("=")[2] or "0.5")
+            outcome = f"the {alpha} quantile{f' of {outcome}' * bool(outcome)}"
         return f"change of {outcome or 'the prediction'}, in its unit"
     if len(model.classes) > 2:
         return f"score of each class{f' of {outcome}' * bool(outcome)} (log scale)"

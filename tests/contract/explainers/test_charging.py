@@ -151,6 +151,7 @@ NO_COUNTS = dp.Schema(FEATURES, target=dp.Continuous(-1, 9))
 ONLY_ZERO = dp.Schema(FEATURES, target=dp.Continuous(0, 0))
 FROM_ZERO = dp.Schema(FEATURES, target=dp.Continuous(0, 9))
 GAMMA = {"objective": "gamma_deviance"}
+TWEEDIE = {"objective": "tweedie_deviance"}
 UNFITTED = dp.DPExplainableBoostingClassifier()
 RNG = np.random.default_rng(0)
 PAIR = {"interactions": [("a", "b")]}
@@ -241,8 +242,20 @@ BAD = [
     (("counts",), {"schema": ONLY_ZERO}, dp.SchemaError, "upper bound is 0"),
     (("counts",), GAMMA | {"schema": FROM_ZERO}, dp.SchemaError, "lower bound is 0.*above 0"),
     (("counts",), GAMMA | {"schema": UNLABELLED}, dp.SchemaError, "is None.*privacy_target_min"),
-    (("counts",), {"objective": "tweedie"}, ValueError, "is 'tweedie'.*_deviance'.*'gamma'"),
-    (("counts",), {"objective": "tweedie_deviance:p=1"}, ValueError, "register them in Python"),
+    (("counts",), {"objective": "huber"}, ValueError, "is 'huber'.*register them in Python"),
+    (("counts",), {"objective": "tweedie:p=1.5"}, ValueError, "be variance_power between 1 and 2"),
+    (("counts",), {"objective": "tweedie:variance_power=2"}, ValueError, "both excluded"),
+    (
+        ("counts",),
+        {"objective": "quantile:alpha=nan"},
+        ValueError,
+        "alpha between 0.0001 and 0.9999",
+    ),
+    (("counts",), {"objective": "quantile:"}, ValueError, "such as 'quantile:alpha=0.5'"),
+    (("counts",), {"objective": "rmse:alpha=0.5"}, ValueError, "'rmse' has no parameter"),
+    (("counts",), TWEEDIE | {"schema": NO_COUNTS}, dp.SchemaError, "'tweedie_deviance'.*is -1"),
+    (("counts",), TWEEDIE | PAIR, ValueError, "under a log link pairs"),
+    (("counts",), {"objective": "quantile"} | PAIR, ValueError, "of a quantile pairs are not"),
     (("counts",), {"objective": None}, ValueError, "objective is None"),
     *(
         (("regression",), _undeclared_between(*ends), dp.SchemaError, "Change the unit of the tar")

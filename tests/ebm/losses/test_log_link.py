@@ -2,14 +2,16 @@
 
 import io
 import sqlite3
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from interpret.glassbox import ExplainableBoostingRegressor
-from sklearn.metrics import mean_absolute_error, mean_gamma_deviance, mean_poisson_deviance
+from sklearn.metrics import mean_absolute_error, mean_tweedie_deviance
 
 from interpret_dp import Continuous, DeclarationWarning, Schema, private_metrics
+from interpret_dp.backends.local import LocalWeightedRows
 from interpret_dp.explanation.plots.prediction import outcome_text, prediction_figure
 from interpret_dp.explanation.plots.shape import term_figure
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
@@ -17,7 +19,12 @@ from interpret_dp.released import AdditiveModel
 from tests.ebm import tasks
 from tests.ebm.tasks import FEATURES
 
-TARGETS = {"poisson_deviance": Continuous(0, 20), "gamma_deviance": Continuous(1, 1000)}
+TARGETS = {
+    "poisson_deviance": Continuous(0, 20),
+    "gamma_deviance": Continuous(1, 1000),
+    "tweedie_deviance": Continuous(0, 1000),
+}
+POWERS = {"poisson_deviance": 1.0, "gamma_deviance": 2.0, "tweedie_deviance": 1.5}
 
 
 def table(objective, n_rows=4000, seed=3):
@@ -27,6 +34,8 @@ def table(objective, n_rows=4000, seed=3):
     mean = np.exp(2 * X["x"].to_numpy() - 1 + 0.7 * (X["g"] == "b").to_numpy())
     if objective == "poisson_deviance":
         return X, rng.poisson(mean), mean
+    if objective == "tweedie_deviance":
+        return X, rng.gamma(3.0 * rng.poisson(mean), 20 / 3.0), 20 * mean
     return X, np.clip(rng.gamma(3.0, 20 * mean / 3.0), 1, 1000), 20 * mean
 
 
@@ -51,7 +60,7 @@ def models():
 def test_curves_and_means_are_learned(objective, models):
     X, y, mean = table(objective, seed=8)
     model = models[objective]
-    deviance = mean_poisson_deviance if model.objective.startswith("pois") else mean_gamma_deviance
+    deviance = partial(mean_tweedie_deviance, power=POWERS[objective])
     predicted = model.predict(X)
     constant = deviance(y, np.full(len(y), y.mean()))
     best = deviance(y, mean)
@@ -95,6 +104,27 @@ def test_the_names_of_interprets_development_branch_mean_the_same(objective, mod
         schema = Schema(FEATURES, TARGETS[objective])
         later = model_of(objective.removesuffix("_deviance"), schema=schema).fit(X, y)
     np.testing.assert_array_equal(later.predict(X), models[objective].predict(X))
+
+
+def test_the_total_of_claims_is_right_where_curves_cannot_be(monkeypatch):
+    """The control sums weighted residuals, which vanish elsewhere where there is an interaction."""
+    X, _, _ = table("tweedie_deviance", 20_000)
+    rng, direction = np.random.default_rng(2), np.where(X["g"] == "b", 4, -2)
+    claims = rng.gamma(rng.poisson(0.3, size=len(X)), 10.0) * np.exp(direction * X["x"])
+    y = np.minimum(claims, 2000.0)
+
+    def total():
+        schema = Schema(FEATURES, target=Continuous(0, 2000))
+        with use_randomness(SeededRandomness(4)):
+            model = model_of("tweedie:variance_power=1.8", epsilon=50.0, schema=schema)
+            return model.fit(X, y).predict(X).sum() / y.sum()
+
+    assert total() == pytest.approx(1.0, abs=0.01)
+    real = LocalWeightedRows.bound_residuals
+    monkeypatch.setattr(
+        LocalWeightedRows, "bound_residuals", lambda rows, norm, plain=False: real(rows, norm)
+    )
+    assert total() < 0.9
 
 
 # -------------------------------------------------------------------------------- arguments

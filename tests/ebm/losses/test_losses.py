@@ -7,6 +7,7 @@ from scipy.stats import norm
 
 import interpret_dp as dp
 from interpret_dp.ebm.losses import LOSSES, RegressionLoss, SquaredError, register_loss
+from interpret_dp.ebm.objectives import Quantile, checked_objective, loss_of
 from interpret_dp.ebm.shape import Shape
 
 
@@ -57,6 +58,38 @@ def test_the_hessian_of_log_means_sums_to_its_average(clip):
     assert weights @ curvature[:, 0] / weights.sum() == pytest.approx(2.0)
 
 
+def test_parameters_are_written_as_interpret_writes_them():
+    alike = {
+        "quantile": "quantile:alpha=0.5",
+        "quantile: alpha = 0.90": "quantile:alpha=0.9",
+        "tweedie": "tweedie_deviance:variance_power=1.5",
+        "tweedie_deviance:variance_power=1.75": "tweedie_deviance:variance_power=1.75",
+        "poisson": "poisson_deviance",
+    }
+    assert [checked_objective(given) for given in alike] == list(alike.values())
+    target = dp.Continuous(0, 9)
+    loss = loss_of("tweedie_deviance:variance_power=1.75", target, has_init_scores=False)
+    assert loss.variance_power == 1.75
+
+
+@pytest.mark.parametrize("power", [1.001, 1.5, 1.999])
+def test_tweedie_lies_between_poisson_and_gamma(power):
+    """Its dispersion for spreads that follow from the mean: phi mean^(p-1), at every growth."""
+    loss = LOSSES["tweedie_deviance"](0.0, 9.0, 2.0, 1.0, variance_power=power)
+    gaps = np.array([-1.0, 0.0, 2.0])
+    np.testing.assert_allclose(loss.residual(gaps, 2.0), np.exp((1 - power) * gaps))
+    mean, phi, sigma = 3.0, 0.7, 0.8
+    means = mean * np.exp(sigma * np.random.default_rng(0).normal(size=400_000) - sigma**2 / 2)
+    variance = phi * (means**power).mean() / mean**2
+    found = loss.dispersion_at(mean, variance, float(np.exp(sigma**2)))
+    assert found == pytest.approx(phi * mean ** (power - 1), rel=0.03)
+    weights, scores = np.array([3.0, 1.0, 6.0]), np.array([[0.2], [1.0], [-0.4]])
+    (curvature,) = loss.curvatures([scores], np.zeros(1), [weights], average=2.0)
+    expected = np.exp((2 - power) * scores[:, 0])
+    expected *= 2.0 * weights.sum() / (weights @ expected)
+    np.testing.assert_allclose(curvature[:, 0], expected)
+
+
 def test_a_loss_of_ones_own_pays_for_no_total_of_more_rows(monkeypatch):
     monkeypatch.setitem(LOSSES, "rmse of gaps", SquaredErrorOfGaps)
     unit = dp.PrivacyUnit("person", max_rows=1, total_rows=3)
@@ -91,6 +124,18 @@ def test_no_loss_is_registered_whose_residual_has_no_bound():
         faulty = {"name": "x", "residual": staticmethod(residual)}
         with pytest.raises(ValueError, match=message):
             register_loss(type("Faulty", (RegressionLoss,), faulty))
+    weighted = {"name": "x", "rule": "weighted mean", "link": "log"}
+    for weights, message in (
+        (lambda gap, clip: -gap, "is -16 at some gap.*a weight, which must be above 0"),
+        (lambda gap, clip: np.exp(1e9 * gap), "a finite number for each gap"),
+    ):
+        faulty = weighted | {"residual": staticmethod(weights)}
+        with np.errstate(over="ignore"), pytest.raises(ValueError, match=message):
+            register_loss(type("Faulty", (SquaredErrorOfGaps,), faulty))
+    with pytest.raises(ValueError, match=r"Steep\.residual has the slope 8 "):
+        register_loss(type("Steep", (Quantile,), {"name": "x", "start": RegressionLoss.start}))
+    with pytest.raises(ValueError, match=r"Colon needs a class attribute name.*without a colon"):
+        register_loss(type("Colon", (SquaredErrorOfGaps,), {"name": "a:b"}))
     with pytest.raises(ValueError, match="'rmse' is registered"):
         register_loss(type("Taken", (SquaredError,), {}))
     with pytest.raises(ValueError, match="link is 'log' and its rule 'gap'"):
@@ -102,4 +147,5 @@ def test_no_loss_is_registered_whose_residual_has_no_bound():
         register_loss(instance)
     # A cell that runs again registers the same loss.
     assert register_loss(SquaredError) is LOSSES["rmse"]
+    assert register_loss(Quantile) is LOSSES["quantile"]
     assert before == LOSSES

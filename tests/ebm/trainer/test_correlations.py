@@ -1,6 +1,7 @@
 """Correlations of features: what a row adds, and what follows from the released sums."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,9 +25,8 @@ def released(columns, is_ordered, *, noise=0.0, weights=None, terms=None, mu=1e3
     session = Session(noise)
     terms = range(len(columns)) if terms is None else terms
     config = TrainerConfig(mu=mu, n_terms=max(len(columns), 2), max_bins=32)
-    return release_correlations(
-        rows, bins, is_ordered, terms, len(labels), config, session
-    ), session
+    start = SimpleNamespace(n_rows=len(labels), row_mass=1.0)
+    return release_correlations(rows, bins, is_ordered, terms, start, config, session), session
 
 
 @given(weights=st.lists(st.floats(0, 1e6), min_size=2, max_size=40), is_ordered=st.booleans())
