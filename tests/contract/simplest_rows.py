@@ -7,12 +7,7 @@ import numpy as np
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_SCORE
 from interpret_dp.backends.kernels import exponential_table, sigmoid_table
-from interpret_dp.backends.local import (
-    gap_table,
-    log_steps,
-    lowest_log_step,
-    poisson_table,
-)
+from interpret_dp.backends.local import gap_table, log_steps, lowest_log_step, poisson_table
 
 
 class SimplestRows:
