@@ -54,10 +54,7 @@ def objects(entries):
     return np.fromiter(entries, dtype=object, count=len(entries))
 
 
-CONTAINERS = {
-    "list": list,
-    "objects": objects,
-}
+CONTAINERS = {"list": list, "objects": objects}
 
 
 def with_row(row, rows=ROWS):
