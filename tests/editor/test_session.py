@@ -16,14 +16,7 @@ from interpret_dp.editor import EditSession
 from interpret_dp.editor.session import shared_session
 from interpret_dp.released import AdditiveModel, EditRecord
 from tests.editor import test_pairs as pairs
-from tests.editor.models import (
-    Holder,
-    as_older_version,
-    build_model,
-    mean_score,
-    session,
-    words,
-)
+from tests.editor.models import Holder, as_older_version, build_model, mean_score, session, words
 from tests.editor.test_operations import ARGUMENTS
 
 MODELS = {n: build_model(n) for n in (0, 2, 3)} | {"pair": pairs.build()}
