@@ -17,8 +17,8 @@ from tests.contract.explainers.tables import COLUMNS, TARGET, frame, published
 
 ROWS = [list(row) for row in zip(*COLUMNS.values(), strict=True)]
 EMPTY = [None, None]
+# Where the odd row stands.
 ADDED = 23
-"""Where the odd row stands."""
 
 
 class Broken:
