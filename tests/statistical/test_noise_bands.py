@@ -31,13 +31,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    Schema,
-)
+import interpret_dp as dp
 from interpret_dp.datasets import make_cohort
 from interpret_dp.ebm import training
 from interpret_dp.ebm.noise import boosted
@@ -49,8 +43,8 @@ from interpret_dp.released import Band
 pytestmark = pytest.mark.statistical
 
 ESTIMATORS = {
-    "classification": DPExplainableBoostingClassifier,
-    "regression": DPExplainableBoostingRegressor,
+    "classification": dp.DPExplainableBoostingClassifier,
+    "regression": dp.DPExplainableBoostingRegressor,
 }
 FITS = 60
 # Levels, and so many deviations of a normal variable.
@@ -270,8 +264,8 @@ def test_bands_of_several_classes_are_honest(monkeypatch):
     cohort = make_cohort(10_000, seed=3)
     score = cohort.score(cohort.X) + np.random.default_rng(0).logistic(size=10_000)
     y = np.array(["high", "low", "middle"])[np.digitize(-score, np.quantile(-score, [0.3, 0.7]))]
-    schema = Schema(cohort.schema.features, target=Categorical(["high", "low", "middle"]))
-    model = DPExplainableBoostingClassifier(epsilon=2.0, delta=1e-6, schema=schema)
+    schema = dp.Schema(cohort.schema.features, target=dp.Categorical(["high", "low", "middle"]))
+    model = dp.DPExplainableBoostingClassifier(epsilon=2.0, delta=1e-6, schema=schema)
     seen = Seen(monkeypatch, lambda: model.fit(cohort.X, y), n_fits=100, n_orders=10)
     assert is_nominal(seen.held(), wider=0.03), np.mean(seen.held(), axis=(1, 2))
     assert honest_bins(seen.held()) >= 0.78
@@ -300,12 +294,12 @@ def test_bands_under_a_log_link_are_honest(monkeypatch, objective):
     mean, rng = np.exp(0.5 * cohort.score(cohort.X) + 1.0), np.random.default_rng(0)
     is_count = objective == "poisson_deviance"
     y = rng.poisson(mean) if is_count else rng.gamma(2.0, 50.0 * mean)
-    target = Continuous(0, 20) if is_count else Continuous(1, 2_000)
-    model = DPExplainableBoostingRegressor(
+    target = dp.Continuous(0, 20) if is_count else dp.Continuous(1, 2_000)
+    model = dp.DPExplainableBoostingRegressor(
         epsilon=1.0,
         delta=1e-6,
         objective=objective,
-        schema=Schema(cohort.schema.features, target=target),
+        schema=dp.Schema(cohort.schema.features, target=target),
     )
     seen = Seen(monkeypatch, lambda: model.fit(cohort.X, y))
     check_ratios(seen.ratios(), n_bins=100, share=0.85)
@@ -327,8 +321,8 @@ def test_bands_of_columns_that_hang_together_know_of_it(monkeypatch):
     y = X @ np.linspace(-1, 1, 8) + np.sin(3 * X[:, 0]) + rng.normal(size=8_000)
     names = [f"x{k}" for k in range(8)]
     table = pd.DataFrame(X, columns=names)
-    schema = Schema(dict.fromkeys(names, Continuous(-4, 4)), target=Continuous(-6, 6))
-    model = DPExplainableBoostingRegressor(epsilon=2.0, delta=1e-6, schema=schema)
+    schema = dp.Schema(dict.fromkeys(names, dp.Continuous(-4, 4)), target=dp.Continuous(-6, 6))
+    model = dp.DPExplainableBoostingRegressor(epsilon=2.0, delta=1e-6, schema=schema)
 
     def shares():
         with monkeypatch.context() as patch:
