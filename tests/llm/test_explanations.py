@@ -131,14 +131,6 @@ def test_pictures_are_drawn_as_pictures(pictures):
     )
 
 
-def test_maps_are_counted_on_given_rows_alone(numbers):
-    model, X, _ = numbers
-    assert model.explain_global("classes").use is None
-    explanation = model.explain_global(X=X[:50])
-    assert explanation.use.n_rows == 50
-    assert explanation.use.shares.sum(axis=1) == pytest.approx(np.ones(3))
-
-
 def test_rows_to_count_on_are_given_by_name(numbers):
     model, X, _ = numbers
     with pytest.raises(TypeError, match=r"name is of type ndarray.*explain_global\(X=...\)"):
