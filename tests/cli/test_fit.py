@@ -271,10 +271,3 @@ def test_what_the_estimator_refuses_declares_no_budget(fit, patients, change, me
     outcome = fit(patients, schema="changed.toml", budget=4, code=2)
     assert message in " ".join(outcome.err.split())
     assert not list(Path().rglob("privacy.db"))
-
-
-def test_the_schemas_target_decides_the_task(fit, folder, cost_cohort):
-    cost_cohort.X.assign(cost=cost_cohort.y)[:N_ROWS].to_parquet(folder / "costs.parquet")
-    cost_cohort.schema.save(folder / "costs.toml")
-    fit("costs.parquet", target="cost", schema="costs.toml", budget=4)
-    assert type(load_model("model.json")).__name__ == "DPExplainableBoostingRegressor"
