@@ -90,14 +90,6 @@ def test_zero_rows_and_one_row(name, n_rows):
             break
 
 
-def test_one_class_that_is_found_is_a_constant_model():
-    """Declaring one class alone is refused: tests/contract/explainers/test_charging.py."""
-    model = dp.DPExplainableBoostingClassifier(
-        schema=dp.Schema(SCHEMA), ledger=dp.PrivacyLedger.in_memory(), dataset="d", epsilon=20.0
-    ).fit(_frame([0.5], 400), ["only"] * 400)
-    assert model.predict(_frame([0.1], 2)).tolist() == ["only"] * 2
-
-
 AXIS_BOUNDS = [
     *((0, 1), (SMALLEST, 3 * SMALLEST), (0, 1e-320), (-1e-300, 0), (5, 5), (0, 1.7e308)),
     *((-8e307, 8e307), (1e300, math.nextafter(1e300, 2e300)), (-1e-310, 1e308)),
