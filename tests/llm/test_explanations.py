@@ -77,15 +77,6 @@ def torch_scores(model, X):
 
 
 @pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures", "scattered"])
-def test_the_released_model_predicts_as_torch_does(kind, request):
-    model, X, *_ = request.getfixturevalue(kind)
-    released = model.to_released()
-    expected = torch.softmax(torch_scores(model, X), dim=1).numpy()
-    assert np.abs(released.predict_proba(model._inputs(X)) - expected).max() < 1e-5
-    assert np.abs(model.predict_proba(X) - expected).max() < 1e-5
-
-
-@pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures", "scattered"])
 def test_contributions_and_bias_are_torchs_logit(kind, request):
     model, X, *_ = request.getfixturevalue(kind)
     rows = X[:5]
