@@ -356,6 +356,9 @@ def test_a_model_that_an_older_version_edited_does_not_claim_to_know_its_release
     again.shift("age", 0.1)
     assert words(again.reset("age")) == "reset to the scores of the loaded model"
     assert again.released.terms[0].released is None
+    first.make_monotone("age")
+    with pytest.raises(ValueError, match="as it was fitted"):
+        Holder(as_older_version(first.released)).edit().verdict("age")
 
 
 def test_messages_must_say_something_and_authors_have_a_name(monkeypatch):
