@@ -91,7 +91,6 @@ def test_without_names_most_rows_say_how_many_columns_there_are(name):
         assert outcome(name, with_row(row), **NAMELESS) == expected, kind
 
 
-@pytest.mark.parametrize("name", names(only=ONE_EACH))
 def test_names_say_how_many_columns_there_are(name):
     """Whatever the rows are: in a list of one row, or of none, nothing else says so."""
     expected = outcome(name, [EMPTY], TARGET[:1])
