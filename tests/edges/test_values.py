@@ -14,14 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 import interpret_dp as dp
 from interpret_dp.explanation.plots.axes import FeatureAxis
-from tests.contract.explainers.registry import (
-    EXPLAINERS,
-    ONE_EACH,
-    OURS,
-    attempt,
-    names,
-    new_ledger,
-)
+from tests.contract.explainers.registry import EXPLAINERS, OURS, attempt, names, new_ledger
 from tests.edges.tables import UNDECLARED
 
 # What a user is told about preprocessing, undeclared columns and shapes.
@@ -182,7 +175,6 @@ def _is_slow(parameter, value):
 
 @pytest.mark.hypothesis
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", names(only=ONE_EACH))
 def test_any_value_of_a_parameter_is_taken_or_refused(name):
     parameters = [p for p in inspect.signature(EXPLAINERS[name].kind).parameters if p not in _FIXED]
 
