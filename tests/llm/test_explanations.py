@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from interpret.ext.extension import _is_valid_glassbox_explainer
 from sklearn.base import clone
 
 from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema, load_model
@@ -175,7 +174,3 @@ def test_maps_tell_what_sets_classes_apart_and_nothing_that_they_share(numbers):
     shifted = dataclasses.replace(model.model_, weights=weights, biases=biases)
     proba = shifted.predict_proba(model._inputs(X))
     assert proba == pytest.approx(model.predict_proba(X), abs=1e-9)
-
-
-def test_it_is_a_glassbox_of_interpret():
-    assert _is_valid_glassbox_explainer(DPLocallyLinearClassifier)
