@@ -141,12 +141,11 @@ class Dashboard:
 
     def figures(self):
         """Return traces and layout of every visible plotly figure, as the page holds them."""
-        figures = self.page.evaluate(
+        return self.page.evaluate(
             "() => [...document.querySelectorAll('.js-plotly-plot')]"
             ".filter(plot => plot.offsetParent !== null)"
             ".map(plot => JSON.parse(JSON.stringify({data: plot.data, layout: plot.layout})))"
         )
-        return figures
 
     def text(self):
         """Return all text that the page shows, that of embedded HTML included."""
