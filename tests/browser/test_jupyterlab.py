@@ -93,8 +93,7 @@ def _wait_until_it_answers(address, server, log):
 
 
 def _curve(page):
-    curve = page.evaluate(f"Array.from({NOW})")
-    return curve
+    return page.evaluate(f"Array.from({NOW})")
 
 
 def _until(page, condition, argument=None):
