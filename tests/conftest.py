@@ -12,8 +12,8 @@ from tests.browser.shared import _browser_context, browser, browser_page
 
 __all__ = ["_browser_context", "browser", "browser_page"]
 
+# Set by `make fuzz`: other examples and other noise, repeatable by the same seed.
 SEED_VARIABLE = "INTERPRET_DP_TEST_SEED"
-"""Set by `make fuzz`: other examples and other noise, repeatable by the same seed."""
 
 # Machines are shared, so a slow example is no failure of the code. Every run has the same examples,
 # unless `make fuzz` gives a seed.

@@ -8,14 +8,16 @@ the end; tests of several files that share something costly are one group.
 import re
 from collections import Counter
 
+# Files of long tests without a common fixture.
 _SPLIT = (
     "tests/contract/test_additive_rows.py",
     "tests/statistical/test_noise_bands.py",
     "tests/statistical/test_pair_bands.py",
     "tests/statistical/test_regression_attack.py",
 )
-"""Files of long tests without a common fixture."""
 
+# What begins with one of these names is one group, for what its files share: an environment with
+# the wheel, and the library shap, which takes ten seconds to compile in each process.
 _SHARED = (
     ("tests/packaging/",),
     (
@@ -25,9 +27,8 @@ _SHARED = (
         "interpret_dp/lime/explainer.py",
     ),
 )
-"""What begins with one of these names is one group, for what its files share: an environment with
-the wheel, and the library shap, which takes ten seconds to compile in each process."""
 
+# About how many seconds a test with a marker takes; others take a tenth.
 _COST = {
     "slow": 60.0,
     "notebook": 20.0,
@@ -36,7 +37,6 @@ _COST = {
     "statistical": 3.0,
     "lengthy": 1.0,
 }
-"""About how many seconds a test with a marker takes; others take a tenth."""
 
 
 def group_of(name):

@@ -97,17 +97,6 @@ def test_a_broken_promise_is_found(check, text, message, tmp_path):
     assert found.startswith(f"docs/page.md: {message}")
 
 
-def test_what_is_right_is_let_through(tmp_path):
-    text = (
-        "# A page\n\n[a](other.md#what-x-is-and-why), [b](#a-page), [c](https://example.org/d),\n"
-        "`a[0](gone.md)`, docs/other.md.\n\n```\n[a](gone.md) test_gone.py\n```\n\n"
-        "- `tests/room/test_it.py`:\n  `test_that_it_holds`, and `test_it.py`\n"
-    )
-    page = _page(tmp_path, text)
-    assert list(broken_links(page, tmp_path)) == []
-    assert list(dangling_tests(page, tmp_path)) == []
-
-
 def test_the_architecture_shows_each_folder_and_the_layers_of_the_contract():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     package = ROOT / "interpret_dp"

@@ -101,20 +101,6 @@ def test_rule_sees_a_planted_breach(breach, tmp_path):
     assert expected in list(rule(_planted(tmp_path, files)))
 
 
-ALLOWED_CODE = {
-    **LAZY_SCHEMA,
-    "backends/dask.py": "from interpret_dp.schema import encode_table\n",
-    "mechanisms/a.py": "def f(rng):\n    return rng.uniform_()\n",
-    "released/a.py": "from interpret_dp.schema import Schema\n",
-    "cli.py": "def main():\n    '''Say.\n\n    More.\n    '''\n" + "    x = 1\n" * 74,
-}
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_rule_accepts_what_is_allowed(rule, tmp_path):
-    assert list(rule(_planted(tmp_path, ALLOWED_CODE))) == []
-
-
 # One breach of ruff's configuration a line, after the imports.
 BANNED = """\
 import json, os, pickle, random, secrets, torch
@@ -132,24 +118,15 @@ np.load("a.npy", allow_pickle=True)
 eval("1")
 json.loads("1")
 """
-ALLOWED = """\
-import pickle
-import numpy as np
-def f(rng: np.random.Generator, model):
-    return pickle.dumps(rng.normal()), model.eval()
-"""
 
 
-@pytest.mark.parametrize(
-    ("code", "lines"), [(BANNED, {1, *range(4, 15)}), (ALLOWED, set())], ids=["banned", "allowed"]
-)
-def test_ruff_finds_randomness_and_files_that_are_run(code, lines):
+def test_ruff_finds_randomness_and_files_that_are_run():
     command = [sys.executable, "-m", "ruff", "check", "--output-format=json", "--no-cache"]
     command += ["--select=NPY002,S102,S307,TID251", "--stdin-filename=interpret_dp/ebm/a.py", "-"]
     run = subprocess.run(
-        command, input=code, capture_output=True, text=True, check=False, cwd=PACKAGE.parent
+        command, input=BANNED, capture_output=True, text=True, check=False, cwd=PACKAGE.parent
     )
-    assert {found["location"]["row"] for found in json.loads(run.stdout)} == lines
+    assert {found["location"]["row"] for found in json.loads(run.stdout)} == {1, *range(4, 15)}
 
 
 def test_proof_rule_sees_missing_pages_and_dangling_names(tmp_path):

@@ -17,11 +17,11 @@ N_SITE_A = 1303
 RARE_NUMBER = 48.72951386
 RARE_TARGET = 17.31986253
 TEXTS = ["Zebulon", "undeclared-label"]
+# Counts and cells that occur nowhere else.
 NUMBERS = [N_ROWS, N_YES, N_ROWS - N_YES, N_SITE_A, RARE_NUMBER, RARE_TARGET]
-"""Counts and cells that occur nowhere else."""
 TEXT_FORMS = [text.encode(code) for text in TEXTS for code in ("utf-8", "utf-16-le")]
+# How numbers that are no integers are written as bytes.
 FRACTIONS = ["<d", ">d", "<f"]
-"""How numbers that are no integers are written as bytes."""
 
 
 def private_table(task):

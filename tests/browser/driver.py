@@ -6,6 +6,8 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+from tests.browser.shared import script
+
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 
 # Chromium works as root in a container, with no network of its own and no first-run pages.
@@ -25,55 +27,6 @@ CHROMIUM_ARGUMENTS = (
 _WAIT_MS = 60_000
 # A gesture asks the server a moment later, so that one look is not enough.
 _QUIET_LOOKS = 2
-# Two frames on, what a gesture or an answer has set off is under way: Dash's queues say so.
-_RESTS = """
-async () => {
-    for (let frame = 0; frame < 2; frame++) await new Promise(done => requestAnimationFrame(done));
-    const queues = Object.entries(window.store ? window.store.getState().callbacks : {});
-    const plots = [...document.querySelectorAll('.js-plotly-plot')];
-    return queues.every(([name, callbacks]) => name === 'stored' || !callbacks.length)
-        && document.title !== 'Updating...'
-        // Dash puts this in the place of a figure until it has loaded plotly.
-        && !document.querySelector('.dash-graph--pending')
-        && plots.every(plot => plot.querySelector('.main-svg'));
-}
-"""
-_FITS = """
-width => document.documentElement.scrollWidth <= width
-    && [...document.querySelectorAll('.js-plotly-plot')].every(
-        plot => !plot.clientWidth || plot._fullLayout.width <= plot.clientWidth)
-"""
-# Plotly draws a plot of another size anew after a tenth of a second, and forgets a gesture then.
-_UNCHANGED = """
-() => new Promise(done => {
-    const observer = new MutationObserver(() => { clearTimeout(timer); timer = later(); });
-    const later = () => setTimeout(() => { observer.disconnect(); done(); }, 250);
-    let timer = later();
-    observer.observe(document.body, { subtree: true, childList: true, attributes: true });
-})
-"""
-_CUT = """
-() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => {
-    const box = plot.getBoundingClientRect();
-    return [...plot.querySelectorAll('text')].filter(text => {
-        const own = text.getBoundingClientRect();
-        return own.width && (own.left < box.left - 1 || own.right > box.right + 1
-            || own.bottom > box.bottom + 1 || own.top < box.top - 1);
-    }).map(text => text.textContent);
-})
-"""
-_OVERLAPPING = """
-() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => {
-    const boxes = [...plot.querySelectorAll(
-        '.gtitle, .annotation-text, .updatemenu-header-text, .xtick text, .ytick text')]
-        .filter(text => text.textContent.trim())
-        .map(text => [text.textContent, text.getBoundingClientRect()])
-        .filter(([, box]) => box.width);
-    return boxes.flatMap(([one, a], i) => boxes.slice(i + 1).filter(([, b]) =>
-        Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 &&
-        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2).map(([two]) => [one, two]));
-})
-"""
 
 
 class Dashboard:
@@ -134,7 +87,7 @@ class Dashboard:
         while quiet < _QUIET_LOOKS:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"still waiting for {[entry.url for entry in self._pending]}")
-            quiet = quiet + 1 if self.page.evaluate(_RESTS) and not self._pending else 0
+            quiet = quiet + 1 if self.page.evaluate(script("rests")) and not self._pending else 0
 
     def look_at_all(self):
         """Scroll through an exported page, so that every figure is drawn."""
@@ -145,7 +98,7 @@ class Dashboard:
 
     def hold_still(self):
         """Wait until nothing on the page has changed for a while: before a gesture on a plot."""
-        self.page.evaluate(_UNCHANGED)
+        self.page.evaluate(script("unchanged"))
 
     def select(self, text):
         """Small dashboard: show the part whose entry contains ``text``, as "Name (age)"."""
@@ -188,12 +141,11 @@ class Dashboard:
 
     def figures(self):
         """Return traces and layout of every visible plotly figure, as the page holds them."""
-        figures = self.page.evaluate(
+        return self.page.evaluate(
             "() => [...document.querySelectorAll('.js-plotly-plot')]"
             ".filter(plot => plot.offsetParent !== null)"
             ".map(plot => JSON.parse(JSON.stringify({data: plot.data, layout: plot.layout})))"
         )
-        return figures
 
     def text(self):
         """Return all text that the page shows, that of embedded HTML included."""
@@ -219,13 +171,13 @@ class Dashboard:
         Times out if something stays wider.
         """
         self.page.set_viewport_size({"width": width, "height": 800})
-        self.page.wait_for_function(_FITS, arg=width)
+        self.page.wait_for_function(script("fits"), arg=width)
 
     def assert_nothing_is_cut(self):
         """Fail if a page must be scrolled sideways, a label is cut, or one covers another."""
         self.assert_fits()
-        assert self.page.evaluate(_CUT) == []
-        assert self.page.evaluate(_OVERLAPPING) == []
+        assert self.page.evaluate(script("cut")) == []
+        assert self.page.evaluate(script("overlapping")) == []
 
     def assert_clean(self):
         """Fail if the page logged an error or a request of it failed."""

@@ -6,10 +6,19 @@ Playwright refuses in one process.
 
 import os
 import shutil
+from functools import cache
+from pathlib import Path
 
 import pytest
 
 CHROMIUM_VARIABLE = "INTERPRET_DP_CHROMIUM"
+
+
+@cache
+def script(name):
+    """Return what a page is to run: a function of JavaScript."""
+    path = Path(__file__).parent / "scripts" / f"{name}.js"
+    return path.read_text(encoding="utf-8")
 
 
 def _chromium():

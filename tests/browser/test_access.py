@@ -4,19 +4,13 @@ import numpy as np
 import pytest
 
 from tests.browser.editor_page import EditorPage
+from tests.browser.shared import script
 
 pytestmark = pytest.mark.browser
 
 # Roles that a person acts on, or that stand for a figure.
 _NAMED = {"button", "checkbox", "combobox", "figure", "radio", "radiogroup", "searchbox"}
 _NAMED |= {"spinbutton", "textbox"}
-# What Dash writes and our script mends, and what hides the focus.
-_FAULTS = """
-() => [...document.querySelectorAll(
-    '.idp [role=option] input, .idp [role=listbox] input, ' +
-    '.idp [aria-hidden=true] :is(button, input), .idp [aria-hidden=true]:is(button, input)')]
-    .filter(found => found.tabIndex >= 0).map(found => found.outerHTML.slice(0, 200))
-"""
 
 
 def unnamed(page):
@@ -40,7 +34,7 @@ def assert_named(page, explanation, term):
     assert explanation.describe()[term] in names
     fields = {"Gesture", "Scale", "Number", "Message", "Shape to test for", "Load a file"}
     assert fields <= names
-    assert page.page.evaluate(_FAULTS) == []
+    assert page.page.evaluate(script("faults")) == []
 
 
 def test_every_part_of_the_editor_has_a_name_and_keys_select_and_move_bins(
@@ -85,5 +79,5 @@ def test_every_part_of_the_editor_has_a_name_and_keys_select_and_move_bins(
     assert_named(page, shown.total, "smoker")
     # The script mends what Dash draws anew, too.
     EditorPage(page).choose("Scale of all terms")
-    assert page.page.evaluate(_FAULTS) == []
+    assert page.page.evaluate(script("faults")) == []
     page.assert_clean()

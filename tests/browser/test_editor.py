@@ -9,32 +9,9 @@ import pytest
 from interpret_dp._documents import sealed
 from interpret_dp.ui.dash import callbacks
 from tests.browser.editor_page import EditorPage
+from tests.browser.shared import script
 
 pytestmark = pytest.mark.browser
-
-_CLIPPED = """
-() => [...document.querySelectorAll('.idp-editor button, .idp-editor span')]
-    // Names for those who do not see the screen.
-    .filter(e => !e.closest('.idp-unseen') && e.offsetWidth)
-    .filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth)
-    .map(e => e.textContent)
-"""
-# Clicks twice before each of two answers, and returns how many of the four clicks are reported.
-_CLICKS_THAT_COUNT = """
-async button => {
-    let counted = 0;
-    const { set_props } = window.dash_clientside;
-    window.dash_clientside.set_props = () => { counted++; };
-    for (let answers = 0; answers < 2; answers++) {
-        for (let clicks = 0; clicks < 2; clicks++) button.click();
-        const card = button.closest('.idp-editor');
-        for (const isBusy of [true, false]) card.setAttribute('aria-busy', isBusy);
-        await null;
-    }
-    window.dash_clientside.set_props = set_props;
-    return counted;
-}
-"""
 
 
 @pytest.fixture
@@ -174,7 +151,7 @@ def test_a_card_at_work_takes_no_second_click_and_files_and_levels_work(
     editor.press("select-all")
     editor.type("number", "0.5")
     # An answer within one frame frees the card at once.
-    assert editor.card.locator('[data-action="set"]').evaluate(_CLICKS_THAT_COUNT) == 2
+    assert editor.card.locator('[data-action="set"]').evaluate(script("clicks_that_count")) == 2
     monkeypatch.setattr(callbacks, "perform", slow)
     button = editor.card.locator('[data-action="shift"]')
     button.dblclick()
@@ -270,7 +247,7 @@ def test_a_preview_with_metrics_is_accepted_and_left_by_keys(open_editor, sessio
         editor.unfold(title)
     editor.dashboard.narrow(800)
     editor.dashboard.screenshot("editor_narrow")
-    assert page.evaluate(_CLIPPED) == []
+    assert page.evaluate(script("clipped")) == []
     editor.dashboard.narrow(390)
     editor.dashboard.screenshot("editor_preview_narrow")
     tables = editor.card.locator(".idp-editor-metrics")

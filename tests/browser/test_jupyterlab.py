@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import free_port
+from tests.browser.shared import script
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "from_schema_to_card.ipynb"
 # The editor's figure, and the present score of each of its bins; empty until it is drawn.
@@ -21,24 +22,6 @@ NOW = f"(({_PLOT} || {{ data: [] }}).data.find(trace => trace.meta === 'bins') |
 _START_SECONDS = 60
 _CELLS_MS = 180_000
 
-# The least contrast of a plot's texts with what is behind them.
-_CONTRAST = """
-() => {
-    const light = color => color.match(/\\d+/g).slice(0, 3).map(part => part / 255)
-        .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
-        .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0.05);
-    // The first drawing of a plot is behind the others.
-    const paper = text => behind(text.closest('.js-plotly-plot').querySelector('.main-svg'));
-    const behind = node => {
-        const { backgroundColor } = getComputedStyle(node);
-        return backgroundColor.endsWith(', 0)') ? behind(node.parentElement) : backgroundColor;
-    };
-    return Math.min(...[...document.querySelectorAll('.js-plotly-plot text')]
-        .filter(text => text.textContent.trim())
-        .map(text => [light(getComputedStyle(text).fill), light(paper(text))])
-        .map(pair => Math.max(...pair) / Math.min(...pair)));
-}
-"""
 # Cells out of sight are not drawn otherwise; and no dialogue about news over the page. The theme
 # is dark: on a light one all that is dark can be read.
 _SETTINGS = {
@@ -110,8 +93,7 @@ def _wait_until_it_answers(address, server, log):
 
 
 def _curve(page):
-    curve = page.evaluate(f"Array.from({NOW})")
-    return curve
+    return page.evaluate(f"Array.from({NOW})")
 
 
 def _until(page, condition, argument=None):
@@ -150,7 +132,7 @@ def test_example_runs_in_jupyterlab_and_its_editor_edits(browser_page, jupyterla
     _until(page, "y.length")
     before = _curve(page)
     assert page.evaluate("document.body.dataset.jpThemeLight") == "false"
-    assert page.evaluate(_CONTRAST) >= 4.5
+    assert page.evaluate(script("contrast")) >= 4.5
     expect(page.get_by_text("'age' was edited, so its effect").first).to_be_visible()
 
     # A range is drawn over the left half of the curve, and shifted.

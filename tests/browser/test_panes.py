@@ -5,22 +5,12 @@ import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier
 from tests.browser.editor_page import EditorPage
+from tests.browser.shared import script
 from tests.editor.test_pairs import NAME, SHAPE, build
 
 pytestmark = pytest.mark.browser
 
-_MARK = """
-() => document.querySelectorAll('.js-plotly-plot').forEach((plot, place) => {
-    plot.mark = place;
-    plot.drawings = 0;
-    plot.on('plotly_afterplot', () => plot.drawings++);
-})
-"""
 _MARKS = "() => [...document.querySelectorAll('.js-plotly-plot')].map(p => [p.mark, p.drawings])"
-_RANGES = """
-() => [...document.querySelectorAll('.idp-editor .js-plotly-plot')].map(plot =>
-    [plot._fullLayout.xaxis.range, plot._fullLayout.yaxis.range])
-"""
 
 
 @pytest.mark.slow
@@ -37,12 +27,12 @@ def test_a_tick_draws_its_own_card_alone_and_the_others_keep_what_was_done_in_th
     plot.hover()
     plot.locator('.modebar-btn[data-title="Zoom in"]').click()
     pane.settle()
-    (zoomed,) = pane.page.evaluate(_RANGES)
+    (zoomed,) = pane.page.evaluate(script("ranges"))
     editor.press("select-all")
-    assert pane.page.evaluate(_RANGES) == [zoomed]
+    assert pane.page.evaluate(script("ranges")) == [zoomed]
     editor.press("flatten")
     editor.press("select-none")
-    assert pane.page.evaluate(_RANGES)[0][0] == zoomed[0]
+    assert pane.page.evaluate(script("ranges"))[0][0] == zoomed[0]
     editor.press("undo")
 
     pane.tick_row(1)
@@ -51,7 +41,7 @@ def test_a_tick_draws_its_own_card_alone_and_the_others_keep_what_was_done_in_th
     second.type("number", "0.25")
     second.type("why", "half a mess")
     second.unfold("History of this term")
-    pane.page.evaluate(_MARK)
+    pane.page.evaluate(script("mark"))
     requests = []
     pane.page.on("request", lambda request: requests.append(request.url))
     pane.tick_row(2)

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from interpret_dp import Categorical, PrivacyLedger, Schema, load_model
@@ -209,8 +210,6 @@ def test_an_interrupted_fit_leaves_no_file(fit, patients, folder, monkeypatch):
 
 def test_a_schema_with_a_unit_protects_people(fit, patients, folder):
     """Texts that mean 'missing' are no identifier: such rows are people of their own."""
-    import pandas as pd
-
     table = pd.read_parquet(patients).drop(columns="bed")
     table["patient_id"] = [None if n % 9 == 0 else f"p{n // 5}" for n in range(len(table))]
     table.to_csv("patients.csv", index=False)
@@ -229,8 +228,6 @@ def test_a_schema_with_a_unit_protects_people(fit, patients, folder):
 
 
 def test_a_model_that_learned_nothing_is_no_success(fit, patients, folder):
-    import pandas as pd
-
     table = pd.read_parquet(patients)
     table.assign(readmitted="maybe").to_parquet("none.parquet")
     outcome = fit("none.parquet", budget=9, code=1)
@@ -271,10 +268,3 @@ def test_what_the_estimator_refuses_declares_no_budget(fit, patients, change, me
     outcome = fit(patients, schema="changed.toml", budget=4, code=2)
     assert message in " ".join(outcome.err.split())
     assert not list(Path().rglob("privacy.db"))
-
-
-def test_the_schemas_target_decides_the_task(fit, folder, cost_cohort):
-    cost_cohort.X.assign(cost=cost_cohort.y)[:N_ROWS].to_parquet(folder / "costs.parquet")
-    cost_cohort.schema.save(folder / "costs.toml")
-    fit("costs.parquet", target="cost", schema="costs.toml", budget=4)
-    assert type(load_model("model.json")).__name__ == "DPExplainableBoostingRegressor"

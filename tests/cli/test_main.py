@@ -10,13 +10,6 @@ from interpret_dp.cli import commands, main
 SCRIPT = "import sys; from interpret_dp.cli import main; sys.exit(main())"
 
 
-def test_without_arguments_the_help_is_shown(capsys):
-    assert main([]) == 0
-    shown = capsys.readouterr().out
-    for name in ("demo", "schema", "fit", "show", "ledger"):
-        assert f"  {name} " in shown
-
-
 def _words_of_commands(group, words=()):
     """Yield the words of each command that is no group."""
     for name, made in group.commands.items():

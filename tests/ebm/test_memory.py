@@ -24,10 +24,10 @@ FEATURES = {
 CLASSES = Schema(FEATURES, target=Categorical([0, 1]))
 AMOUNTS = Schema(FEATURES, target=Continuous(0, 1))
 P = 0.48, 0.48, 0.04
+# The first fit imports and compiles; its peak is not compared.
 SIZES = (1_000, 100_000, 300_000)
-"""The first fit imports and compiles; its peak is not compared."""
+# Bytes a row: room for 100 kB of garbage that the collector has not freed yet.
 MARGIN = 0.5
-"""Bytes a row: room for 100 kB of garbage that the collector has not freed yet."""
 
 
 def frame(n_rows):

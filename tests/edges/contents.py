@@ -32,7 +32,6 @@ WRONG = [
     *([], {}, [[]], [1, 2], ["x"], {"x": 1}, "\ud800", [[1, 2], [3]], float("nan"), float("inf")),
 ]
 REMOVED = object()
-Path_ = tuple[Any, ...]
 
 
 @dataclass(frozen=True)

@@ -204,6 +204,7 @@ def _write_result(path):
 
 
 OURS = (ValueError,)
+# Histories of explainers are no format: `DPLimeTabular` refuses pickles and writes no file.
 FORMATS = {
     "additive model": Format("m.json", _write_additive, _read_model, OURS),
     "regression": Format("m.json", _write_regression, _read_model, OURS),
@@ -219,8 +220,8 @@ FORMATS = {
     "archive as a table": Format("a.csv", _write_archive, _read_archive, (dp.LedgerError,)),
     "audit": Format("audit.json", _write_audit, _read_audit, OURS),
 }
-"""Histories of explainers are no format: `DPLimeTabular` refuses pickles and writes no file."""
 
+# All that write a file.
 WRITERS = {
     **{
         name: (kind.file, kind.write)
@@ -233,6 +234,5 @@ WRITERS = {
     "picture of an audit": ("audit.png", lambda path: draw_figure(LINES, path)),
     "result of a command": ("report.json", _write_result),
 }
-"""All that write a file."""
 
 JSON_WITH_SEAL = ["additive model", "regression", "locally linear model", "session", "audit"]

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from interpret_dp import Categorical, Continuous, Schema
 
 NAMES = ["a", "b c", "", "é\u0301", "\U0001f600", "<b>'\"&", "a\x00b", "0", "x" * 300, "$y`"]
+# A level of rows that no schema declares.
 UNDECLARED = "Zebulon"
-"""A level of rows that no schema declares."""
 
 NUMBERS = [0.0, -0.0, 1.0, 2.5, -3e9, 5e-324, 1e308, math.inf, -math.inf, math.nan]
 MIXED = [

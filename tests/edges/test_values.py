@@ -14,14 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 import interpret_dp as dp
 from interpret_dp.explanation.plots.axes import FeatureAxis
-from tests.contract.explainers.registry import (
-    EXPLAINERS,
-    ONE_EACH,
-    OURS,
-    attempt,
-    names,
-    new_ledger,
-)
+from tests.contract.explainers.registry import EXPLAINERS, OURS, attempt, names, new_ledger
 from tests.edges.tables import UNDECLARED
 
 # What a user is told about preprocessing, undeclared columns and shapes.
@@ -88,14 +81,6 @@ def test_zero_rows_and_one_row(name, n_rows):
         assert not isinstance(result, OURS), result
         if name == "metrics":
             break
-
-
-def test_one_class_that_is_found_is_a_constant_model():
-    """Declaring one class alone is refused: tests/contract/explainers/test_charging.py."""
-    model = dp.DPExplainableBoostingClassifier(
-        schema=dp.Schema(SCHEMA), ledger=dp.PrivacyLedger.in_memory(), dataset="d", epsilon=20.0
-    ).fit(_frame([0.5], 400), ["only"] * 400)
-    assert model.predict(_frame([0.1], 2)).tolist() == ["only"] * 2
 
 
 AXIS_BOUNDS = [
@@ -190,7 +175,6 @@ def _is_slow(parameter, value):
 
 @pytest.mark.hypothesis
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", names(only=ONE_EACH))
 def test_any_value_of_a_parameter_is_taken_or_refused(name):
     parameters = [p for p in inspect.signature(EXPLAINERS[name].kind).parameters if p not in _FIXED]
 

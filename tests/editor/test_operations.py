@@ -73,15 +73,6 @@ def test_a_line_between_the_ends_is_cut_into_equal_steps():
             editing.interpolate("age", steps=steps, method=method)
 
 
-def test_the_direction_that_auto_chose_is_written_down():
-    editing = session()
-    editing.make_monotone("age")
-    chosen = editing.to_dict()["edits"][0]["parameters"]["increasing"]
-    assert chosen in ([True], [False])
-    steps = np.diff(scores_of(editing)[1:-1])
-    assert (steps >= 0).all() if chosen == [True] else (steps <= 0).all()
-
-
 def test_scores_are_set_one_by_one_or_all_alike_and_capped_everywhere():
     editing = session()
     editing.set_scores("age", [1.0, 2.0], bins=[3, 5])

@@ -114,7 +114,6 @@ def test_verdicts_on_heat_maps():
         "1 cell of the released heat map of 'age & city' is more than noise: at 30 to 55 & Lyon"
         in str(verdict)
     )
-    assert "30 to 55 & Lyon" in str(verdict)
     quiet = Holder(build(np.full(25, 1e-4))).edit().verdict(NAME, "flat")
     assert quiet.within_noise
     assert quiet.p_value > 0.5
@@ -140,35 +139,30 @@ def test_verdicts_reject_at_their_level():
 
 def test_the_notebook_shows_the_heat_map(session):
     editor = session.widget(NAME)
-    try:
-        heat = editor.heat_map
-        assert heat.data[0].type == "heatmap"
-        assert editor.controls.tools["increasing"].disabled
-        assert "cells of" in editor.controls.verdict.value
-        assert editor.controls.tools["smooth"].disabled  # nothing is selected yet
-        editor.controls.bins.value = (2, 2)
-        assert editor.selected == (11, 12, 13)
-        assert not editor.controls.tools["smooth"].disabled
-        editor.controls.tools["remove"].click()
-        assert not table(session)[2, 1:4].any()
-        assert len(editor.heat_map.layout.shapes) == 3
-        editor._click_cell(None, type("Points", (), {"xs": [0], "ys": [1]})(), None)
-        assert editor.selected == (7, 11, 12, 13)
-        editor.controls.history_buttons["undo"].click()
-        assert not session.history
-        editor.controls.term.value = 0
-        assert editor._shown.children == (editor.figure,)
-        editor.controls.term.value = 4
-        assert editor._shown.children == (editor.heat_map,)
-    finally:
-        editor.close()
+    assert editor.heat_map.data[0].type == "heatmap"
+    assert editor.controls.tools["increasing"].disabled
+    assert "cells of" in editor.controls.verdict.value
+    assert editor.controls.tools["smooth"].disabled  # nothing is selected yet
+    editor.controls.bins.value = (2, 2)
+    assert editor.selected == (11, 12, 13)
+    assert not editor.controls.tools["smooth"].disabled
+    editor.controls.tools["remove"].click()
+    assert not table(session)[2, 1:4].any()
+    assert len(editor.heat_map.layout.shapes) == 3
+    editor._click_cell(None, type("Points", (), {"xs": [0], "ys": [1]})(), None)
+    assert editor.selected == (7, 11, 12, 13)
+    editor.controls.history_buttons["undo"].click()
+    assert not session.history
+    editor.controls.term.value = 0
+    assert editor._shown.children == (editor.figure,)
+    editor.controls.term.value = 4
+    assert editor._shown.children == (editor.heat_map,)
+    editor.close()
 
 
 def test_the_notebook_shows_a_model_of_heat_maps_alone():
     model = build()
     editor = Holder(dataclasses.replace(model, terms=model.terms[4:])).edit().widget()
-    try:
-        assert editor.heat_map is editor.figure
-        assert editor.figure.data[0].type == "heatmap"
-    finally:
-        editor.close()
+    assert editor.heat_map is editor.figure
+    assert editor.figure.data[0].type == "heatmap"
+    editor.close()

@@ -9,14 +9,7 @@ import pytest
 from interpret_dp.editor.verdict import N_SIMULATIONS, judge
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from interpret_dp.schema import Continuous
-from tests.editor.models import (
-    Holder,
-    as_older_version,
-    build_model,
-    changed,
-    session,
-    without_rows,
-)
+from tests.editor.models import Holder, build_model, changed, session, without_rows
 
 
 def with_age(scores, covariance, weights=None):
@@ -95,7 +88,6 @@ WITHOUT_VERDICT = [
     (lambda: session(3).verdict("age"), "one of 'a', 'b', 'c'"),
     (lambda: session(3).verdict("age", class_label="d"), "one of 'a', 'b', 'c'"),
     (lambda: session(covariance=False).verdict("age"), "not known"),
-    (lambda: Holder(repaired()).edit().verdict("age"), "as it was fitted"),
     (lambda: session().suggest_repairs({"age": "up"}), r"'\+' \(increasing\) or '-'"),
     (lambda: session().suggest_repairs({"age": True}), r"it must be '\+'"),
     (lambda: session().suggest_repairs({"height": "+"}), "no term 'height'"),
@@ -108,12 +100,6 @@ WITHOUT_VERDICT = [
 def test_what_has_no_verdict_is_refused(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
-
-
-def repaired():
-    editing = session()
-    editing.make_monotone("age")
-    return as_older_version(editing.released)
 
 
 # --------------------------------------------------------------------------------- calibration

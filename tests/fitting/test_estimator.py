@@ -6,29 +6,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    DPLocallyLinearClassifier,
-    PrivacyLedger,
-    PrivacyUnit,
-    PrivateBackground,
-    Schema,
-)
+import interpret_dp as dp
 
-KINDS = (DPExplainableBoostingClassifier, DPLocallyLinearClassifier, PrivateBackground)
+KINDS = (dp.DPExplainableBoostingClassifier, dp.DPLocallyLinearClassifier, dp.PrivateBackground)
 TABLE = pd.DataFrame({"dose": np.linspace(0, 1, 400), "person": np.arange(400) // 2})
 LABELS = np.where(TABLE["dose"] > 0.5, "high", "low")
-SCHEMA = Schema(
-    {"dose": Continuous(0, 1)}, target=Categorical(["high", "low"]), unit=PrivacyUnit("person")
+SCHEMA = dp.Schema(
+    {"dose": dp.Continuous(0, 1)},
+    target=dp.Categorical(["high", "low"]),
+    unit=dp.PrivacyUnit("person"),
 )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_subclass_may_name_no_parameter_and_keeps_those_that_it_passes_on(kind):
-    ledger = PrivacyLedger.in_memory()
+    ledger = dp.PrivacyLedger.in_memory()
     ledger.create_budget("trial", epsilon=5, delta=1e-5, delta_x=1e-6)
 
     class Own(kind):
@@ -42,7 +34,7 @@ def test_a_subclass_may_name_no_parameter_and_keeps_those_that_it_passes_on(kind
     assert ledger.spent("trial").n_requests == 1
 
 
-@pytest.mark.parametrize("kind", [*KINDS, DPExplainableBoostingRegressor])
+@pytest.mark.parametrize("kind", [*KINDS, dp.DPExplainableBoostingRegressor])
 def test_a_released_model_of_another_kind_is_refused(kind):
     others = [other for other in KINDS if other is not kind]
     for other in others:
@@ -52,7 +44,7 @@ def test_a_released_model_of_another_kind_is_refused(kind):
 
 
 def test_an_explanation_holds_nothing_else_of_its_estimator():
-    model = DPExplainableBoostingClassifier(schema=SCHEMA).fit(TABLE, LABELS)
+    model = dp.DPExplainableBoostingClassifier(schema=SCHEMA).fit(TABLE, LABELS)
     model.note_ = "seen in ward seven"
     assert b"ward seven" in pickle.dumps(model)
     for explanation in (model.explain_global(), model.explain_local(TABLE[:2])):
@@ -62,6 +54,6 @@ def test_an_explanation_holds_nothing_else_of_its_estimator():
 def test_numbers_of_more_than_64_bits_are_parameters_and_cells(tmp_path):
     """NumPy turns them into no number of Python, which is what a file can hold."""
     cells = TABLE.astype({"dose": np.longdouble})
-    model = DPLocallyLinearClassifier(schema=SCHEMA, epsilon=np.longdouble(0.5), delta=1e-6)
+    model = dp.DPLocallyLinearClassifier(schema=SCHEMA, epsilon=np.longdouble(0.5), delta=1e-6)
     model.fit(cells, LABELS).save(tmp_path / "maps.json")
     assert model.explain_local(cells[:2]).data(1)["values"] == [float(TABLE["dose"][1])]

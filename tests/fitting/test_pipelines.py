@@ -47,10 +47,6 @@ def model(**parameters):
     return dp.DPExplainableBoostingClassifier(schema=SCHEMA, max_rounds=1, **parameters)
 
 
-def first_column(X):
-    return np.asarray(X)[:, 0]
-
-
 def regressor():
     schema = dp.Schema(default=dp.Continuous(-3, 3), target=dp.Continuous(-3, 3))
     return dp.DPExplainableBoostingRegressor(schema=schema, max_rounds=1)

@@ -39,8 +39,8 @@ REASONS = {
     "released_ boosting_record_ pair_record_": "what was published",
     "total_error_": "the noise of the total",
 }
+# Why each parameter or fitted attribute is not as in interpret's other machines.
 DIFFERENCES = SUBSTITUTES | {name: why for names, why in REASONS.items() for name in names.split()}
-"""Why each parameter or fitted attribute is not as in interpret's other machines."""
 
 
 def test_every_difference_from_interprets_other_machines_has_a_reason():

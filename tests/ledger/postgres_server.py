@@ -166,8 +166,7 @@ def shared_server(folder):
     with locked(folder, "postgres"):
         if not kept.exists():
             kept.write_bytes(pickle.dumps(PostgresServer()))
-        server = pickle.loads(kept.read_bytes())
-        return server
+        return pickle.loads(kept.read_bytes())
 
 
 def remove_shared_server(folder):

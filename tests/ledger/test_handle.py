@@ -13,8 +13,7 @@ from tests.processes import output_of
 
 @pytest.fixture
 def ledger(tmp_path):
-    ledger = budgeted("adult", 1.0, 1e-6, url=f"sqlite:///{tmp_path}/ledger #1 %41.db")
-    return ledger
+    return budgeted("adult", 1.0, 1e-6, url=f"sqlite:///{tmp_path}/ledger #1 %41.db")
 
 
 def test_what_spending_is_for_is_said_once_and_copies_keep_it(ledger):

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from interpret.ext.extension import _is_valid_glassbox_explainer
 from sklearn.base import clone
 
 from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema, load_model
@@ -77,15 +76,6 @@ def torch_scores(model, X):
 
 
 @pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures", "scattered"])
-def test_the_released_model_predicts_as_torch_does(kind, request):
-    model, X, *_ = request.getfixturevalue(kind)
-    released = model.to_released()
-    expected = torch.softmax(torch_scores(model, X), dim=1).numpy()
-    assert np.abs(released.predict_proba(model._inputs(X)) - expected).max() < 1e-5
-    assert np.abs(model.predict_proba(X) - expected).max() < 1e-5
-
-
-@pytest.mark.parametrize("kind", ["numbers", "mixed", "pictures", "scattered"])
 def test_contributions_and_bias_are_torchs_logit(kind, request):
     model, X, *_ = request.getfixturevalue(kind)
     rows = X[:5]
@@ -129,14 +119,6 @@ def test_pictures_are_drawn_as_pictures(pictures):
     assert np.asarray(total.figure(2).data[0].z).ravel() == pytest.approx(
         model.model_.weights[2, int(np.argmax(total.use.shares[2]))], abs=1e-5
     )
-
-
-def test_maps_are_counted_on_given_rows_alone(numbers):
-    model, X, _ = numbers
-    assert model.explain_global("classes").use is None
-    explanation = model.explain_global(X=X[:50])
-    assert explanation.use.n_rows == 50
-    assert explanation.use.shares.sum(axis=1) == pytest.approx(np.ones(3))
 
 
 def test_rows_to_count_on_are_given_by_name(numbers):
@@ -192,7 +174,3 @@ def test_maps_tell_what_sets_classes_apart_and_nothing_that_they_share(numbers):
     shifted = dataclasses.replace(model.model_, weights=weights, biases=biases)
     proba = shifted.predict_proba(model._inputs(X))
     assert proba == pytest.approx(model.predict_proba(X), abs=1e-9)
-
-
-def test_it_is_a_glassbox_of_interpret():
-    assert _is_valid_glassbox_explainer(DPLocallyLinearClassifier)

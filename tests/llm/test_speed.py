@@ -4,13 +4,7 @@ import math
 
 import torch
 
-from benchmarks.llm_engines import (
-    N_MAPS,
-    Job,
-    PeerModel,
-    projected,
-    squared_norms,
-)
+from benchmarks.llm_engines import N_MAPS, Job, PeerModel, projected, squared_norms
 from benchmarks.llm_speed import table_of
 
 N_INPUTS, DIMENSION, N_CLASSES, N_ROWS = 6, 3, 4, 50

@@ -153,11 +153,7 @@ DAMAGED_DOCUMENTS = [
     (("correlations",), [["age", "height", 0.5]], "each must be a feature"),
     (("correlations",), [["age", "sex", 1.5]], "at most 1"),
     (("correlations",), [["age", "sex"]], "incomplete or was changed|not enough values"),
-    (
-        ("schema", "features", "extra"),
-        OTHER,
-        "declares columns that are not among its features",
-    ),
+    (("schema", "features", "extra"), OTHER, "declares columns that are not among its features"),
 ]
 
 

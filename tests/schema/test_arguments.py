@@ -71,10 +71,6 @@ def test_conflicts_with_the_schema_are_errors(spec, given, bounds):
             read_arguments([given], bounds, schema=schema, names=["a"])
 
 
-def test_half_a_target_is_not_declared():
-    assert read_arguments(None, target_min=0, names=["a"]).target == UndeclaredContinuous(0.0)
-
-
 # ------------------------------------------------------------------------- declarations with gaps
 
 

@@ -16,12 +16,7 @@ from hypothesis import given, strategies as st
 from interpret_dp import PrivacyUnit, Schema, SchemaError
 from interpret_dp.fitting.rows import open_people
 from interpret_dp.schema import Categorical, Continuous, encode_column, open_table
-from interpret_dp.schema.units import (
-    deal_units,
-    kept_of_units,
-    kept_rows,
-    noted_units,
-)
+from interpret_dp.schema.units import deal_units, kept_of_units, kept_rows, noted_units
 from tests.schema.tables import Liar, object_column
 
 identifiers = st.sampled_from(["a", "b", 1, 2, 1.0, True, "1", None, np.nan, 1j, 2.0**60, 0.5])

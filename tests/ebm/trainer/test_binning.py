@@ -7,10 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
-from interpret_dp.ebm.trainer.binning import (
-    merge_bins,
-    smoothed_counts,
-)
+from interpret_dp.ebm.trainer.binning import merge_bins, smoothed_counts
 
 
 @given(

@@ -10,23 +10,19 @@ from tests.ui.dash.client import AppClient
 @pytest.fixture(scope="session")
 def shown(cohort, cost_cohort, tmp_path_factory):
     """Return explanations of two data sets in one ledger; treat them as read-only."""
-    from interpret_dp import (
-        DPExplainableBoostingClassifier,
-        DPExplainableBoostingRegressor,
-        PrivacyLedger,
-    )
+    import interpret_dp as dp
 
-    ledger = PrivacyLedger(f"sqlite:///{tmp_path_factory.mktemp('ledger') / 'privacy.db'}")
+    ledger = dp.PrivacyLedger(f"sqlite:///{tmp_path_factory.mktemp('ledger') / 'privacy.db'}")
     ledger.create_budget("cohort", epsilon=4, delta=1e-5)
     ledger.create_budget("costs", epsilon=2, delta=1e-5)
     options = {"delta": 1e-6, "ledger": ledger}
     first, second = (
-        DPExplainableBoostingClassifier(
+        dp.DPExplainableBoostingClassifier(
             epsilon=epsilon, schema=cohort.schema, dataset="cohort", **options
         ).fit(cohort.X, cohort.y)
         for epsilon in (0.5, 1.0)
     )
-    costs = DPExplainableBoostingRegressor(
+    costs = dp.DPExplainableBoostingRegressor(
         epsilon=1.0, schema=cost_cohort.schema, dataset="costs", **options
     ).fit(cost_cohort.X, cost_cohort.y)
     return SimpleNamespace(

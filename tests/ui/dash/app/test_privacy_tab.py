@@ -38,8 +38,7 @@ def explanation_of_charge(ledger, dataset, epsilon=1.0, name="a model", **change
 
 @pytest.fixture
 def ledger(tmp_path):
-    ledger = budgeted("trial", epsilon=3, delta=1e-5, url=f"sqlite:///{tmp_path / 'privacy.db'}")
-    return ledger
+    return budgeted("trial", epsilon=3, delta=1e-5, url=f"sqlite:///{tmp_path / 'privacy.db'}")
 
 
 def test_dashboards_without_our_explanations_have_no_tab(shown, open_app, cohort):

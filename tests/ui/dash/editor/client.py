@@ -134,11 +134,6 @@ class EditorClient:
         return text_of(self.state.get((f"idp-model-{part}", "children")))
 
     @property
-    def panel(self):
-        """The text of the privacy panel."""
-        return text_of(self.state["idp-panel", "children"])
-
-    @property
     def figure(self):
         """The plot."""
         return self.state["idp-editor-plot", "figure"]

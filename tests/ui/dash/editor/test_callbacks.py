@@ -278,12 +278,6 @@ def test_ends_and_levels_are_typed_as_a_gesture_selects(shown, editor, session):
     assert editor.selected == [1, 2]
 
 
-def test_the_verdict_is_that_of_the_session(editor, session):
-    editor.change("idp-editor-shape", "value", "flat")
-    editor.press("verdict")
-    assert editor.text("message") == session.verdict("age", "flat").text
-
-
 def test_a_chosen_class_is_edited_alone():
     model = DPExplainableBoostingClassifier.from_released(build_model(3))
     explanation = model.explain_global()
