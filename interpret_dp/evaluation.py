@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from interpret_dp._validate import describe_argument, did_you_mean, listed, shortened
 from interpret_dp.accounting.guarantee import Guarantee
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends import local
-from interpret_dp.backends.kernels import sigmoid_table
+from interpret_dp.backends import kernels, local
+from interpret_dp.ebm.losses import LATER_NAMES
+from interpret_dp.ebm.objectives import TweedieDeviance
 from interpret_dp.fitting.account import gaussian_request, neighbourhood_of, refuse_unnamed_unit
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.released import AdditiveModel
@@ -89,7 +90,7 @@ def predictions(model: Any, rows: PrivateRows) -> Floats:
             logs = local.exposure_logs()[_exposures(model, rows)] / LATTICE
             scores = scores + (logs + math.log(_largest_exposure(model.released_)))
         return local.means_at(scores, target.lower, most)
-    means = sigmoid_table() / LATTICE
+    means = kernels.sigmoid_table() / LATTICE
     places = local.score_steps(model.decision_function(rows.table)) + len(means) // 2
     return np.asarray(means[np.clip(places, 0, len(means) - 1).astype(np.int64)])
 
@@ -247,7 +248,6 @@ _OWN_SUM = 10 * _WEIGHTS[3] ** 2 / (10 * _WEIGHTS[3] ** 2 + _WEIGHTS[2] ** 2)
 _SCORES = 4096  # of the released distribution of scores
 _EXPOSURES = 64
 _FAR = 1e-6  # predictions beyond this quantile, or that from above, count as the quantile
-_MANTISSAS = 4096
 
 
 class Calibration:
@@ -281,7 +281,7 @@ class Calibration:
         self._half = max(upper - self._centre, self._centre - lower) or 1.0
         reach = max(self._centre - edges[0], edges[-1] - self._centre) or 1.0
         self.scale = np.array([self._centre, reach, self._half])
-        self._deviance = _DEVIANCES.get(str(released.parameters.get("objective")))
+        self._deviance = _deviance_of(str(released.parameters.get("objective")))
         used = _WEIGHTS[: 4 if self._deviance is None else 5]
         if self._deviance is not None:
             extremes, centre = np.array([lower, upper]), np.full(2, self._centre)
@@ -494,31 +494,14 @@ def _tenths(values: Floats, shares: Floats) -> tuple[Floats, list[int]]:
     return np.concatenate((ends[:1], cuts, ends[1:])), labels
 
 
-def _logarithms(numbers: Floats) -> Floats:
-    """Return logarithms by a table and a short series; of 0 some finite number.
-
-    Additions and products of floats alone: the last bit of NumPy's own logarithm may depend on
-    where in an array a number stands.
-    """
-    mantissas, exponents = np.frexp(np.nan_to_num(numbers))
-    centres = 0.5 + (np.arange(_MANTISSAS) + 0.5) / (2 * _MANTISSAS)
-    places = np.trunc((mantissas - 0.5) * (2 * _MANTISSAS))
-    places = np.clip(places, 0, _MANTISSAS - 1).astype(np.int64)
-    gap = (mantissas - centres[places]) / centres[places]
-    return np.asarray(exponents * math.log(2.0) + np.log(centres)[places] + gap - gap * gap / 2)
-
-
-def _poisson(target: Floats, predicted: Floats) -> Floats:
-    ratio = _logarithms(target) - _logarithms(predicted)
-    return 2.0 * (target * ratio - target + predicted)
-
-
-def _gamma(target: Floats, predicted: Floats) -> Floats:
-    ratio = _logarithms(predicted) - _logarithms(target)
-    return 2.0 * (ratio + target / predicted - 1.0)
-
-
-_DEVIANCES = {"poisson_deviance": _poisson, "gamma_deviance": _gamma}
+def _deviance_of(objective: str) -> kernels.Deviance | None:
+    """Return the deviance of targets and predictions that an objective minimises, if it has one."""
+    name, _, setting = objective.partition(":")
+    name = LATER_NAMES.get(name, name)
+    if name == "tweedie_deviance":
+        power = setting.partition("=")[2]
+        return kernels.tweedie_deviance(float(power) if power else TweedieDeviance.variance_power)
+    return kernels.DEVIANCES.get(name)
 
 
 _MECHANISM = "discrete Gaussian noise on a histogram and sums of predictions, exactly sampled"
@@ -647,8 +630,7 @@ def private_metrics(
         regression the root mean squared and the mean absolute error, and the mean deviance of its
         objective. They are computed from cells: logits beyond 6 or -6 count as these, probabilities
         below 2**-9 as 2**-9, and errors above a quarter of the target's range as a quarter. A
-        Poisson or gamma deviance counts as at most that of the target's bounds from the mean
-        prediction. For two classes and regressions also all predictions over all targets, 1 if the
+        deviance counts as at most that of the target's bounds from the mean prediction. For two classes and regressions also all predictions over all targets, 1 if the
         total is right. By group: the number of rows, and accuracy or mean absolute error; and but
         for more classes than two also means of predictions and targets, their difference, and the
         ratio of the totals.

@@ -17,7 +17,7 @@ from interpret_dp import (
     evaluation,
 )
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
-from interpret_dp.backends import local
+from interpret_dp.backends import kernels, local
 from interpret_dp.backends.base import MAX_SCORE
 from interpret_dp.ebm.training import _on_lattice
 from interpret_dp.fitting.declaring import MagnitudeGrid
@@ -133,7 +133,9 @@ def test_sums_of_metrics_keep_their_norm(objective):
     every = sum(part**2 for part in parts[groups >= 0].max(axis=0).tolist())
     assert every > 0.6 * sums.row_norm**2
     numbers = np.abs(y[np.isfinite(y) & (y != 0)])
-    assert evaluation._logarithms(numbers) == pytest.approx(np.log(numbers), abs=1e-11)
+    assert kernels.logarithms(numbers) == pytest.approx(np.log(numbers), abs=1e-11)
+    logs = np.linspace(-700.0, 700.0, 99_991)
+    assert kernels.exponentials(logs) == pytest.approx(np.exp(logs), rel=1e-11)
 
 
 def test_what_belongs_to_a_row_is_cut_before_it_is_cast():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from sklearn.metrics import (
     mean_gamma_deviance,
     mean_poisson_deviance,
     mean_squared_error,
+    mean_tweedie_deviance,
     roc_auc_score,
     root_mean_squared_error,
 )
@@ -137,11 +139,19 @@ def test_a_model_of_few_predictions_has_few_groups(models):
 
 
 @pytest.mark.parametrize(
-    ("name", "deviance"),
-    [("claims", mean_poisson_deviance), ("severities", mean_gamma_deviance)],
+    ("name", "deviance", "objective"),
+    [
+        ("claims", mean_poisson_deviance, None),
+        ("severities", mean_gamma_deviance, None),
+        ("severities", partial(mean_tweedie_deviance, power=1.5), "tweedie"),
+        ("claims", partial(mean_tweedie_deviance, power=1.2), "tweedie:variance_power=1.2"),
+    ],
 )
-def test_deviances_are_those_of_scikit_learn(name, deviance):
+def test_deviances_are_those_of_scikit_learn(name, deviance, objective):
     model, X, y = skewed(name, 4000)
+    if objective is not None:
+        settings = {"schema": model.schema_, "epsilon": 20.0, "objective": objective}
+        model = dp.DPExplainableBoostingRegressor(**settings).fit(X, y)
     found = dp.private_metrics({"it": model}, X, y, epsilon=1000, delta=1e-5)
     expected = deviance(y, model.predict(X))
     assert found.table.loc["it", "deviance"] == pytest.approx(expected, rel=0.01)
