@@ -7,6 +7,10 @@ import pandas as pd
 import pytest
 
 import interpret_dp as dp
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.ebm.request import _sums
+from interpret_dp.ebm.training import TrainingTask
+from interpret_dp.fitting.rows import open_rows
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.released import AdditiveModel, summarise
 from interpret_dp.released.sql import scoring_sql
@@ -85,7 +89,7 @@ def test_a_start_of_logarithms_is_the_same_but_for_its_condition():
     assert own == pytest.approx(plain.predict(X, init_score=np.log(exposure)), rel=1e-12)
     assert own == pytest.approx(plain.predict(X) * exposure, rel=1e-12)
     assert plain.predict(X[:2], exposure=[0.0, 2.0])[0] == pytest.approx(0.0, abs=1e-290)
-    with pytest.raises(ValueError, match="missing or negative"):
+    with pytest.raises(ValueError, match="missing, infinite or negative"):
         plain.predict(X[:2], exposure=[np.nan, 2.0])
     shown = plain.explain_local(X[:3], y[:3], exposure=exposure[:3])
     assert shown.data(0)["perf"]["predicted"] == pytest.approx(own[0])
@@ -173,6 +177,8 @@ def test_the_rate_over_all_rows_of_people_is_that_of_their_exposure():
     [
         ({"privacy_exposure_max": None}, {"exposure": [1.0] * 9}, "privacy_exposure_max is None"),
         ({"privacy_exposure_max": 0}, {"exposure": [1.0] * 9}, "privacy_exposure_max is 0"),
+        # Under targets of 1e90 a mean of one unit would be beyond what a released model holds.
+        ({"privacy_exposure_max": 1e-95}, {"exposure": [1.0] * 9}, "privacy_exposure_max is 1e-95"),
         ({"objective": "rmse"}, {"exposure": [1.0] * 9}, "exposure was given with 'rmse'"),
         ({}, {"exposure": [1.0] * 9, "init_score": [0.0] * 9}, "pass one of them"),
         ({}, {"exposure": np.array(["one"] * 9)}, "exposure .* text"),
@@ -196,3 +202,36 @@ def test_a_classifier_takes_no_exposure():
         model.fit(X, y > 0, exposure=exposure)
     with pytest.raises(ValueError, match="this model's is 'logit'"):
         model.fit(X, y > 0).predict(X, exposure=exposure)
+
+
+@pytest.mark.parametrize(
+    "exposure",
+    [
+        pd.to_timedelta([1.0, 2.0], unit="D"),
+        np.array(["2020", "2021"], dtype="datetime64[s]"),
+        np.array([1 + 1j, 2.0]),
+        np.array(["1.0", "2.0"]),
+        [1.0, np.inf],
+        [1.0, -1.0],
+        [[1.0, 2.0], [1.0, 2.0]],
+    ],
+    ids=["durations", "dates", "complex", "texts", "infinite", "negative", "two columns"],
+)
+def test_predictions_read_exposures_as_a_fit_does(exposure):
+    """NumPy would make nanoseconds of a day, and a prediction of these."""
+    X, y, own, _ = policies(200)
+    model = fitted(X, y, exposure=own)
+    for method in (model.predict, model.predict_with_uncertainty):
+        with pytest.raises((ValueError, TypeError), match=r"^exposure "):
+            method(X[:2], exposure=exposure)
+    assert model.predict(X[:2], exposure=pd.array([1, 2], dtype="Int64")).shape == (2,)
+
+
+def test_a_mean_beyond_all_floats_leaves_the_sums_of_rows_bounded():
+    """As an integer, what is not a number is the largest there is, in each row."""
+    X, y, exposure, _ = policies(50)
+    model = fitted(X, y, exposure=exposure)
+    given = {"feature_names": None, "schema": SCHEMA, "sample_weight": None, "unit": "rows"}
+    rows, _ = open_rows(X, y, exposure=exposure, **given)
+    task = TrainingTask((), (), SCHEMA.target, (), largest_exposure=1.0)
+    assert np.abs(_sums(rows, model, task, 1.0, np.nan)).max() <= 50 * LATTICE
