@@ -281,7 +281,8 @@ class Calibration:
         self._half = max(upper - self._centre, self._centre - lower) or 1.0
         reach = max(self._centre - edges[0], edges[-1] - self._centre) or 1.0
         self.scale = np.array([self._centre, reach, self._half])
-        self._deviance = _DEVIANCES.get(str(released.parameters.get("objective")))
+        objective = str(released.parameters.get("objective")).removesuffix("_deviance")
+        self._deviance = _DEVIANCES.get(objective)
         used = _WEIGHTS[: 4 if self._deviance is None else 5]
         if self._deviance is not None:
             extremes, centre = np.array([lower, upper]), np.full(2, self._centre)
@@ -518,7 +519,8 @@ def _gamma(target: Floats, predicted: Floats) -> Floats:
     return 2.0 * (ratio + target / predicted - 1.0)
 
 
-_DEVIANCES = {"poisson_deviance": _poisson, "gamma_deviance": _gamma}
+# By the names of interpret's development branch, which are those of 0.7.8 without "_deviance".
+_DEVIANCES = {"poisson": _poisson, "gamma": _gamma}
 
 
 _MECHANISM = "discrete Gaussian noise on a histogram and sums of predictions, exactly sampled"
