@@ -1119,6 +1119,35 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         super().__init__()
         self._keep(parameters)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
+        """Return R squared on public rows, as other estimators' ``score`` does.
+
+        Parameters
+        ----------
+        X : as ``predict`` takes it, shape (n_rows, n_features)
+        y : array-like, shape (n_rows,)
+        sample_weight : array-like, shape (n_rows,), default=None
+        exposure : array-like, shape (n_rows,), default=None
+            Required of a model that was fitted with exposures.
+
+        Raises
+        ------
+        ValueError
+            If exposures are given to a model without, or not to one with exposures.
+        """
+        check_is_fitted(self, self._model_attribute)
+        if (self.released_.exposure is None) != (exposure is None):
+            what = "Leave exposure out" if self.released_.exposure is None else "Pass exposure=..."
+            how = "without" if self.released_.exposure is None else "with"
+            raise ValueError(f"The model was fitted {how} exposures. {what}.")
+        if exposure is None:
+            return super().score(X, y, sample_weight)
+        from sklearn.metrics import r2_score
+
+        predicted = self.predict(X, exposure=exposure)
+        self._note_score()
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
+
 
 def from_document(
     document: Any, ledger: PrivacyLedger | str | None

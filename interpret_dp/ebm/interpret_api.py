@@ -37,8 +37,8 @@ from interpret_dp.released import (
     FeaturePair,
 )
 from interpret_dp.schema import Categorical, Continuous, encode_classes, open_target
-from interpret_dp.schema.cells import in_chunks, numbers_of
-from interpret_dp.schema.containers import is_dask
+from interpret_dp.schema.cells import column_numbers, in_chunks, numbers_of
+from interpret_dp.schema.containers import is_dask, open_column, refuse_texts
 
 if TYPE_CHECKING:
     from interpret_dp.editor import EditSession
@@ -450,19 +450,23 @@ def start_scores(init_score: Any, exposure: Any) -> Any:
 
     Raises
     ------
-    ValueError
-        If both are given, or an exposure in memory is missing or negative.
+    TypeError, ValueError, SchemaError
+        If both are given, exposures in memory are not numbers of one column, as ``fit`` reads them,
+        or one is missing, infinite or negative.
     """
     if exposure is None:
         return init_score
     if init_score is not None:
         raise ValueError("init_score and exposure were given; pass one of them.")
     if not is_dask(exposure):
-        exposure = np.asarray(exposure, dtype=np.float64)
-        if not (exposure >= 0).all():
+        # NumPy would make nanoseconds of durations, and numbers of texts.
+        column = open_column("exposure", exposure)
+        refuse_texts("exposure", column)
+        exposure = column_numbers(column)
+        if not (np.isfinite(exposure) & (exposure >= 0)).all():
             raise ValueError(
-                "exposure has entries that are missing or negative; each row to predict needs one "
-                "of 0 or more."
+                "exposure has entries that are missing, infinite or negative; each row to predict "
+                "needs a number of 0 or more."
             )
     # Of 0 a number whose exponential is 0: interpret takes finite scores.
     return np.log(np.maximum(exposure, _LEAST_EXPOSURE))

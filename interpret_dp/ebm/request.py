@@ -227,7 +227,8 @@ def _sums(
         has_target = ~np.isnan(target) & (exposures is None or exposures > 0)
         fraction = np.clip(np.nan_to_num(target - predicted) / clip, -1.0, 1.0)
         numbers = np.stack([fraction * LATTICE, slope * _QUARTER], axis=1)
-        values = np.trunc(numbers).astype(np.int64)
+        # A mean beyond all floats is not a number, and must not become the largest integer.
+        values = np.trunc(np.nan_to_num(numbers)).astype(np.int64)
     weights = row_weights(private, task.largest_weight)
     if weights is not None:
         # As the kernels weigh residuals: truncated towards zero, so that no norm grows.
@@ -254,6 +255,9 @@ _EDITS = "edits of the curves are not chosen by looking at rows that are not pub
 _WEIGHTS = "the largest sample weight is public and was not read off the rows"
 _EXPOSURE = "the largest exposure is public and was not read off the rows"
 _WIDEST_TARGET = 1e100
+# A mean of one unit is the target's over the exposure: with both at their limits still a number
+# that a released model holds.
+_WIDEST_EXPOSURE = 1e15
 _RULE = "None leaves it to the trainer's own rule."
 _RATE = f"Curves of a larger one would swing ever wider. {_RULE}"
 
@@ -445,6 +449,11 @@ def _largest_exposure(settings: FitSettings, exposure: Any, init_score: Any) -> 
     """
     has_log_link = link_of(_objective(settings)) == "log"
     if exposure is None and (init_score is None or not has_log_link):
+        if settings.privacy_exposure_max is not None:
+            raise ValueError(
+                f"privacy_exposure_max is {settings.privacy_exposure_max!r}, and no exposure was "
+                "given. Pass exposure=... to fit, or leave privacy_exposure_max out."
+            )
         return None
     if not has_log_link:
         of = settings.objective if settings.task == "regression" else settings.task
@@ -471,8 +480,8 @@ def _largest_exposure(settings: FitSettings, exposure: Any, init_score: Any) -> 
     return check_real(
         "privacy_exposure_max",
         settings.privacy_exposure_max,
-        low=1 / _WIDEST_TARGET,
-        high=_WIDEST_TARGET,
+        low=1 / _WIDEST_EXPOSURE,
+        high=_WIDEST_EXPOSURE,
         mend="It is the largest exposure that a row may have, which must be public knowledge.",
     )
 

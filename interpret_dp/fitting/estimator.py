@@ -423,10 +423,14 @@ class PrivatePredictor(PrivateEstimator[_Released]):
         sample_weight : array-like, shape (n_rows,), default=None
         """
         score = float(super().score(X, y, sample_weight))
+        self._note_score()
+        return score
+
+    def _note_score(self) -> None:
+        """Write into the guarantee that an exact score was computed."""
         promise = self.guarantee_
         if SCORED not in promise.conditions:
             promise = dataclasses.replace(promise, conditions=(*promise.conditions, SCORED))
             model = getattr(self, self._model_attribute)
             setattr(self, self._model_attribute, dataclasses.replace(model, guarantee=promise))
             self.guarantee_ = promise
-        return score

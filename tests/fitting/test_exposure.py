@@ -5,8 +5,13 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import r2_score
 
 import interpret_dp as dp
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.ebm.request import _sums
+from interpret_dp.ebm.training import TrainingTask
+from interpret_dp.fitting.rows import open_rows
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.released import AdditiveModel, summarise
 from interpret_dp.released.sql import scoring_sql
@@ -49,7 +54,7 @@ def test_rates_are_right_for_short_and_for_long_exposures():
     for one in range(4):
         of_one = quarter == one
         assert predicted[of_one].sum() == pytest.approx(expected[of_one].sum(), rel=0.14)
-    blind = model_of(epsilon=4.0).fit(X, y).predict(X)
+    blind = model_of(epsilon=4.0, privacy_exposure_max=None).fit(X, y).predict(X)
     assert blind[quarter == 0].sum() > 1.5 * expected[quarter == 0].sum()
 
 
@@ -85,10 +90,15 @@ def test_a_start_of_logarithms_is_the_same_but_for_its_condition():
     assert own == pytest.approx(plain.predict(X, init_score=np.log(exposure)), rel=1e-12)
     assert own == pytest.approx(plain.predict(X) * exposure, rel=1e-12)
     assert plain.predict(X[:2], exposure=[0.0, 2.0])[0] == pytest.approx(0.0, abs=1e-290)
-    with pytest.raises(ValueError, match="missing or negative"):
+    with pytest.raises(ValueError, match="missing, infinite or negative"):
         plain.predict(X[:2], exposure=[np.nan, 2.0])
     shown = plain.explain_local(X[:3], y[:3], exposure=exposure[:3])
     assert shown.data(0)["perf"]["predicted"] == pytest.approx(own[0])
+    score = plain.score(X, y, exposure=exposure)
+    assert score == pytest.approx(r2_score(y, own))
+    assert any("score()" in clause for clause in plain.guarantee_.conditions)
+    with pytest.raises(ValueError, match=r"fitted with exposures\. Pass exposure="):
+        plain.score(X, y)
     uncertain = plain.predict_with_uncertainty(X, exposure=exposure)[:, 0]
     assert np.exp(uncertain) == pytest.approx(own)
 
@@ -117,7 +127,7 @@ def test_exposure_is_kept_and_said():
     assert "the largest exposure is public" in " ".join(model.guarantee_.assumptions)
     assert "per unit of exposure" in summarise(read).title
     assert "per unit of exposure" in scoring_sql(read)
-    plain = model_of().fit(X, y)
+    plain = model_of(privacy_exposure_max=None).fit(X, y)
     assert "exposure" not in plain.released_.to_dict()
     assert "exposure" not in summarise(plain.released_).title + scoring_sql(plain.released_)
 
@@ -149,7 +159,7 @@ def test_metrics_are_those_of_expected_counts():
     assert found.table["deviance"].item() == pytest.approx(deviance, rel=0.05)
     with pytest.raises(ValueError, match=r"was fitted with exposures\. Pass exposure="):
         dp.private_metrics({"a": model}, X, y, **common)
-    blind = model_of(**given).fit(X, y)
+    blind = model_of(**given, privacy_exposure_max=None).fit(X, y)
     with pytest.raises(ValueError, match=r"was fitted without exposures\. Leave exposure out"):
         dp.private_metrics({"a": blind}, X, y, exposure=exposure, **common)
 
@@ -173,6 +183,9 @@ def test_the_rate_over_all_rows_of_people_is_that_of_their_exposure():
     [
         ({"privacy_exposure_max": None}, {"exposure": [1.0] * 9}, "privacy_exposure_max is None"),
         ({"privacy_exposure_max": 0}, {"exposure": [1.0] * 9}, "privacy_exposure_max is 0"),
+        # Under targets of 1e90 a mean of one unit would be beyond what a released model holds.
+        ({"privacy_exposure_max": 1e-95}, {"exposure": [1.0] * 9}, "privacy_exposure_max is 1e-95"),
+        ({}, {}, "privacy_exposure_max is 1.0, and no exposure was given"),
         ({"objective": "rmse"}, {"exposure": [1.0] * 9}, "exposure was given with 'rmse'"),
         ({}, {"exposure": [1.0] * 9, "init_score": [0.0] * 9}, "pass one of them"),
         ({}, {"exposure": np.array(["one"] * 9)}, "exposure .* text"),
@@ -196,3 +209,36 @@ def test_a_classifier_takes_no_exposure():
         model.fit(X, y > 0, exposure=exposure)
     with pytest.raises(ValueError, match="this model's is 'logit'"):
         model.fit(X, y > 0).predict(X, exposure=exposure)
+
+
+@pytest.mark.parametrize(
+    "exposure",
+    [
+        pd.to_timedelta([1.0, 2.0], unit="D"),
+        np.array(["2020", "2021"], dtype="datetime64[s]"),
+        np.array([1 + 1j, 2.0]),
+        np.array(["1.0", "2.0"]),
+        [1.0, np.inf],
+        [1.0, -1.0],
+        [[1.0, 2.0], [1.0, 2.0]],
+    ],
+    ids=["durations", "dates", "complex", "texts", "infinite", "negative", "two columns"],
+)
+def test_predictions_read_exposures_as_a_fit_does(exposure):
+    """NumPy would make nanoseconds of a day, and a prediction of these."""
+    X, y, own, _ = policies(200)
+    model = fitted(X, y, exposure=own)
+    for method in (model.predict, model.predict_with_uncertainty):
+        with pytest.raises((ValueError, TypeError), match=r"^exposure "):
+            method(X[:2], exposure=exposure)
+    assert model.predict(X[:2], exposure=pd.array([1, 2], dtype="Int64")).shape == (2,)
+
+
+def test_a_mean_beyond_all_floats_leaves_the_sums_of_rows_bounded():
+    """As an integer, what is not a number is the largest there is, in each row."""
+    X, y, exposure, _ = policies(50)
+    model = fitted(X, y, exposure=exposure)
+    given = {"feature_names": None, "schema": SCHEMA, "sample_weight": None, "unit": "rows"}
+    rows, _ = open_rows(X, y, exposure=exposure, **given)
+    task = TrainingTask((), (), SCHEMA.target, (), largest_exposure=1.0)
+    assert np.abs(_sums(rows, model, task, 1.0, np.nan)).max() <= 50 * LATTICE
