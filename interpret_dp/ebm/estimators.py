@@ -1133,13 +1133,11 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         Raises
         ------
         ValueError
-            If exposures are given to a model without, or not to one with exposures.
+            If the model was fitted with exposures, and none are given.
         """
         check_is_fitted(self, self._model_attribute)
-        if (self.released_.exposure is None) != (exposure is None):
-            what = "Leave exposure out" if self.released_.exposure is None else "Pass exposure=..."
-            how = "without" if self.released_.exposure is None else "with"
-            raise ValueError(f"The model was fitted {how} exposures. {what}.")
+        if exposure is None and self.released_.exposure is not None:
+            raise ValueError("The model was fitted with exposures. Pass exposure=...")
         if exposure is None:
             return super().score(X, y, sample_weight)
         from sklearn.metrics import r2_score
