@@ -145,6 +145,9 @@ def release_total(
         [b.weights for b in bins],
         has_log_link=loss.link == "log",
     )
+    if loss.is_relative:
+        # Bins of such a loss hold no exposures, by which rows are weighted in their mean.
+        mean = math.exp(float(result.start.level[0]))
     unit = mean if loss.is_relative else 1.0
     # Of one unit of score, in units of a residual.
     slope = (mean if loss.link == "log" else loss.score_unit) / unit
