@@ -128,7 +128,7 @@ def test_exposure_is_kept_and_said():
 def test_totals_of_gamma_deviance_are_not_those_of_relative_errors():
     """Amounts grow with the root of the exposure: relative errors cancel at 1.24 times the total.
 
-    At epsilon 4 the total of three fits was within 1.6 % of what was observed.
+    That is 70 stated errors off. The seed's total is within four: a normal one is in all but 1e-4.
     """
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.uniform(0, 1, 20_000)})
@@ -136,8 +136,9 @@ def test_totals_of_gamma_deviance_are_not_those_of_relative_errors():
     y = np.clip(rng.gamma(4.0, np.sqrt(exposure) * (1 + (X["age"] > 0.5)) / 4.0), 0.01, 10.0)
     schema = dp.Schema({"age": dp.Continuous(0, 1)}, target=dp.Continuous(0.01, 10))
     settings = {"objective": "gamma_deviance", "schema": schema, "epsilon": 4.0}
-    predicted = fitted(X, y, exposure=exposure, settings=settings).predict(X, exposure=exposure)
-    assert predicted.sum() == pytest.approx(y.sum(), rel=0.05)
+    model = fitted(X, y, exposure=exposure, settings=settings)
+    gap = (model.predict(X, exposure=exposure) - y).sum() / exposure.sum()
+    assert abs(gap) <= 4 * model.total_error_ <= 0.01 * y.sum() / exposure.sum()
 
 
 @pytest.mark.parametrize("longest", [1.0, 20.0])
