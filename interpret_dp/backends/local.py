@@ -505,6 +505,9 @@ class LocalRegressionRows(_LocalRows):
             As for :meth:`interpret_dp.backends.base.RegressionRows.clip_residuals`.
         """
         self._start_at(exposure)
+        self._scale_targets(clip)
+
+    def _scale_targets(self, clip: float) -> None:
         # Truncation towards zero and the clip keep the integers within their declared bounds.
         limit = int(min(self._half / clip * LATTICE, MAX_SCORE))
         for rows in chunks(len(self._numbers)):
@@ -840,9 +843,6 @@ class LocalGapRows(LocalRegressionRows):
         As for :class:`LocalRegressionRows`.
     """
 
-    _kernel = staticmethod(kernels.advance_gap)
-    _lowest = -_ENTRIES
-
     def __init__(
         self,
         codes: Codes,
@@ -853,17 +853,50 @@ class LocalGapRows(LocalRegressionRows):
         **settings: Any,
     ) -> None:
         self._residual, self._has_log_target = residual, has_log_target
+        self._is_plain = False
         super().__init__(codes, target, **settings)
-        if has_log_target:
-            for rows in chunks(len(self._numbers)):
-                self._target[rows] = log_steps(self._numbers[rows], *self._bounds)
+
+    @property
+    def _kernel(self) -> Callable[..., None]:  # type: ignore[override]
+        return kernels.advance_poisson if self._is_plain else kernels.advance_gap
+
+    @property
+    def _table(self) -> Integers32:  # type: ignore[override]
+        return self._tables[self._is_plain][0]
+
+    @property
+    def _lowest(self) -> int:  # type: ignore[override]
+        return self._tables[self._is_plain][1]
 
     def clip_residuals(self, clip: float, exposure: float = 1.0, mean: float = 1.0) -> None:
         """Choose the clipping bound of residuals, before the first round."""
-        if not self._has_log_target:
-            super().clip_residuals(clip)
         self._start_at(exposure)
-        self._table = gap_table(self._residual, clip)
+        self._tables = [(gap_table(self._residual, clip), -_ENTRIES)]
+        if self._has_log_target:
+            self._unit, upper = clip * mean, self._bounds[1]
+            largest = upper * (1.0 if self._exposure is None else MEANS_ABOVE)
+            means = poisson_table(*self._bounds, self._unit, largest)
+            self._tables.append((means, lowest_log_step(largest)))
+            self._read_targets()
+        else:
+            self._scale_targets(clip)
+
+    def bound_residuals(self, norm: int, plain: bool = False) -> None:
+        """Clip residuals at another bound from now on; plain ones are target minus mean."""
+        super().bound_residuals(norm)
+        if self._has_log_target and plain != self._is_plain:
+            self._is_plain = plain
+            self._read_targets()
+
+    def _read_targets(self) -> None:
+        """Read targets as they are, or their logarithms."""
+        # Anew: copies of these rows may share the array.
+        self._target = np.empty_like(self._target)
+        if self._is_plain:
+            self._scale_targets(self._unit)
+            return
+        for rows in chunks(len(self._numbers)):
+            self._target[rows] = log_steps(self._numbers[rows], *self._bounds)
 
 
 def regression_rows(

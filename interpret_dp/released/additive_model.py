@@ -252,7 +252,7 @@ class AdditiveModel:
         Whether the rows of the fit started from scores of their own. The model is then what is
         added to them: a prediction needs the ``init_score`` of its row too.
     exposure : float or None
-        Released mean exposure of a row; predictions are those of one unit of it, and under Poisson
+        Released mean exposure of a row; predictions are those of one unit of it, and but for gamma
         deviance the weights of bins are its multiples. None if the fit had no exposures.
 
     Examples
@@ -449,6 +449,13 @@ class AdditiveModel:
         if all(share.name != "rate" for share in self.guarantee.releases):
             unit = replace(unit, total_rows=None)
         return unit.speaks_of("people" if self.is_of_people else "rows")
+
+    @property
+    def counts_exposure(self) -> bool:
+        """Whether weights of bins are exposures, in multiples of the mean one, and not rows."""
+        # The second derivative of gamma deviance does not follow exposure.
+        is_gamma = self.parameters.get("objective") in ("gamma", "gamma_deviance")
+        return self.exposure is not None and not is_gamma
 
     @property
     def mean_prediction(self) -> float:

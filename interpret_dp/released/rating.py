@@ -51,7 +51,8 @@ def rating_table(model: AdditiveModel) -> pd.DataFrame:
             the noise hides, without sampling error. NaN where the noise is not known, as of the
             base.
         ``share``
-            Share of the released weight of the term; 1 for the base.
+            Share of the released weight of the term; 1 for the base. Of fits with exposures it is
+            a share of the exposure, but for gamma deviance.
 
         ``attrs["privacy_guarantee"]`` holds the guarantee's sentence.
 
@@ -65,8 +66,9 @@ def rating_table(model: AdditiveModel) -> pd.DataFrame:
     if model.link not in ("log", "logit"):
         raise ValueError(
             f"The model's link is {model.link!r}; a rating table needs 'log' or 'logit', under "
-            "which terms multiply. Fit a regression with objective='poisson_deviance' or "
-            "'gamma_deviance', or two classes. to_tables() has the scores of any model."
+            "which terms multiply. Fit a regression with objective='poisson_deviance', "
+            "'gamma_deviance' or 'tweedie_deviance', or two classes. to_tables() has the scores of "
+            "any model."
         )
     tables = lookup_tables(model)
     base = np.exp(tables.pop(intercept_key(model))["score"])

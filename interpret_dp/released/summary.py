@@ -364,8 +364,9 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
     noise = math.sqrt(2.0) * model.noise_scale_binning / max(model.n_rows, 1e-300)
     least = _least_share(noise, len(terms))
     lines = [_column(model, feature, terms.get(k)) for k, feature in enumerate(model.features)]
+    of = "cells, weighted by exposure," if model.counts_exposure else "cells"
     problems = [
-        _problems(feature.spec, line, noise, least)
+        _problems(feature.spec, line, noise, least, of)
         for feature, line in zip(model.features, lines, strict=True)
     ]
     for k, term in terms.items():
@@ -379,6 +380,8 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
         kind += ", to be added to each row's init_score"
     elif model.exposure is not None:
         kind += ", per unit of exposure"
+    if model.counts_exposure:
+        kind += ", shares weighted by exposure"
     return ModelSummary(
         f"{kind}, {model.guarantee.brief}",
         _noted(lines, problems),
@@ -428,8 +431,9 @@ def average_sentence(model: AdditiveModel) -> str:
     text = f"Predictions are right on average{over} to within {_number(model.total_error)}"
     if model.classes is not None:
         return f"{text}: one standard deviation of a probability."
-    if model.needs_init_score:
-        return f"{text}, one standard deviation."  # the scores of rows are part of their mean
+    if model.needs_init_score or (model.exposure is not None and not model.counts_exposure):
+        # The scores of rows are part of their mean; and a mean over rows is none over exposures.
+        return f"{text}, one standard deviation."
     mean = model.mean_prediction
     if model.total_error <= _RIGHT_TOTAL * abs(mean):
         share = model.total_error / max(abs(mean), 1e-300)
@@ -493,7 +497,7 @@ def _least_share(noise: float, n_columns: int) -> float:
 
 
 def _problems(
-    spec: FeatureSpec | None, line: ColumnSummary, noise: float, least: float
+    spec: FeatureSpec | None, line: ColumnSummary, noise: float, least: float, of: str = "cells"
 ) -> dict[str, str]:
     """Return what the released shares of a column show against its declaration, by its kind.
 
@@ -506,6 +510,8 @@ def _problems(
         Standard deviation of the noise of a share.
     least : float
         As :func:`_least_share` returns it.
+    of : str, default="cells"
+        What shares are of.
     """
     if isinstance(spec, Categorical) and spec.levels == (NO_LEVEL,):
         return {_UNRELEASED: _UNRELEASED}
@@ -514,7 +520,7 @@ def _problems(
         return {_MISSING: "nearly all cells are missing"}
     shares = {kind: getattr(line, kind) or 0.0 for kind in _WHERE}
     return {
-        kind: f"{100 * min(share, 1.0):.0f} % of the cells {_WHERE[kind]}"
+        kind: f"{100 * min(share, 1.0):.0f} % of the {of} {_WHERE[kind]}"
         for kind, share in shares.items()
         if share >= least
     }
@@ -609,8 +615,9 @@ def has_hardly_any_row(model: AdditiveModel) -> bool:
         return False
     n_counts = len(model.classes or (None,))
     if model.classes is None:
-        # A regression's sums of the target and of its square are in the same release.
-        noise *= math.sqrt(3.0)
+        # A regression's sums of the target and of its square are in the same release, and so are
+        # those of exposures.
+        noise *= math.sqrt(3.0 if model.exposure is None else 5.0)
     root = math.sqrt(n_counts)
     is_noise = model.n_rows <= (n_counts + root) * noise
     return is_noise and model.n_rows + 2.0 * root * noise < _SMALL_TABLE
@@ -621,7 +628,11 @@ def _count_noise(model: AdditiveModel, release: str) -> float | None:
     each = {s.name: s.mu / math.sqrt(s.count) for s in model.guarantee.releases}
     if not {"bins", "weights", release} <= set(each) or not each[release]:
         return None
-    return model.noise_scale_binning * math.hypot(each["bins"], each["weights"]) / each[release]
+    noise = model.noise_scale_binning * math.hypot(each["bins"], each["weights"]) / each[release]
+    if model.counts_exposure and model.exposure is not None:
+        # From multiples of the mean exposure to those of the largest, which a row adds at most.
+        noise *= model.exposure / float(model.parameters["privacy_exposure_max"])
+    return noise
 
 
 def _delta_findings(delta: float, n_rows: float | None, most: float = 1.0) -> tuple[str, ...]:

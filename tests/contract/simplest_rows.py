@@ -219,7 +219,7 @@ class SimplestPoissonRows(SimplestRegressionRows):
         return min(max(scores[0] // 2**12 - self.lowest, 0), len(self.means) - 1)
 
     def plain_residual(self, target, scores):
-        limit = int(self.half / self.clip * LATTICE)
+        limit = int(min(self.half / self.clip * LATTICE, MAX_SCORE))
         centred = math.trunc((float(target) - self.middle) / self.clip * LATTICE)
         return min(max(centred, -limit), limit) - int(self.means[self.entry(scores)])
 
@@ -251,7 +251,12 @@ class SimplestWeightedRows(SimplestPoissonRows):
 
 
 class SimplestGapRows(SimplestRegressionRows):
-    """A function of target minus score, or of log target minus score, tabulated."""
+    """A function of target minus score, or of log target minus score, tabulated.
+
+    The latter are target minus mean while residuals are to be plain.
+    """
+
+    is_plain = False
 
     def __init__(self, codes, targets, *, residual, has_log_target, **settings):
         super().__init__(codes, targets, **settings)
@@ -262,8 +267,17 @@ class SimplestGapRows(SimplestRegressionRows):
     def clip_residuals(self, clip, exposure=1.0, mean=1.0):
         super().clip_residuals(clip)
         self.errors = gap_table(self.residual, clip).tolist()
+        if self.has_log_target:
+            facts = {"lower": self.bounds["lower"], "upper": self.bounds["upper"]}
+            self.counts_rows = SimplestPoissonRows((), (), **facts, clip=clip * mean)
+
+    def bound_residuals(self, norm, plain=False):
+        super().bound_residuals(norm)
+        self.is_plain = plain and self.has_log_target
 
     def residuals(self, target, scores):
+        if self.is_plain:
+            return self.bounded(self.counts_rows.plain_residual(target, scores))
         if self.has_log_target:
             own = int(log_steps(np.array([target]), **self.bounds)[0])
         else:

@@ -28,7 +28,7 @@ Command = tuple[str, tuple[Any, ...]]
 _Result = TypeVar("_Result")
 
 # Tables of exponentials, which the caller computes once: another machine's last digits may differ.
-_TABLES = ("_table", "_lowest")
+_TABLES = ("_table", "_lowest", "_tables")
 _NOTHING = np.zeros(0, dtype=np.int64)
 
 

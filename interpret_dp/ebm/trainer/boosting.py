@@ -145,10 +145,16 @@ def release_total(
         [b.weights for b in bins],
         has_log_link=loss.link == "log",
     )
+    if loss.is_relative:
+        # Bins of such a loss hold no exposures, by which rows are weighted in their mean.
+        mean = math.exp(float(result.start.level[0]))
     unit = mean if loss.is_relative else 1.0
     # Of one unit of score, in units of a residual.
     slope = (mean if loss.link == "log" else loss.score_unit) / unit
     error_before = math.hypot(loss.error_left(noise), slope * result.level_noise)
+    if loss.is_relative or loss.rule == "weighted mean":
+        # Weighted residuals cancel elsewhere than the total where curves are not exact.
+        error_before = math.hypot(error_before, _MISFIT * loss.shape.spread / unit)
     errors = errors_of_mean(loss.shape, clips, noise, loss.gaps, start=error_before)
     best = int(np.argmin(errors))
     before = rows.residual_norm
@@ -166,9 +172,14 @@ def release_total(
     share = square / max(square + errors[best] ** 2, np.finfo(float).tiny)
     shortfall = share * unit * loss.clip * float(noisy[0, 0]) / LATTICE / n_rows
     error = unit * math.sqrt(share) * float(errors[best])
+    if loss.is_relative:
+        # Of the predictions, where it was that of the targets.
+        mean -= min(shortfall, mean / 2.0)
     return loss.shift(shortfall, mean) / loss.score_unit, error
 
 
+# What weighted residuals may leave of the total, in standard deviations of the target.
+_MISFIT = 0.1
 _LARGEST_RETURN = 2.0**31 - 1
 _MOST_AT_ONCE = 32
 # Upper bound on a block's combined step, in full steps. At 2, duplicated columns oscillate. The log

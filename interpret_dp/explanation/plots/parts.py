@@ -127,6 +127,10 @@ def percent(probability: float) -> str:
 
 def row_noun(model: AdditiveModel) -> str:
     """Return what a count of rows counts: "patients" where each ``patient_id`` has one row."""
+    return _noun(model) + " of mean exposure" * model.counts_exposure
+
+
+def _noun(model: AdditiveModel) -> str:
     unit = model.schema.people
     if unit is None or (unit.max_rows > 1 and not model.is_of_people):
         return "rows"
