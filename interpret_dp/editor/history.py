@@ -759,6 +759,7 @@ class EditHistory:
         ----------
         X : DataFrame, array or list of rows, shape (n_rows, n_features)
         y : array-like, shape (n_rows,)
+            Of a model with exposures per unit of exposure, as it predicts.
         public : bool, default=False
             Must be True. The guarantee does not cover edits that follow from rows that are not
             public.
@@ -793,6 +794,7 @@ class EditHistory:
         X : DataFrame, array or list of rows, shape (n_rows, n_features), default=None
             The rows that :meth:`use_public_rows` took if None.
         y : array-like, shape (n_rows,), default=None
+            Of a model with exposures per unit of exposure, as it predicts.
         public : bool, default=False
             Must be True if rows are given: the figures are exact, and exact figures of private
             rows are a leak. Each edit from then on says that its author saw metrics.
