@@ -134,8 +134,12 @@ class Dashboard:
         self.settle()
 
     def _choose(self, dropdown, text):
+        # A list of options that is drawn anew forgets a choice, or makes it twice.
+        self.hold_still()
         dropdown.click()
+        self.hold_still()
         self.page.locator(".dash-dropdown-option", has_text=text).first.click()
+        self.hold_still()
         self.page.keyboard.press("Escape")
         self.settle()
 
