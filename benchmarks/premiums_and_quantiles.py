@@ -141,7 +141,7 @@ def quantile_table(n_rows: int, epsilons: list[float], n_fits: int) -> list[dict
     lines = []
     for alpha in (0.1, 0.5, 0.9):
         for epsilon in epsilons:
-            overall, farthest, errors = [], [], []
+            overall, worst_tenths, errors = [], [], []
             for seed in range(n_fits):
                 X, centre, spread = spread_table(n_rows, seed)
                 y = centre + spread * np.random.default_rng([seed, 1]).normal(size=n_rows)
@@ -155,15 +155,15 @@ def quantile_table(n_rows: int, epsilons: list[float], n_fits: int) -> list[dict
                 predicted = model.fit(X, y).predict(X_test)
                 gaps = norm.cdf((predicted - centre_test) / spread_test) - alpha
                 overall.append(float(gaps.mean()))
-                farthest.append(float(pd.Series(gaps).groupby(tenths).mean().abs().max()))
+                worst_tenths.append(float(pd.Series(gaps).groupby(tenths).mean().abs().max()))
                 errors.append(predicted - centre_test - spread_test * norm.ppf(alpha))
             lines.append(
                 {
                     "alpha": alpha,
                     "epsilon": epsilon,
                     "below - alpha": float(np.mean(overall)),
-                    "farthest fit": float(np.abs(overall).max()),
-                    "farthest tenth": float(np.mean(farthest)),
+                    "largest error of a fit": float(np.abs(overall).max()),
+                    "largest error of a tenth": float(np.mean(worst_tenths)),
                     "rmse of the quantile": float(np.sqrt(np.mean(np.square(errors)))),
                 }
             )

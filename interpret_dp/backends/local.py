@@ -456,7 +456,7 @@ class LocalRegressionRows(_LocalRows):
         # The numbers themselves, until the bound of the residuals is known: no copy of them.
         self._numbers = target if keep.all() else target[keep]
         del keep
-        self._bounds = (lower, upper)
+        self._bounds: tuple[float, float] = lower, upper
         self._middle, self._half = (lower + upper) / 2, (upper - lower) / 2
         self._sums = np.zeros(3 if exposure is None else 5, dtype=np.int64)
         for rows in chunks(len(self._numbers)):
@@ -513,6 +513,11 @@ class LocalRegressionRows(_LocalRows):
         for rows in chunks(len(self._numbers)):
             scaled = np.trunc((self._numbers[rows] - self._middle) / clip * LATTICE)
             self._target[rows] = np.clip(scaled, -limit, limit)
+
+    @property
+    def _largest_mean(self) -> float:
+        """Under a log link, the largest mean that a row may have; public."""
+        return self._bounds[1] * (1.0 if self._exposure is None else MEANS_ABOVE)
 
     def _start_at(self, exposure: float) -> None:
         """Let rows start from the logarithm of their exposure over that of a score's unit."""
@@ -786,10 +791,6 @@ class LocalPoissonRows(LocalRegressionRows):
         self._table = poisson_table(*self._bounds, clip, self._largest_mean)
         self._lowest = lowest_log_step(self._largest_mean)
 
-    @property
-    def _largest_mean(self) -> float:
-        return self._bounds[1] * (1.0 if self._exposure is None else MEANS_ABOVE)
-
 
 class LocalWeightedRows(LocalPoissonRows):
     """Rows whose residual is target minus mean times a weight that follows the mean.
@@ -873,10 +874,9 @@ class LocalGapRows(LocalRegressionRows):
         self._start_at(exposure)
         self._tables = [(gap_table(self._residual, clip), -_ENTRIES)]
         if self._has_log_target:
-            self._unit, upper = clip * mean, self._bounds[1]
-            largest = upper * (1.0 if self._exposure is None else MEANS_ABOVE)
-            means = poisson_table(*self._bounds, self._unit, largest)
-            self._tables.append((means, lowest_log_step(largest)))
+            self._unit = clip * mean
+            means = poisson_table(*self._bounds, self._unit, self._largest_mean)
+            self._tables.append((means, lowest_log_step(self._largest_mean)))
             self._read_targets()
         else:
             self._scale_targets(clip)
