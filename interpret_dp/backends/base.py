@@ -172,3 +172,28 @@ class RegressionRows(AdditiveRows, Protocol):
         plain : bool
             Whether residuals have no weights that follow the mean: target minus mean.
         """
+
+
+@runtime_checkable
+class SurvivalRows(RegressionRows, Protocol):
+    """Rows with a time and an event or none; exposures are cumulative hazards."""
+
+    def risk_sums(self, table: Integers32, lowest: int) -> Integers:
+        """Add weight times hazard ratio of the rows in each cell of time, in lattice units.
+
+        Parameters
+        ----------
+        table : ndarray of int32
+            Ratios from 0 to ``LATTICE``, by steps of the score without its exposure.
+        lowest : int
+            Step of the first entry.
+        """
+
+    def follow(self, hazards: Integers) -> None:
+        """Take another cumulative hazard as exposure from now on.
+
+        Parameters
+        ----------
+        hazards : ndarray of int64, shape (n_places,)
+            Its logarithm at each place of time, in lattice units.
+        """

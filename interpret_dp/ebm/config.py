@@ -303,6 +303,8 @@ class TrainerConfig:
         Whether the mean of a number is fitted where there are any: its total is released as well.
     target_parts : float
         How many times their usual share the releases of the target alone have.
+    n_baselines : int
+        How many histograms of time are released.
     has_rate : bool
         Whether predictions are made right on average over more rows of each unit.
     n_movable : int or None
@@ -323,6 +325,7 @@ class TrainerConfig:
     n_shapes: int = 0
     fits_mean: bool = True
     target_parts: float = 1.0
+    n_baselines: int = 0
     has_rate: bool = False
     n_movable: int | None = None
     n_kept: int | None = None
@@ -330,7 +333,7 @@ class TrainerConfig:
     @property
     def has_total(self) -> bool:
         """Whether the total of a number is released."""
-        return self.n_shapes > 0 and self.fits_mean
+        return self.n_shapes + self.n_baselines > 0 and self.fits_mean
 
     @property
     def planned_rounds(self) -> int:
@@ -406,10 +409,12 @@ class TrainerConfig:
         shares["correlations"] = TUNING.correlation_share * (1 - self.binning_share)
         # Without rounds after half of them there are no residuals to look at.
         n_shapes = self.n_shapes if self.planned_rounds > 3 else min(self.n_shapes, 1)
-        if n_shapes:
-            shares["target cells"] = n_shapes * shares["target"]
+        n_baselines = min(self.n_baselines, 3 if self.planned_rounds > 3 else 2)
+        shares["target cells"] = n_shapes * shares["target"]
+        shares["baseline"] = n_baselines * shares["target"]
+        if self.has_total:
             shares["total"] = shares["target"]
-            if n_shapes == self.n_shapes == 1:
+            if n_shapes == self.n_shapes == 1 or n_baselines:
                 shares["total"] *= max(_TOTAL_OF_LOGS / self.target_parts, 1.0)
         if self.has_rate:
             shares["rate"] = _RATE_SHARE * (1 - self.binning_share)
@@ -424,6 +429,7 @@ class TrainerConfig:
         shares["weights"] = (1.0 - _FIRST_COUNT) * shares["bins"]
         shares["bins"] -= shares["weights"]
         counts = {
+            "baseline": n_baselines,
             "target": 1,
             "bins": self.n_terms,
             "weights": self.n_terms,

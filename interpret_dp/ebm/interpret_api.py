@@ -227,6 +227,7 @@ def fitted_model(request: EBMRequest, trained: TrainedTerms, guarantee: Guarante
         parameters={name: plain_value(getattr(settings, name)) for name in kept},
         total_error=trained.total_error,
         exposure=trained.exposure,
+        baseline=trained.baseline,
         clipped=tuple((name, *own) for name, own in [*shares, (None, trained.clipped)] if own),
         needs_init_score=INIT_SCORE_CONDITION in request.conditions,
         correlations=tuple(

@@ -206,6 +206,8 @@ class RegressionLoss(Loss):
         clip is least at the mean, and only the first where residuals are not differences.
     fits_mean : bool
         Whether the total is released where there is a shape: a quantile is no mean.
+    n_baselines : int
+        How many histograms of time are released, of losses of survival.
     target_parts : float
         How many times their usual share of the budget the releases of the target alone have.
     is_relative : bool
@@ -221,6 +223,7 @@ class RegressionLoss(Loss):
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     n_shapes: ClassVar[int] = 0
     fits_mean: ClassVar[bool] = True
+    n_baselines: ClassVar[int] = 0
     target_parts: ClassVar[float] = 1.0
     is_relative: ClassVar[bool] = False
     link: ClassVar[str] = "identity"
@@ -399,6 +402,17 @@ class RegressionLoss(Loss):
         if self.shape is None:
             return 0.0
         return float(errors_of_mean(self.shape, np.array([self.clip]), noise, self.gaps)[0])
+
+    def errors_of_total(self, clips: FloatArray, noise: float, start: float) -> FloatArray:
+        """Return the error of the mean prediction with each clip of the total's residuals.
+
+        Parameters
+        ----------
+        clips, noise, start
+            As for :func:`errors_of_mean`.
+        """
+        assert self.shape is not None
+        return errors_of_mean(self.shape, clips, noise, self.gaps, start)
 
     def level(self, ratio: float, deviation: float, norm: float) -> tuple[float, LossScale]:
         """Return the score where boosting starts, and the meaning of a unit of it.

@@ -20,6 +20,7 @@ from interpret_dp.ebm.losses import (
     register_loss,
 )
 from interpret_dp.ebm.shape import Shape
+from interpret_dp.ebm.survival import SurvivalCox
 from interpret_dp.schema import Continuous
 
 FloatArray = NDArray[np.float64]
@@ -174,6 +175,7 @@ class Quantile(RegressionLoss):
         )
 
 
+register_loss(SurvivalCox)
 register_loss(TweedieDeviance)
 register_loss(Quantile)
 

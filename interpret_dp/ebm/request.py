@@ -612,6 +612,7 @@ def trainer_config(
         n_chosen_pairs=pairs.n_chosen,
         n_shapes=loss.n_shapes if settings.task == "regression" else 0,
         fits_mean=loss.fits_mean,
+        n_baselines=loss.n_baselines,
         target_parts=loss.target_parts,
     )
 

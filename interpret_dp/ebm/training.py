@@ -23,6 +23,7 @@ from interpret_dp.backends.local import (
     exposure_shares,
     regression_rows,
 )
+from interpret_dp.backends.survival import LocalSurvivalRows, cells_of_times, encode_times
 from interpret_dp.ebm.config import LossScale, TrainerConfig
 from interpret_dp.ebm.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.losses import LogLoss, Loss, RegressionLoss, Start
@@ -31,6 +32,7 @@ from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, no_noise, si
 from interpret_dp.ebm.objectives import loss_of
 from interpret_dp.ebm.pairs import TrainedPair, TrainedPairs, train_pairs
 from interpret_dp.ebm.shape import Shape
+from interpret_dp.ebm.survival import Baseline, SurvivalCox, follow, spread_of
 from interpret_dp.ebm.trainer.binning import Bins, public_bins
 from interpret_dp.ebm.trainer.boosting import boost, release_total, score_rows
 from interpret_dp.ebm.trainer.correlations import Correlations
@@ -109,6 +111,9 @@ class TrainedTerms:
         None where no total was released.
     exposure : float or None
         Released mean exposure; None without exposures.
+    baseline : ndarray of float64, shape (2, n_edges), or None
+        Of a model of survival the cumulative hazard where the hazard ratio is 1, and the standard
+        deviation of its logarithm.
     clipped : tuple of (float, float), or None
         Released shares of rows whose target lies below and above its bounds, with noise.
     n_rows : float
@@ -136,6 +141,7 @@ class TrainedTerms:
     boosting: BoostingResult
     total_error: float | None = None
     exposure: float | None = None
+    baseline: FloatArray | None = None
     count_noise: float = 0.0
     update_noise: float = 0.0
     clipped: tuple[float, float] | None = None
@@ -171,6 +177,8 @@ def train(
     if isinstance(task.target, Categorical) and has_one_class(task):
         return _train_constant(private, task, task.target, config, session)
     loss = _loss(task, has_init_scores=private.has_init_scores)
+    if isinstance(loss, SurvivalCox):
+        loss = _with_baseline(loss, private, task, session)
     rows = private.encoded(_encoded, task, config, loss, n_threads=n_threads)
     start, clipped = _release_target(rows, private, task, loss, config, session)
     loss, norm = start.loss, start.scale.norm
@@ -210,19 +218,33 @@ def train(
         # Rows that are paired up start from the scores of their features.
         tables, level = (stage.tables, np.zeros(1)) if stage.pairs else (curves, intercept)
         score_rows(rows, tables, level)
+        spread = spread_of(curves, [np.maximum(b.weights, 0.0) for b in bins])
+        start = follow(rows, start, float(intercept[0]), spread, session)
+        result, loss = replace(result, start=start), start.loss
         total = release_total(rows, len(tables[0]), bins, scores, result, config, session)
         intercept, total_error = intercept + total[0], total[1]
     # Predictions are those of one unit of exposure.
     unit = (start.exposure or 1.0) * (task.largest_exposure or 1.0)
+    intercept, baseline = in_units * intercept, None
+    if isinstance(loss, SurvivalCox) and loss.baseline is not None:
+        # Or hazard ratios: the cumulative hazard, which is the exposure, has the intercept.
+        cumulative = math.exp(float(intercept[0])) * loss.baseline.cumulative
+        unit, intercept = loss.baseline.mean_of(cumulative), np.zeros(1)
+        relative = loss.relative(total_error or 0.0)
+        total_error = relative * unit
+        baseline = np.stack([cumulative, loss.baseline.deviations(relative)])
+    else:
+        intercept = loss.score_origin - math.log(unit) + intercept
     return TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
         scores=without_axis(stage.scores, in_units) if stage.pairs else scores,
         noise=list(stage.noise),
         expected=expected,
-        intercept=loss.score_origin - math.log(unit) + in_units * intercept,
+        intercept=intercept,
         n_rows=task.largest_weight * start.n_rows,
         total_error=None if total_error is None else total_error / unit,
         exposure=None if start.exposure is None else unit,
+        baseline=baseline,
         clipped=clipped,
         count_noise=task.largest_weight * count_noise,
         update_noise=in_units * result.step * result.noise * start.scale.norm / norm,
@@ -292,6 +314,19 @@ def _encoded(
     edges = [config.fine_edges(spec) for spec in task.specs]
     codes = encode_features(table, task.columns, task.specs, edges, n_threads=n_threads)
     weights = row_weights(private, task.largest_weight)
+    if isinstance(loss, SurvivalCox) and loss.baseline is not None:
+        events, places = encode_times(private.y, _latest(task), table.n_rows)
+        return LocalSurvivalRows(
+            codes,
+            events,
+            places=places,
+            shares=loss.baseline.shares,
+            lower=loss.lower,
+            upper=loss.upper,
+            clip=loss.clip,
+            weights=weights,
+            n_threads=n_threads,
+        )
     if isinstance(task.target, Continuous) and isinstance(loss, RegressionLoss):
         target = encode_target(private.y, task.target, table.n_rows)
         if start is not None:
@@ -339,6 +374,28 @@ def row_exposures(private: PrivateRows, task: TrainingTask) -> NDArray[np.int32]
         return None
     numbers = column_numbers(private.exposure)
     return exposure_shares(numbers, task.largest_exposure, is_log=task.has_log_exposure)
+
+
+def _with_baseline(
+    loss: SurvivalCox, private: PrivateRows, task: TrainingTask, session: ReleaseSession
+) -> SurvivalCox:
+    """Release how many rows have an event, and how many none, by cell of time.
+
+    A row is in one cell.
+    """
+    exact = private.total(_by_time, task)[np.newaxis]
+    counts, sigma = session.gaussian("baseline", exact, row_norm=LATTICE, aligned=True)
+    return replace(loss, baseline=Baseline.of(counts[0] / LATTICE, sigma / LATTICE))
+
+
+def _latest(task: TrainingTask) -> float:
+    """Return the time at which rows are censored that have a later one."""
+    return float(task.target.upper) if isinstance(task.target, Continuous) else 1.0
+
+
+def _by_time(private: PrivateRows, task: TrainingTask) -> Integers:
+    times = encode_times(private.y, _latest(task))
+    return cells_of_times(*times, row_weights(private, task.largest_weight))
 
 
 def _on_lattice(scores: FloatArray) -> NDArray[np.int32]:

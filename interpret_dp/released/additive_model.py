@@ -41,7 +41,7 @@ from interpret_dp.released.terms import (
     read_term,
     term_document,
 )
-from interpret_dp.schema import Categorical, Schema
+from interpret_dp.schema import Categorical, Continuous, Schema
 from interpret_dp.schema.declarations import integers_text
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ _KEYS = {
 _MORE_KEYS = {
     SEAL: "text",
     **dict.fromkeys(("link", "target"), "text"),
-    **dict.fromkeys(("edits", "correlations", "clipped"), "list"),
+    **dict.fromkeys(("edits", "correlations", "clipped", "baseline"), "list"),
     **dict.fromkeys(("total_error", "exposure"), "number"),
     "needs_init_score": "boolean",
 }
@@ -184,7 +184,7 @@ _MORE_KEYS = {
 _PLAIN_KEYS = (
     *("task", "intercept", "classes", "n_rows", "noise_scale_binning", "noise_scale_boosting"),
     *("rounds", "parameters", "target", "correlations", "clipped", "total_error"),
-    *("needs_init_score", "exposure"),
+    *("needs_init_score", "exposure", "baseline"),
 )
 _FEATURE_KEYS = {"name": "text", "cuts": "list or null"}
 _TERM_KEYS = {
@@ -253,7 +253,12 @@ class AdditiveModel:
         added to them: a prediction needs the ``init_score`` of its row too.
     exposure : float or None
         Released mean exposure of a row; predictions are those of one unit of it, and but for gamma
-        deviance the weights of bins are its multiples. None if the fit had no exposures.
+        deviance the weights of bins are its multiples. None if the fit had no exposures. Of a model
+        of survival the mean cumulative hazard.
+    baseline : ndarray of float64, shape (2, n_edges), or None
+        Of a model of survival, whose predictions are hazard ratios: the cumulative hazard where the
+        ratio is 1, at times that are evenly spread over the root of time, from 0 to the target's
+        upper bound; and the standard deviation of its logarithm.
 
     Examples
     --------
@@ -286,6 +291,7 @@ class AdditiveModel:
     total_error: float | None = None
     needs_init_score: bool = False
     exposure: float | None = None
+    baseline: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -330,6 +336,15 @@ class AdditiveModel:
                 continue
             number = frozen(getattr(self, name), (), name, low=0, largest=largest)
             object.__setattr__(self, name, float(number))
+        if self.baseline is not None:
+            baseline = frozen(self.baseline, None, "baseline", low=0.0, largest=LARGEST_SCORE)
+            target = self.schema.target
+            is_curve = baseline.ndim == 2 and len(baseline) == 2 and baseline.shape[1] > 1
+            if not (is_curve and self.has_log_link and isinstance(target, Continuous)):
+                raise ValueError("A baseline needs two rows, a log link and a latest time.")
+            if baseline[0, 0] != 0 or baseline[0, -1] <= 0 or (np.diff(baseline[0]) < 0).any():
+                raise ValueError("A baseline's cumulative hazard must rise from 0.")
+            object.__setattr__(self, "baseline", baseline)
         object.__setattr__(self, "edits", tuple(self.edits))
         for edit in self.edits:
             if not isinstance(edit, EditRecord):
@@ -431,6 +446,7 @@ class AdditiveModel:
             **({} if self.total_error is None else {"total_error": self.total_error}),
             **({"needs_init_score": True} if self.needs_init_score else {}),
             **({} if self.exposure is None else {"exposure": self.exposure}),
+            **({} if self.baseline is None else {"baseline": self.baseline.tolist()}),
             **({"correlations": list(map(list, self.correlations))} if self.correlations else {}),
             **({"clipped": list(map(list, self.clipped))} if self.clipped else {}),
         }
@@ -456,6 +472,13 @@ class AdditiveModel:
         # The second derivative of gamma deviance does not follow exposure.
         is_gamma = self.parameters.get("objective") in ("gamma", "gamma_deviance")
         return self.exposure is not None and not is_gamma
+
+    @property
+    def largest_exposure(self) -> float:
+        """Largest exposure of a row; of a model of survival the last cumulative hazard."""
+        if self.baseline is not None:
+            return float(self.baseline[0, -1])
+        return float(self.parameters["privacy_exposure_max"])
 
     @property
     def mean_prediction(self) -> float:

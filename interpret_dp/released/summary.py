@@ -631,7 +631,7 @@ def _count_noise(model: AdditiveModel, release: str) -> float | None:
     noise = model.noise_scale_binning * math.hypot(each["bins"], each["weights"]) / each[release]
     if model.counts_exposure and model.exposure is not None:
         # From multiples of the mean exposure to those of the largest, which a row adds at most.
-        noise *= model.exposure / float(model.parameters["privacy_exposure_max"])
+        noise *= model.exposure / model.largest_exposure
     return noise
 
 

@@ -427,6 +427,7 @@ class DaskRows:
         self.residual_norm = form.residual_norm
         self.target_norm = form.target_norm
         self._form, self._is_plain = form, False
+        self._hazards: list[Command] = []  # the last command of that kind
         self._commands: list[Command] = []
         self._first = 0  # number of the first of these commands, over all
         self._sent = 0  # how many of them all parts have followed
@@ -453,6 +454,15 @@ class DaskRows:
         self.residual_norm, self._is_plain = norm, plain
         self._commands.append(("bound_residuals", (norm, plain)))
 
+    def risk_sums(self, table: Integers32, lowest: int) -> Integers:
+        """Add weight times hazard ratio of the rows in each cell of time."""
+        return np.asarray(self._ask("risk_sums", table, lowest))
+
+    def follow(self, hazards: Integers) -> None:
+        """Take another cumulative hazard as exposure from now on."""
+        self._hazards = [("follow", (hazards,))]
+        self._commands += self._hazards
+
     def clip_residuals(self, clip: float, exposure: float = 1.0, mean: float = 1.0) -> None:
         """Choose the bound of a regression's residuals, before the first round."""
         # The form's tables are the ones that all parts take over.
@@ -468,7 +478,7 @@ class DaskRows:
         """Set the scores of every row, on top of its own."""
         # Nothing before it matters any more. Numbers are never used twice.
         self._first += len(self._commands)
-        self._commands = [("begin", (np.array(scores, dtype=np.int64),))]
+        self._commands = [("begin", (np.array(scores, dtype=np.int64),)), *self._hazards]
         if isinstance(self._form, RegressionRows):
             # A part keeps the bound of its last command.
             self._commands.append(("bound_residuals", (self.residual_norm, self._is_plain)))

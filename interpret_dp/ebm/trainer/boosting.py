@@ -22,7 +22,8 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends.base import MAX_RESIDUAL, AdditiveRows, Integers, RegressionRows
 from interpret_dp.ebm.config import TUNING, TrainerConfig
 from interpret_dp.ebm.losses import RegressionLoss, Start
-from interpret_dp.ebm.shape import Shape, errors_of_mean
+from interpret_dp.ebm.shape import Shape
+from interpret_dp.ebm.survival import follow, spread_of
 from interpret_dp.ebm.trainer import partitions
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.curves import BoostingResult, BoostingTask, Curves
@@ -148,14 +149,17 @@ def release_total(
     if loss.is_relative:
         # Bins of such a loss hold no exposures, by which rows are weighted in their mean.
         mean = math.exp(float(result.start.level[0]))
+    if config.n_baselines:
+        # Rows at high risk have short times, which an average over independent terms does not know.
+        mean = loss.shape.mean
     unit = mean if loss.is_relative else 1.0
     # Of one unit of score, in units of a residual.
     slope = (mean if loss.link == "log" else loss.score_unit) / unit
     error_before = math.hypot(loss.error_left(noise), slope * result.level_noise)
-    if loss.is_relative or loss.rule == "weighted mean":
-        # Weighted residuals cancel elsewhere than the total where curves are not exact.
+    if loss.is_relative or loss.rule == "weighted mean" or config.n_baselines:
+        # Weighted or clipped residuals cancel elsewhere than the total where curves are not exact.
         error_before = math.hypot(error_before, _MISFIT * loss.shape.spread / unit)
-    errors = errors_of_mean(loss.shape, clips, noise, loss.gaps, start=error_before)
+    errors = loss.errors_of_total(clips, noise, error_before)
     best = int(np.argmin(errors))
     before = rows.residual_norm
     # Only the sum of target minus mean is a shortfall, whatever residuals boosting had.
@@ -172,7 +176,7 @@ def release_total(
     share = square / max(square + errors[best] ** 2, np.finfo(float).tiny)
     shortfall = share * unit * loss.clip * float(noisy[0, 0]) / LATTICE / n_rows
     error = unit * math.sqrt(share) * float(errors[best])
-    if loss.is_relative:
+    if loss.is_relative or config.n_baselines:
         # Of the predictions, where it was that of the targets.
         mean -= min(shortfall, mean / 2.0)
     return loss.shift(shortfall, mean) / loss.score_unit, error
@@ -316,6 +320,12 @@ class _Rounds:
         if task.config.n_shapes > 1 and isinstance(self._rows, RegressionRows):
             self._move_rows(np.zeros(0, dtype=np.int64))
             later = release_residuals(self._rows, task.start, task.config, self._session)
+            self._task = replace(task, start=later)
+        if task.config.n_baselines:
+            self._move_rows(np.zeros(0, dtype=np.int64))
+            curves = [scores / LATTICE for scores in self.terms.scores]
+            level, spread = float(self._level[0]) / LATTICE, spread_of(curves, self.terms.weights)
+            later = follow(self._rows, task.start, level, spread, self._session)
             self._task = replace(task, start=later)
         self.movable = [k for k in self.movable if k not in pruned]
         n_kept = len(self.movable) if pruned else None

@@ -1,0 +1,133 @@
+"""Rows with a time and an event or a censoring: their place in time, and who is still at risk."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends import kernels
+from interpret_dp.backends.base import MAX_SCORE, Integers
+from interpret_dp.backends.local import (
+    LocalPoissonRows,
+    exposure_logs,
+    log_means,
+    lowest_log_step,
+)
+from interpret_dp.schema import Continuous, encode_target
+from interpret_dp.schema.cells import chunks
+
+#: Places of time, at which a cumulative hazard is tabulated. They and the cells are evenly spread
+#: over the root of time: hazards may be steep at the beginning.
+PLACES = 4096
+#: Cells of time in which rows are counted.
+CELLS = 32
+_PLACES_OF_CELL = PLACES // CELLS
+
+
+def encode_times(
+    y: Any, latest: float, n_rows: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.uint16]]:
+    """Return whether each row has an event, and the place of its time; private.
+
+    Parameters
+    ----------
+    y : array-like, shape (n_rows,)
+        Times of events, and of censored rows minus the time.
+    latest : float
+        Rows with a later time are censored there. Above 0; public.
+    n_rows : int, optional
+        Number of rows of the table, if it must agree.
+
+    Returns
+    -------
+    events : ndarray of float64, shape (n_rows,)
+        1 or 0; NaN where there is no time.
+    places : ndarray of uint16, shape (n_rows,)
+        From 0 to ``PLACES - 1``.
+    """
+    signed = encode_target(y, Continuous(-2.0 * latest, 2.0 * latest), n_rows)
+    times = np.nan_to_num(np.abs(signed)) / latest
+    events = np.where(np.isnan(signed), np.nan, (signed >= 0) & (times <= 1.0))
+    places = np.minimum(np.sqrt(times) * PLACES, PLACES - 1)
+    return events, places.astype(np.uint16)
+
+
+def cells_of_times(
+    events: NDArray[np.float64], places: NDArray[np.uint16], weights: NDArray[np.int32] | None
+) -> Integers:
+    """Add the weights of the rows with an event, and of those without, by cell of time; private.
+
+    Returns
+    -------
+    ndarray of int64, shape (2, CELLS)
+    """
+    counts = np.zeros(2 * CELLS, dtype=np.int64)
+    own = np.where(events > 0, 0, CELLS) + places // _PLACES_OF_CELL
+    has_time = ~np.isnan(events)
+    np.add.at(counts, own[has_time], LATTICE if weights is None else weights[has_time])
+    return counts.reshape(2, CELLS)
+
+
+def risk_table(most: float) -> tuple[NDArray[np.int32], int]:
+    """Tabulate hazard ratios up to ``most``, in units of ``most / LATTICE``; and its first step."""
+    ratios = np.trunc(log_means(0.0, most) / most * LATTICE)
+    return ratios.astype(np.int32), lowest_log_step(most)
+
+
+class LocalSurvivalRows(LocalPoissonRows):
+    """Rows with an event or none at a time.
+
+    Parameters
+    ----------
+    codes, target, **settings
+        As for :class:`~interpret_dp.backends.local.LocalPoissonRows`: 1 for an event and 0 for
+        none.
+    places : ndarray of uint16, shape (n_rows,)
+        Of :func:`encode_times`.
+    shares : ndarray of int32, shape (PLACES,)
+        Cumulative hazard at each place, as a share of the last: the exposures.
+    """
+
+    def __init__(
+        self,
+        codes: Any,
+        target: NDArray[np.float64],
+        *,
+        places: NDArray[np.uint16],
+        shares: NDArray[np.int32],
+        **settings: Any,
+    ) -> None:
+        self._shares, self._hazards = shares, np.zeros(PLACES, dtype=np.int64)
+        super().__init__(codes, target, exposure=shares[places], **settings)
+        self._places = places[~np.isnan(target)]
+
+    def _start_at(self, exposure: float) -> None:
+        super()._start_at(exposure)
+        self._hazards = exposure_logs()[self._shares] - round(math.log(exposure) * LATTICE)
+
+    def risk_sums(self, table: NDArray[np.int32], lowest: int) -> Integers:
+        """Add weight times hazard ratio by cell of time, in lattice units; (CELLS,)."""
+        sums = np.zeros(CELLS, dtype=np.int64)
+        for rows in chunks(len(self._places)):
+            # Without what the row's time adds.
+            scores = self._scores[rows] - self._hazards[self._places[rows]]
+            steps = (scores >> kernels.TABLE_BITS) - lowest
+            ratios = table[np.clip(steps, 0, len(table) - 1)].astype(np.int64)
+            if len(self._weights):
+                ratios = ratios * self._weights[rows] // LATTICE
+            np.add.at(sums, self._places[rows] // _PLACES_OF_CELL, ratios)
+        return sums
+
+    def follow(self, hazards: Integers) -> None:
+        """Take another cumulative hazard as exposure from now on."""
+        change, self._hazards = hazards - self._hazards, hazards
+        for rows in chunks(len(self._places)):
+            moved = change[self._places[rows]]
+            self._scores[rows] = np.clip(self._scores[rows] + moved, -MAX_SCORE, MAX_SCORE)
+            if self._offsets is not None:
+                self._offsets[rows, 0] += moved
+        self._reach += int(np.abs(change).max())
