@@ -22,13 +22,13 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends import kernels, local
 from interpret_dp.ebm.losses import LATER_NAMES
 from interpret_dp.ebm.objectives import TweedieDeviance
+from interpret_dp.ebm.outcomes import bounds_of, predictions, ranks_of, targets_of
 from interpret_dp.fitting.account import gaussian_request, neighbourhood_of, refuse_unnamed_unit
 from interpret_dp.fitting.rows import PrivateRows, open_rows
 from interpret_dp.released import AdditiveModel
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec
-from interpret_dp.schema.cells import column_numbers
 from interpret_dp.schema.containers import kind_of, kinds_of, refuse_mismatches, target_mismatch
-from interpret_dp.schema.encode import encode_classes, encode_column, encode_target
+from interpret_dp.schema.encode import PLACES, encode_classes, encode_column, encode_times
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,45 +72,6 @@ def _label_shares(scores: Floats, labels: Integers) -> tuple[Integers, NDArray[n
     odds = local.class_odds(scores)
     own = np.take_along_axis(odds, np.maximum(labels, 0)[:, np.newaxis], axis=1)[:, 0]
     return own * _CERTAIN // odds.sum(axis=1), odds.argmax(axis=1) == labels
-
-
-def predictions(model: Any, rows: PrivateRows) -> Floats:
-    """Return the prediction of each row, or its probability of the second class, from that row.
-
-    Other links than the identity are looked up in steps of 1/256 of the score; logarithms between
-    the target's bounds, logits from -16 to 16.
-    """
-    target = model.schema_.target
-    if model.link_ == "identity":
-        return np.asarray(model.predict(rows.table))
-    if model.link_ == "log":
-        scores, most = model.predict_with_uncertainty(rows.table)[:, 0], target.upper
-        if rows.exposure is not None:
-            most = local.MEANS_ABOVE * target.upper
-            logs = local.exposure_logs()[_exposures(model, rows)] / LATTICE
-            scores = scores + (logs + math.log(_largest_exposure(model.released_)))
-        return local.means_at(scores, target.lower, most)
-    means = kernels.sigmoid_table() / LATTICE
-    places = local.score_steps(model.decision_function(rows.table)) + len(means) // 2
-    return np.asarray(means[np.clip(places, 0, len(means) - 1).astype(np.int64)])
-
-
-def _targets(model: Any, rows: PrivateRows, target: Continuous) -> Floats:
-    """Return targets; NaN where there is none, or no exposure. Private."""
-    targets = encode_target(rows.y, target)
-    if rows.exposure is not None:
-        targets = np.where(_exposures(model, rows) > 0, targets, np.nan)
-    return np.asarray(targets)
-
-
-def _exposures(model: Any, rows: PrivateRows) -> NDArray[np.int32]:
-    """Return exposures as shares of the largest, by the rule of the fit; private."""
-    numbers = np.zeros(0) if rows.exposure is None else column_numbers(rows.exposure)
-    return local.exposure_shares(numbers, _largest_exposure(model.released_), is_log=False)
-
-
-def _largest_exposure(model: AdditiveModel) -> float:
-    return float(model.parameters["privacy_exposure_max"])
 
 
 class _LogitCells:
@@ -189,7 +150,7 @@ class _ErrorCells:
         self.errors[0] /= 2
 
     def codes(self, rows: PrivateRows) -> Integers:
-        target = _targets(self._model, rows, self._target)
+        target = targets_of(self._model, rows)
         errors = np.abs(predictions(self._model, rows) - target) / self._range
         places = np.searchsorted(_ERROR_EDGES, errors, side="right")
         return np.where(np.isnan(target), -1, places).astype(np.int64)
@@ -203,7 +164,43 @@ class _ErrorCells:
         return found | ({"deviance": square} if is_squared else {})
 
 
-Cells = _LogitCells | _LossCells | _ErrorCells
+class _RiskCells:
+    """Survival: time, whether there was an event, and the hazard ratio among those released."""
+
+    _times, _ratios = 16, 16
+    n_cells = 2 * _times * _ratios
+    group_figure, error_scale = "event_share", 1.0
+    errors = np.repeat([0.0, 1.0], _times * _ratios)
+
+    def __init__(self, model: Any) -> None:
+        self._model, released = model, model.to_released()
+        values, shares = _released_ratios(released)
+        below = np.cumsum(shares)
+        places = np.searchsorted(below, np.arange(1, self._ratios) / self._ratios)
+        self._cuts = values[np.minimum(places, len(values) - 1)]
+
+    def codes(self, rows: PrivateRows) -> Integers:
+        events, places = encode_times(rows.y, self._model.schema_.target.upper)
+        risks = np.searchsorted(self._cuts, ranks_of(self._model, rows, events), side="right")
+        times = places.astype(np.int64) * self._times // PLACES
+        has_event = np.nan_to_num(events).astype(np.int64)
+        codes = (has_event * self._times + times) * self._ratios + risks
+        return np.where(np.isnan(events), -1, codes)
+
+    def figures(self, counts: Floats) -> dict[str, float]:
+        censored, events = counts.reshape(2, self._times, self._ratios)
+        every = censored + events
+        # By cell of time, how many rows of each cell of the ratio have a later one.
+        later = np.cumsum(every[::-1], axis=0)[::-1] - every
+        below = np.cumsum(later, axis=1) - later / 2
+        pairs = max(float((events.sum(axis=1) * later.sum(axis=1)).sum()), 1.0)
+        return {
+            "concordance": float(np.clip((events * below).sum() / pairs, 0.0, 1.0)),
+            "event_share": _share(events.sum(), counts),
+        }
+
+
+Cells = _LogitCells | _LossCells | _ErrorCells | _RiskCells
 """A partition of all rows by what a model predicts of them.
 
 ``codes`` returns each row's cell, shape (n_rows,), -1 without a target, which is private; and
@@ -215,6 +212,8 @@ constant."""
 def cells_of(model: Any) -> Cells:
     """Return the cells that suit a fitted model's target."""
     target = model.schema_.target
+    if model.released_.baseline is not None:
+        return _RiskCells(model)
     if isinstance(target, Continuous):
         return _ErrorCells(model, target)
     if model.released_.classes is not None and len(model.released_.classes) == 2:
@@ -247,6 +246,7 @@ _WEIGHTS = np.array([0.25, 0.375, 1.0, 0.75, 0.75])
 _OWN_SUM = 10 * _WEIGHTS[3] ** 2 / (10 * _WEIGHTS[3] ** 2 + _WEIGHTS[2] ** 2)
 _SCORES = 4096  # of the released distribution of scores
 _EXPOSURES = 64
+_MOST_EVENTS = 4.0  # a row that expects more, one of 50 at the true hazards, counts as this
 _FAR = 1e-6  # predictions beyond this quantile, or that from above, count as the quantile
 
 
@@ -270,12 +270,17 @@ class Calibration:
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        target, released = model.schema_.target, model.to_released()
-        is_number = isinstance(target, Continuous)
-        lower, upper = (target.lower, target.upper) if is_number else (0.0, 1.0)
+        released = model.to_released()
+        lower, upper = bounds_of(model)
         values, shares = _released_predictions(released, lower, upper)
         edges, self.labels = _tenths(values, shares)
         self._cuts, self._low, self._width = edges[1:-1], edges[:-1], np.diff(edges)
+        if released.baseline is not None:
+            # By hazard ratio: numbers of events are expected up to a time that the event decides.
+            ratios, self.labels = _tenths(*_released_ratios(released))
+            self._cuts, self._low = ratios[1:-1], np.zeros(len(self.labels))
+            self._width = np.minimum(ratios[1:] * released.largest_exposure, _MOST_EVENTS)
+            edges = np.array([0.0, self._width[-1]])
         # Targets are measured from the mean prediction.
         self._centre = float(np.clip(shares @ values, lower, upper))
         self._half = max(upper - self._centre, self._centre - lower) or 1.0
@@ -305,7 +310,8 @@ class Calibration:
         The group is -1, and the parts mean nothing, without a target.
         """
         predicted, target = predictions(self._model, rows), self._targets(rows)
-        groups = np.searchsorted(self._cuts, predicted, side="right")
+        ranks = ranks_of(self._model, rows, predicted)
+        groups = np.searchsorted(self._cuts, ranks, side="right")
         width = np.where(self._width > 0, self._width, 1.0)[groups]
         parts = np.ones((len(groups), 5))
         parts[:, 1] = np.clip((predicted - self._low[groups]) / width, 0.0, 1.0)
@@ -319,7 +325,7 @@ class Calibration:
     def _targets(self, rows: PrivateRows) -> Floats:
         """Return targets, 1 for the second class; NaN where there is none. Private."""
         if isinstance(self._model.schema_.target, Continuous):
-            return _targets(self._model, rows, self._model.schema_.target)
+            return targets_of(self._model, rows)
         labels = encode_classes(rows.y, Categorical(self._model.released_.classes))
         return np.where(labels < 0, np.nan, labels)
 
@@ -462,7 +468,7 @@ def _released_predictions(
     masses = [np.maximum(term.weights.ravel(), 0.0) for term in model.terms]
     if model.exposure is not None:
         # Of exposures no more than the largest is known: as if they were spread evenly up to it.
-        largest = _largest_exposure(model)
+        largest = model.largest_exposure
         curves.append(np.log(largest * np.arange(0.5, _EXPOSURES) / _EXPOSURES))
         masses.append(np.ones(_EXPOSURES))
     lowest = float(model.intercept[0]) + sum(float(curve.min()) for curve in curves)
@@ -482,6 +488,11 @@ def _released_predictions(
     return np.clip(np.exp(np.clip(scores, -700.0, 700.0)), lower, upper), shares
 
 
+def _released_ratios(model: AdditiveModel) -> tuple[Floats, Floats]:
+    """Return hazard ratios, increasing, and their shares of the rows, were terms independent."""
+    return _released_predictions(replace(model, exposure=None, baseline=None), 0.0, np.inf)
+
+
 def _tenths(values: Floats, shares: Floats) -> tuple[Floats, list[int]]:
     """Return the edges of groups of predictions, and the last tenth in each group."""
     below = np.cumsum(shares)
@@ -498,6 +509,8 @@ def _deviance_of(objective: str) -> kernels.Deviance | None:
     """Return the deviance of targets and predictions that an objective minimises, if it has one."""
     name, _, setting = objective.partition(":")
     name = LATER_NAMES.get(name, name)
+    if name == "survival_cox":
+        name = "poisson_deviance"
     if name == "tweedie_deviance":
         power = setting.partition("=")[2]
         return kernels.tweedie_deviance(float(power) if power else TweedieDeviance.variance_power)
@@ -761,7 +774,8 @@ def _is_quantile(model: PrivateEBM) -> bool:
 def _check_exposure(models: Mapping[str, PrivateEBM], exposure: Any) -> None:
     """Raise ValueError unless all models take exposures, or none does, as it is given."""
     for name, model in models.items():
-        if (model.released_.exposure is None) != (exposure is None):
+        takes_exposure = model.released_.exposure is not None and model.released_.baseline is None
+        if takes_exposure != (exposure is not None):
             how = "without" if exposure is not None else "with"
             mend = "Leave exposure out" if exposure is not None else "Pass exposure=..."
             raise ValueError(

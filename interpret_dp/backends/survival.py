@@ -17,43 +17,10 @@ from interpret_dp.backends.local import (
     log_means,
     lowest_log_step,
 )
-from interpret_dp.schema import Continuous, encode_target
 from interpret_dp.schema.cells import chunks
+from interpret_dp.schema.encode import CELLS, PLACES
 
-#: Places of time, at which a cumulative hazard is tabulated. They and the cells are evenly spread
-#: over the root of time: hazards may be steep at the beginning.
-PLACES = 4096
-#: Cells of time in which rows are counted.
-CELLS = 32
 _PLACES_OF_CELL = PLACES // CELLS
-
-
-def encode_times(
-    y: Any, latest: float, n_rows: int | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.uint16]]:
-    """Return whether each row has an event, and the place of its time; private.
-
-    Parameters
-    ----------
-    y : array-like, shape (n_rows,)
-        Times of events, and of censored rows minus the time.
-    latest : float
-        Rows with a later time are censored there. Above 0; public.
-    n_rows : int, optional
-        Number of rows of the table, if it must agree.
-
-    Returns
-    -------
-    events : ndarray of float64, shape (n_rows,)
-        1 or 0; NaN where there is no time.
-    places : ndarray of uint16, shape (n_rows,)
-        From 0 to ``PLACES - 1``.
-    """
-    signed = encode_target(y, Continuous(-2.0 * latest, 2.0 * latest), n_rows)
-    times = np.nan_to_num(np.abs(signed)) / latest
-    events = np.where(np.isnan(signed), np.nan, (signed >= 0) & (times <= 1.0))
-    places = np.minimum(np.sqrt(times) * PLACES, PLACES - 1)
-    return events, places.astype(np.uint16)
 
 
 def cells_of_times(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
-import inspect
 import json
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
@@ -46,6 +45,7 @@ from interpret_dp.released.additive_model import file_of, login_name, lookup_tab
 from interpret_dp.released.background import public_generator
 from interpret_dp.released.rating import rating_table, save_rating_table
 from interpret_dp.released.summary import average_sentence, warn_after_fit
+from interpret_dp.released.survival import SurvivalCurves, concordance, survival_curves
 from interpret_dp.schema import Continuous, Schema, canonical_frame
 from interpret_dp.schema.containers import is_dask
 
@@ -279,6 +279,40 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             return np.stack([scores, np.full_like(scores, np.nan)], axis=1)
         variance = self._looked_up(rows, [d**2 for d in deviations]).sum(axis=1)
         return np.stack([scores, np.sqrt(variance)], axis=1)
+
+    def predict_survival(self, X: Any, times: Any = None, confidence: float = 0.95) -> SurvivalCurves:
+        """Return curves of survival of a fit with ``objective="survival_cox"``.
+
+        Bands have the noise of the scores, and of the cumulative hazard noise and sampling error.
+        Bins, and the shrinking of curves towards zero, move a curve as well: docs/counts_costs_times.md
+        says by how much.
+
+        Parameters
+        ----------
+        X : DataFrame, array or list of rows, shape (n_rows, n_features)
+            Rows to predict; nothing protects them, and nothing is charged.
+        times : array-like of float, shape (n_times,), default=None
+            From 0 to the target's upper bound; None: 33 of them.
+        confidence : float, default=0.95
+            Of the bands.
+
+        Returns
+        -------
+        SurvivalCurves
+            A named tuple of ``times``, shape (n_times,), and of ``survival``, ``lower`` and
+            ``upper``, each of shape (n_rows, n_times).
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the model is none of survival, ``X`` is a Dask collection, or an argument is out of
+            range.
+        """
+        check_is_fitted(self, self._model_attribute)
+        if is_dask(X):
+            raise TypeError("X is a Dask collection; pass rows in memory, such as X.compute().")
+        scores = self.predict_with_uncertainty(X)
+        return survival_curves(*self.released_.baseline_of_times, scores, times, confidence)
 
     def _looked_up(self, rows: Any, tables: list[Any]) -> Any:
         """Return each row's entry in tables that are shaped as ``term_scores_``.
@@ -797,26 +831,6 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         return model.parameters
 
 
-_Class = TypeVar("_Class", bound=type)
-
-
-def _with_parameters_of(other: type) -> Callable[[_Class], _Class]:
-    """Append another class's parameters to those that the decorated class has beside them."""
-
-    def decorate(cls: _Class) -> _Class:
-        # Without docstrings, under python -OO, there is nothing to do.
-        if cls.__doc__ is not None and other.__doc__ is not None:
-            own, further = inspect.cleandoc(cls.__doc__), inspect.cleandoc(other.__doc__)
-            entries = further.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
-            # The last one, which a regressor does not have.
-            entries = entries.partition("\nclasses : ")[0]
-            head, _, tail = own.partition("\n\nAttributes\n")
-            cls.__doc__ = f"{head}\n{entries}\n\nAttributes\n{tail}"
-        return cls
-
-    return decorate
-
-
 class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
     """Differentially private explainable boosting classifier, for two classes and more.
 
@@ -1024,7 +1038,7 @@ class DPExplainableBoostingClassifier(PrivateEBM, _InterpretClassifier):
         return self._of_rows("decision_function", X, init_score)
 
 
-@_with_parameters_of(DPExplainableBoostingClassifier)
+@interpret_api.with_parameters_of(DPExplainableBoostingClassifier)
 class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
     """Differentially private explainable boosting regressor.
 
@@ -1122,6 +1136,8 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
     def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
         """Return R squared on public rows, as other estimators' ``score`` does.
 
+        Of a model of survival Harrell's concordance of hazard ratios and times.
+
         Parameters
         ----------
         X : as ``predict`` takes it, shape (n_rows, n_features)
@@ -1136,6 +1152,9 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
             If the model was fitted with exposures, and none are given.
         """
         check_is_fitted(self, self._model_attribute)
+        if self.released_.baseline is not None:
+            self._note_score()
+            return concordance(y, self.predict(X))
         if exposure is None and self.released_.exposure is not None:
             raise ValueError("The model was fitted with exposures. Pass exposure=...")
         if exposure is None:

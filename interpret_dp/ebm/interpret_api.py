@@ -11,11 +11,12 @@ rows are the caller's own, and nothing is released.
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
@@ -517,3 +518,23 @@ def _answer(
     start = given.get("init_score", model_of_scores)
     extra = {} if start is None else {"init_score": start}
     return np.asarray(getattr(model, method)(given["X"], **extra))
+
+
+_Class = TypeVar("_Class", bound=type)
+
+
+def with_parameters_of(other: type) -> Callable[[_Class], _Class]:
+    """Append another class's parameters to those that the decorated class has beside them."""
+
+    def decorate(cls: _Class) -> _Class:
+        # Without docstrings, under python -OO, there is nothing to do.
+        if cls.__doc__ is not None and other.__doc__ is not None:
+            own, further = inspect.cleandoc(cls.__doc__), inspect.cleandoc(other.__doc__)
+            entries = further.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+            # The last one, which a regressor does not have.
+            entries = entries.partition("\nclasses : ")[0]
+            head, _, tail = own.partition("\n\nAttributes\n")
+            cls.__doc__ = f"{head}\n{entries}\n\nAttributes\n{tail}"
+        return cls
+
+    return decorate

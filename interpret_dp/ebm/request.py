@@ -436,8 +436,9 @@ def _with_rate(
     config: TrainerConfig, neighbourhood: Neighbourhood, of_task: str
 ) -> tuple[TrainerConfig, Neighbourhood]:
     """Return both with the release over more rows of a person, where a total is put right."""
-    if of_task == "regression" and not config.has_total:
-        # A quantile is no mean, and a loss of one's own need not be least at the mean.
+    if of_task == "regression" and (config.n_baselines or not config.has_total):
+        # A quantile is no mean, and a loss of one's own need not be least at the mean. Rows of a
+        # person have one time.
         neighbourhood = replace(neighbourhood, total_rows=None)
     return replace(config, has_rate=neighbourhood.total_rows is not None), neighbourhood
 
@@ -448,6 +449,12 @@ def _largest_exposure(settings: FitSettings, exposure: Any, init_score: Any) -> 
     Under a log link ``init_score`` holds their logarithms.
     """
     has_log_link = link_of(_objective(settings)) == "log"
+    has_given = exposure is not None or init_score is not None
+    if has_given and class_of(_objective(settings))[0].n_baselines:
+        raise ValueError(
+            f"exposure or init_score was given with {settings.objective!r}, where the time of each "
+            "row is its exposure. Leave it out."
+        )
     if exposure is None and (init_score is None or not has_log_link):
         if settings.privacy_exposure_max is not None:
             raise ValueError(

@@ -20,20 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.base import AdditiveRows, SurvivalRows
-from interpret_dp.backends.survival import CELLS, PLACES, risk_table
-from interpret_dp.ebm.losses import PoissonDeviance, Start
+from interpret_dp.ebm.losses import PoissonDeviance
 from interpret_dp.ebm.shape import Shape
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.release import ReleaseSession
 from interpret_dp.released.arrays import isotonic
 from interpret_dp.schema import Continuous
+from interpret_dp.schema.encode import CELLS, PLACES
 from interpret_dp.schema.partial import PartialSchema
 
 FloatArray = NDArray[np.float64]
 
 # Rows at risk in a cell count where they are so many standard deviations of their noise.
 _SEEN = 3.0
+_MOST_VARIANCE = 100.0  # of a logarithm: nothing is known
 # Hazard ratios count up to so many standard deviations of their logarithms, within these limits.
 _SPREADS, _LEAST_RATIO, _LARGEST_RATIO = 2.0, 2.0, 32.0
 # Residuals are cut at one event in the rounds: noise of a wider clip costs more than it gains
@@ -117,7 +116,7 @@ class Baseline:
         slopes = np.tril(np.ones((CELLS, CELLS))) / self.risk / at_edges[:, np.newaxis]
         slopes -= 1.0 / n_events
         variances = slopes**2 @ (self.noise**2 + events)
-        known = np.sqrt(variances + total_error**2 + 1.0 / n_events)
+        known = np.sqrt(np.minimum(variances + total_error**2 + 1.0 / n_events, _MOST_VARIANCE))
         return np.append(known[:1], known)
 
     def mean_of(self, cumulative: FloatArray) -> float:
@@ -221,6 +220,11 @@ class SurvivalCox(PoissonDeviance):
         return replace(loss, baseline=replace(loss.baseline, cumulative=cumulative))
 
 
+def largest_ratio(spread: float) -> float:
+    """Return up to which hazard ratio rows at risk count, given the spread of its logarithm."""
+    return min(max(math.exp(_SPREADS * spread), _LEAST_RATIO), _LARGEST_RATIO)
+
+
 def spread_of(curves: Sequence[FloatArray], weights: Sequence[FloatArray]) -> float:
     """Return the standard deviation of the rows' scores, were terms independent."""
     variance = 0.0
@@ -229,38 +233,3 @@ def spread_of(curves: Sequence[FloatArray], weights: Sequence[FloatArray]) -> fl
         mean = float(own @ curve[:, 0]) / total
         variance += float(own @ (curve[:, 0] - mean) ** 2) / total
     return math.sqrt(max(variance, 0.0))
-
-
-def follow(
-    rows: AdditiveRows, start: Start, level: float, spread: float, session: ReleaseSession
-) -> Start:
-    """Release the rows at risk, each with its hazard ratio; let rows start from what follows.
-
-    Parameters
-    ----------
-    rows : AdditiveRows
-        Private, at their present scores.
-    start : Start
-        Returned as it is but for models of survival.
-    level, spread : float
-        Mean of the scores, and their standard deviation over the rows.
-    session : ReleaseSession
-
-    Notes
-    -----
-    A row is in one cell, and adds its weight at most.
-    """
-    loss = start.loss
-    if (
-        not isinstance(loss, SurvivalCox)
-        or loss.baseline is None
-        or not isinstance(rows, SurvivalRows)
-    ):
-        return start
-    most = min(max(math.exp(_SPREADS * spread), _LEAST_RATIO), _LARGEST_RATIO) * math.exp(level)
-    exact = rows.risk_sums(*risk_table(most))[np.newaxis]
-    sums, sigma = session.gaussian("baseline", exact, row_norm=LATTICE, aligned=True)
-    unit = most / LATTICE
-    baseline = loss.baseline.at_risk(unit * sums[0], unit * sigma)
-    rows.follow(baseline.logs)
-    return replace(start, loss=replace(loss, baseline=baseline))

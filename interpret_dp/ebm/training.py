@@ -23,7 +23,7 @@ from interpret_dp.backends.local import (
     exposure_shares,
     regression_rows,
 )
-from interpret_dp.backends.survival import LocalSurvivalRows, cells_of_times, encode_times
+from interpret_dp.backends.survival import LocalSurvivalRows, cells_of_times
 from interpret_dp.ebm.config import LossScale, TrainerConfig
 from interpret_dp.ebm.interactions import NO_PAIRS, PairTask
 from interpret_dp.ebm.losses import LogLoss, Loss, RegressionLoss, Start
@@ -32,13 +32,13 @@ from interpret_dp.ebm.noise.uncertainty import Expected, TermNoise, no_noise, si
 from interpret_dp.ebm.objectives import loss_of
 from interpret_dp.ebm.pairs import TrainedPair, TrainedPairs, train_pairs
 from interpret_dp.ebm.shape import Shape
-from interpret_dp.ebm.survival import Baseline, SurvivalCox, follow, spread_of
+from interpret_dp.ebm.survival import Baseline, SurvivalCox, spread_of
 from interpret_dp.ebm.trainer.binning import Bins, public_bins
 from interpret_dp.ebm.trainer.boosting import boost, release_total, score_rows
 from interpret_dp.ebm.trainer.correlations import Correlations
 from interpret_dp.ebm.trainer.curves import Averaged, BoostingResult, BoostingTask
 from interpret_dp.ebm.trainer.partitions import movable_terms
-from interpret_dp.ebm.trainer.releases import release_bins, release_correlations
+from interpret_dp.ebm.trainer.releases import release_bins, release_correlations, release_risk
 from interpret_dp.fitting.rows import PrivateRows
 from interpret_dp.release import ReleaseSession
 from interpret_dp.schema import (
@@ -50,7 +50,7 @@ from interpret_dp.schema import (
     open_target,
 )
 from interpret_dp.schema.cells import column_numbers, in_chunks, numbers_of
-from interpret_dp.schema.encode import encode_features, encode_weights, outer_edges
+from interpret_dp.schema.encode import encode_features, encode_times, encode_weights, outer_edges
 
 FloatArray = NDArray[np.float64]
 
@@ -219,7 +219,7 @@ def train(
         tables, level = (stage.tables, np.zeros(1)) if stage.pairs else (curves, intercept)
         score_rows(rows, tables, level)
         spread = spread_of(curves, [np.maximum(b.weights, 0.0) for b in bins])
-        start = follow(rows, start, float(intercept[0]), spread, session)
+        start = release_risk(rows, start, float(intercept[0]), spread, session)
         result, loss = replace(result, start=start), start.loss
         total = release_total(rows, len(tables[0]), bins, scores, result, config, session)
         intercept, total_error = intercept + total[0], total[1]

@@ -31,6 +31,7 @@ from interpret_dp.editor.state import (
 from interpret_dp.exceptions import warn_caller
 from interpret_dp.released import AdditiveModel, AdditiveTerm, EditRecord
 from interpret_dp.released.additive_model import login_name
+from interpret_dp.released.survival import concordance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,7 +125,9 @@ class PublicRows:
         rows = self._mask(subset)
         truth, predicted = self._truth[rows], self._predicted(version)[rows]
         classes = self._base.classes
-        if classes is None:
+        if self._base.baseline is not None:
+            figures = {"concordance": concordance(truth, predicted)}
+        elif classes is None:
             figures = _regression(truth, predicted)
         else:
             figures = _classification(truth, predicted, len(classes))
@@ -811,7 +814,8 @@ class EditHistory:
             Rows ``original``, ``committed`` (after the last edit that has a message), ``last``
             (before the latest edit), ``current`` and, if one was given, ``preview``. Columns
             ``log_loss``, ``accuracy`` and, with two classes, ``auroc``, or ``rmse``, ``mae`` and
-            ``r2``; then ``n_rows``, the number of rows that count. Without any, figures are NaN.
+            ``r2``, or ``concordance``; then ``n_rows``, the number of rows that count. Without any,
+            figures are NaN.
 
         Raises
         ------

@@ -450,6 +450,9 @@ class ModelCard:
 
 
 def _predicted_text(model: AdditiveModel) -> str:
+    if model.baseline is not None:
+        _, latest = model.baseline_of_times
+        return f"The hazard ratio of events up to time {latest:g}, and curves of survival."
     if model.classes is None:
         return f"A number, declared as {model.schema.target!r}."
     labels = [repr(label) for label in model.classes]

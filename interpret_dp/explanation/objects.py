@@ -22,7 +22,7 @@ from interpret_dp.explanation.maps import (
     offered_classes,
     read_row,
 )
-from interpret_dp.explanation.plots import draw_figure
+from interpret_dp.explanation.plots import draw_figure, register_figure
 from interpret_dp.explanation.plots.bars import overview_figure, term_importance
 from interpret_dp.explanation.plots.heat import (
     contributions_figure,
@@ -41,6 +41,7 @@ from interpret_dp.explanation.plots.maps import class_maps, table_reading
 from interpret_dp.explanation.plots.parts import fit_card
 from interpret_dp.explanation.plots.prediction import prediction_figure
 from interpret_dp.explanation.plots.shape import term_figure
+from interpret_dp.explanation.plots.survival import survival_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, FeaturePair
 from interpret_dp.released.locally_linear import LocallyLinearModel
@@ -248,6 +249,9 @@ def _rebuild(own: Any, base: Any, state: dict[str, Any]) -> Any:
     explanation = kind.__new__(kind)
     vars(explanation).update(state)
     return explanation
+
+
+register_figure("survival", survival_figure)
 
 
 class PrivateEBMExplanation(PrivateExplanation):

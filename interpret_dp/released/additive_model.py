@@ -474,11 +474,23 @@ class AdditiveModel:
         return self.exposure is not None and not is_gamma
 
     @property
+    def exposure_noun(self) -> str:
+        """What rows are weighted by where bins have exposures."""
+        return "exposure" if self.baseline is None else "time at risk"
+
+    @property
     def largest_exposure(self) -> float:
         """Largest exposure of a row; of a model of survival the last cumulative hazard."""
         if self.baseline is not None:
             return float(self.baseline[0, -1])
         return float(self.parameters["privacy_exposure_max"])
+
+    @property
+    def baseline_of_times(self) -> tuple[FloatArray, float]:
+        """Baseline and latest time of a model of survival; ValueError of any other."""
+        if self.baseline is None or not isinstance(self.schema.target, Continuous):
+            raise ValueError("The model has no times. Fit with objective='survival_cox'.")
+        return self.baseline, self.schema.target.upper
 
     @property
     def mean_prediction(self) -> float:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # EXP overflows just beyond this; in PostgreSQL underflow is an error as well.
 _EXP_LIMIT = 700.0
+_SURVIVAL_NOTE = "/* Predictions are hazard ratios. */\n"
 _EXPOSURE_NOTE = "/* Predictions are per unit of exposure: multiply them by that of each row. */\n"
 _INIT_SCORE_NOTE = """\
 /* Not the whole prediction: the model was fitted with init_score. Add that of each row to its score
@@ -116,7 +117,9 @@ def scoring_sql(
         query = exp.select(*chosen, copy=False).from_(source, copy=False)
         source = query.subquery(exp.to_identifier(_SOURCE, quoted=True), copy=False)
     note = _INIT_SCORE_NOTE if model.needs_init_score else ""
-    if model.exposure is not None and not note:
+    if model.baseline is not None:
+        note = _SURVIVAL_NOTE
+    elif model.exposure is not None and not note:
         note = _EXPOSURE_NOTE
     return note + writer.text(source.this)
 

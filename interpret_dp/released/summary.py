@@ -364,7 +364,7 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
     noise = math.sqrt(2.0) * model.noise_scale_binning / max(model.n_rows, 1e-300)
     least = _least_share(noise, len(terms))
     lines = [_column(model, feature, terms.get(k)) for k, feature in enumerate(model.features)]
-    of = "cells, weighted by exposure," if model.counts_exposure else "cells"
+    of = f"cells, weighted by {model.exposure_noun}," if model.counts_exposure else "cells"
     problems = [
         _problems(feature.spec, line, noise, least, of)
         for feature, line in zip(model.features, lines, strict=True)
@@ -378,10 +378,12 @@ def summarise(model: AdditiveModel | LocallyLinearModel | Background) -> ModelSu
         kind += f" ({model.speaks_of})"
     if model.needs_init_score:
         kind += ", to be added to each row's init_score"
+    elif model.baseline is not None:
+        kind = kind.replace("Regression", "Hazard ratios", 1)
     elif model.exposure is not None:
         kind += ", per unit of exposure"
     if model.counts_exposure:
-        kind += ", shares weighted by exposure"
+        kind += f", shares weighted by {model.exposure_noun}"
     return ModelSummary(
         f"{kind}, {model.guarantee.brief}",
         _noted(lines, problems),
@@ -422,6 +424,9 @@ def average_sentence(model: AdditiveModel) -> str:
     """Say how right a regression is on average; "" if that is not known, as after an edit."""
     if model.total_error is None or model.edits:
         return ""
+    if model.baseline is not None:
+        error = f"{100 * model.total_error:.2g} %"
+        return f"Expected numbers of events are right to within {error}, one standard deviation."
     unit = model.schema.people
     over = ""
     if unit is not None and unit.total_rows and not model.is_of_people:

@@ -369,6 +369,41 @@ def encode_target(y: Any, spec: Continuous, n_rows: int | None = None) -> FloatA
     return np.clip(target, spec.lower, spec.upper, out=target)
 
 
+#: Places of time, at which a cumulative hazard is tabulated. They and the cells are evenly spread
+#: over the root of time: hazards may be steep at the beginning.
+PLACES = 4096
+#: Cells of time in which rows are counted.
+CELLS = 32
+
+
+def encode_times(
+    y: Any, latest: float, n_rows: int | None = None
+) -> tuple[FloatArray, npt.NDArray[np.uint16]]:
+    """Return whether each row has an event, and the place of its time; private.
+
+    Parameters
+    ----------
+    y : array-like, shape (n_rows,)
+        Times of events, and of censored rows minus the time.
+    latest : float
+        Rows with a later time are censored there. Above 0; public.
+    n_rows : int, optional
+        Number of rows of the table, if it must agree.
+
+    Returns
+    -------
+    events : ndarray of float64, shape (n_rows,)
+        1 or 0; NaN where there is no time.
+    places : ndarray of uint16, shape (n_rows,)
+        From 0 to ``PLACES - 1``.
+    """
+    signed = encode_target(y, Continuous(-2.0 * latest, 2.0 * latest), n_rows)
+    times = np.nan_to_num(np.abs(signed)) / latest
+    events = np.where(np.isnan(signed), np.nan, (signed >= 0) & (times <= 1.0))
+    places = np.minimum(np.sqrt(times) * PLACES, PLACES - 1)
+    return events, places.astype(np.uint16)
+
+
 def encode_weights(values: Values, maximum: float, unit: int) -> npt.NDArray[np.int32]:
     """Return the weight of each row as an integer share of the largest one.
 

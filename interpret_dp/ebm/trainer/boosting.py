@@ -23,10 +23,11 @@ from interpret_dp.backends.base import MAX_RESIDUAL, AdditiveRows, Integers, Reg
 from interpret_dp.ebm.config import TUNING, TrainerConfig
 from interpret_dp.ebm.losses import RegressionLoss, Start
 from interpret_dp.ebm.shape import Shape
-from interpret_dp.ebm.survival import follow, spread_of
+from interpret_dp.ebm.survival import spread_of
 from interpret_dp.ebm.trainer import partitions
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.trainer.curves import BoostingResult, BoostingTask, Curves
+from interpret_dp.ebm.trainer.releases import release_risk
 from interpret_dp.fitting.account import progress
 from interpret_dp.release import ReleaseSession
 from interpret_dp.released.terms import mean_prediction
@@ -325,7 +326,7 @@ class _Rounds:
             self._move_rows(np.zeros(0, dtype=np.int64))
             curves = [scores / LATTICE for scores in self.terms.scores]
             level, spread = float(self._level[0]) / LATTICE, spread_of(curves, self.terms.weights)
-            later = follow(self._rows, task.start, level, spread, self._session)
+            later = release_risk(self._rows, task.start, level, spread, self._session)
             self._task = replace(task, start=later)
         self.movable = [k for k in self.movable if k not in pruned]
         n_kept = len(self.movable) if pruned else None

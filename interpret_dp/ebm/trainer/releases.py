@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
-from interpret_dp.backends.base import AdditiveRows, Integers
+from interpret_dp.backends.base import AdditiveRows, Integers, SurvivalRows
+from interpret_dp.backends.survival import risk_table
 from interpret_dp.ebm.config import TUNING, TrainerConfig
 from interpret_dp.ebm.losses import Start
+from interpret_dp.ebm.survival import SurvivalCox, largest_ratio
 from interpret_dp.ebm.trainer import binning
 from interpret_dp.ebm.trainer.correlations import Correlations, correlations_of, group_functions
 from interpret_dp.release import ReleaseSession
@@ -223,3 +225,38 @@ def release_correlations(
     return correlations_of(
         known, chosen, moments, sigma / total, [bins[k] for k in known], is_ordered
     )
+
+
+def release_risk(
+    rows: AdditiveRows, start: Start, level: float, spread: float, session: ReleaseSession
+) -> Start:
+    """Release the rows at risk, each with its hazard ratio; let rows start from what follows.
+
+    Parameters
+    ----------
+    rows : AdditiveRows
+        Private, at their present scores.
+    start : Start
+        Returned as it is but for models of survival.
+    level, spread : float
+        Mean of the scores, and their standard deviation over the rows.
+    session : ReleaseSession
+
+    Notes
+    -----
+    A row is in one cell, and adds its weight at most.
+    """
+    loss = start.loss
+    if (
+        not isinstance(loss, SurvivalCox)
+        or loss.baseline is None
+        or not isinstance(rows, SurvivalRows)
+    ):
+        return start
+    most = largest_ratio(spread) * math.exp(level)
+    exact = rows.risk_sums(*risk_table(most))[np.newaxis]
+    sums, sigma = session.gaussian("baseline", exact, row_norm=LATTICE, aligned=True)
+    unit = most / LATTICE
+    baseline = loss.baseline.at_risk(unit * sums[0], unit * sigma)
+    rows.follow(baseline.logs)
+    return replace(start, loss=replace(loss, baseline=baseline))

@@ -43,10 +43,12 @@ def register_figure(name: str, draw: Callable[[Any, Any], Figure]) -> None:
 
 def draw_figure(name: str, explanation: Any, key: Any, line: str) -> Figure:
     """Return a registered figure with the privacy cost above it, which no figure can leave out."""
-    from interpret_dp.explanation.plots.parts import add_heading, dress
+    from interpret_dp.explanation.plots.parts import LEGEND_BELOW, add_heading, dress
 
     figure = FIGURES[check_choice("name", name, tuple(FIGURES))](explanation, key)
-    title = figure.layout.title.text or name
+    title, shows_legend = figure.layout.title.text or name, figure.layout.showlegend
     dress(figure, height=430, margin={"l": 10, "r": 14, "b": 50})
+    if shows_legend:
+        figure.update_layout(showlegend=True, legend=LEGEND_BELOW, margin={"b": 90})
     add_heading(figure, title, line)
     return figure

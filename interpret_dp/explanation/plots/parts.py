@@ -85,6 +85,8 @@ def score_unit(model: AdditiveModel) -> str:
     """Return what a score counts: log-odds of the second class, or the target's own unit."""
     outcome = literal(model.outcome or "")
     if model.classes is None:
+        if model.baseline is not None:
+            return "change of log(hazard)"
         if model.link == "log":
             return f"change of log(mean {outcome})" if outcome else "change of log(prediction)"
         name, _, setting = str(model.parameters.get("objective")).partition(":")
@@ -127,7 +129,7 @@ def percent(probability: float) -> str:
 
 def row_noun(model: AdditiveModel) -> str:
     """Return what a count of rows counts: "patients" where each ``patient_id`` has one row."""
-    return _noun(model) + " of mean exposure" * model.counts_exposure
+    return _noun(model) + f" of mean {model.exposure_noun}" * model.counts_exposure
 
 
 def _noun(model: AdditiveModel) -> str:

@@ -1,0 +1,92 @@
+"""What a released model predicts of private rows, and what came of them, from each row alone."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends import kernels, local
+from interpret_dp.fitting.rows import PrivateRows
+from interpret_dp.released import AdditiveModel
+from interpret_dp.released.survival import edges_of_time
+from interpret_dp.schema import Continuous, encode_target
+from interpret_dp.schema.cells import column_numbers
+from interpret_dp.schema.encode import PLACES, encode_times
+
+Floats = NDArray[np.float64]
+
+
+def predictions(model: Any, rows: PrivateRows) -> Floats:
+    """Return the prediction of each row, or its probability of the second class, from that row.
+
+    Of a model of survival it is the number of events that is expected up to the row's time.
+
+    Other links than the identity are looked up in steps of 1/256 of the score; logarithms between
+    the target's bounds, logits from -16 to 16.
+    """
+    target = model.schema_.target
+    if model.link_ == "identity":
+        return np.asarray(model.predict(rows.table))
+    if model.link_ == "log":
+        scores = model.predict_with_uncertainty(rows.table)[:, 0]
+        lower, upper = bounds_of(model)
+        if model.released_.exposure is not None:
+            upper *= local.MEANS_ABOVE
+            scores = scores + log_exposures(model, rows)
+        return local.means_at(scores, lower, upper)
+    means = kernels.sigmoid_table() / LATTICE
+    places = local.score_steps(model.decision_function(rows.table)) + len(means) // 2
+    return np.asarray(means[np.clip(places, 0, len(means) - 1).astype(np.int64)])
+
+
+def ranks_of(model: Any, rows: PrivateRows, predicted: Floats) -> Floats:
+    """Return what rows are grouped by: predictions, or hazard ratios; private."""
+    if model.released_.baseline is None:
+        return predicted
+    return np.asarray(np.exp(model.predict_with_uncertainty(rows.table)[:, 0]))
+
+
+def bounds_of(model: Any) -> tuple[float, float]:
+    """Return between which numbers targets lie: those of classes and of survival are 0 and 1."""
+    target = model.schema_.target
+    if not isinstance(target, Continuous) or model.released_.baseline is not None:
+        return 0.0, 1.0
+    return target.lower, target.upper
+
+
+def targets_of(model: Any, rows: PrivateRows) -> Floats:
+    """Return targets; NaN where there is none, or no exposure. Private.
+
+    Of a model of survival 1 for an event and 0 for none.
+    """
+    target = model.schema_.target
+    if model.released_.baseline is not None:
+        return encode_times(rows.y, target.upper)[0]
+    targets = encode_target(rows.y, target)
+    if rows.exposure is not None:
+        targets = np.where(_exposures(model.released_, rows) > 0, targets, np.nan)
+    return np.asarray(targets)
+
+
+def log_exposures(model: Any, rows: PrivateRows) -> Floats:
+    """Return logarithms of exposures, or of cumulative hazards at the time of each row; private."""
+    released = model.released_
+    if released.baseline is None:
+        logs = local.exposure_logs()[_exposures(released, rows)] / LATTICE
+        return np.asarray(logs + math.log(released.largest_exposure))
+    # By the middle of each place, as in the fit.
+    baseline, latest = released.baseline_of_times
+    middles = (np.arange(PLACES) + 0.5) / PLACES
+    hazards = np.interp(middles, np.sqrt(edges_of_time(baseline, latest) / latest), baseline[0])
+    least = hazards[-1] / LATTICE
+    return np.asarray(np.log(np.maximum(hazards, least))[encode_times(rows.y, latest)[1]])
+
+
+def _exposures(model: AdditiveModel, rows: PrivateRows) -> NDArray[np.int32]:
+    """Return exposures as shares of the largest, by the rule of the fit; private."""
+    numbers = np.zeros(0) if rows.exposure is None else column_numbers(rows.exposure)
+    return local.exposure_shares(numbers, model.largest_exposure, is_log=False)
