@@ -22,10 +22,17 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends import kernels, local
 from interpret_dp.ebm.losses import LATER_NAMES
 from interpret_dp.ebm.objectives import TweedieDeviance
-from interpret_dp.ebm.outcomes import bounds_of, predictions, ranks_of, targets_of
+from interpret_dp.ebm.outcomes import (
+    bounds_of,
+    predictions,
+    ranks_of,
+    released_predictions,
+    released_ratios,
+    targets_of,
+    tenths_of,
+)
 from interpret_dp.fitting.account import gaussian_request, neighbourhood_of, refuse_unnamed_unit
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.released import AdditiveModel
 from interpret_dp.schema import Categorical, Continuous, FeatureSpec
 from interpret_dp.schema.containers import kind_of, kinds_of, refuse_mismatches, target_mismatch
 from interpret_dp.schema.encode import PLACES, encode_classes, encode_column, encode_times
@@ -174,7 +181,7 @@ class _RiskCells:
 
     def __init__(self, model: Any) -> None:
         self._model, released = model, model.to_released()
-        values, shares = _released_ratios(released)
+        values, shares = released_ratios(released)
         below = np.cumsum(shares)
         places = np.searchsorted(below, np.arange(1, self._ratios) / self._ratios)
         self._cuts = values[np.minimum(places, len(values) - 1)]
@@ -244,10 +251,7 @@ def _share(part: Any, counts: Floats) -> float:
 _WEIGHTS = np.array([0.25, 0.375, 1.0, 0.75, 0.75])
 # The total is that of its own sum and of the tenths', by their precisions.
 _OWN_SUM = 10 * _WEIGHTS[3] ** 2 / (10 * _WEIGHTS[3] ** 2 + _WEIGHTS[2] ** 2)
-_SCORES = 4096  # of the released distribution of scores
-_EXPOSURES = 64
 _MOST_EVENTS = 4.0  # a row that expects more, one of 50 at the true hazards, counts as this
-_FAR = 1e-6  # predictions beyond this quantile, or that from above, count as the quantile
 
 
 class Calibration:
@@ -272,12 +276,12 @@ class Calibration:
         self._model = model
         released = model.to_released()
         lower, upper = bounds_of(model)
-        values, shares = _released_predictions(released, lower, upper)
-        edges, self.labels = _tenths(values, shares)
+        values, shares = released_predictions(released, lower, upper)
+        edges, self.labels = tenths_of(values, shares)
         self._cuts, self._low, self._width = edges[1:-1], edges[:-1], np.diff(edges)
         if released.baseline is not None:
             # By hazard ratio: numbers of events are expected up to a time that the event decides.
-            ratios, self.labels = _tenths(*_released_ratios(released))
+            ratios, self.labels = tenths_of(*released_ratios(released))
             self._cuts, self._low = ratios[1:-1], np.zeros(len(self.labels))
             self._width = np.minimum(ratios[1:] * released.largest_exposure, _MOST_EVENTS)
             edges = np.array([0.0, self._width[-1]])
@@ -455,54 +459,6 @@ class GroupSums:
 def _norm(weights: Floats) -> int:
     """Return the norm of a row whose parts are at most these weights, in lattice units."""
     return math.isqrt(sum(int(w * LATTICE) ** 2 for w in weights)) + 1
-
-
-def _released_predictions(
-    model: AdditiveModel, lower: float, upper: float
-) -> tuple[Floats, Floats]:
-    """Return predictions, increasing, and their shares of the rows, were terms independent.
-
-    Between two scores of a grid: what rounds to a score lies below its prediction.
-    """
-    curves = [term.scores.ravel() for term in model.terms]
-    masses = [np.maximum(term.weights.ravel(), 0.0) for term in model.terms]
-    if model.exposure is not None:
-        # Of exposures no more than the largest is known: as if they were spread evenly up to it.
-        largest = model.largest_exposure
-        curves.append(np.log(largest * np.arange(0.5, _EXPOSURES) / _EXPOSURES))
-        masses.append(np.ones(_EXPOSURES))
-    lowest = float(model.intercept[0]) + sum(float(curve.min()) for curve in curves)
-    step = sum(float(np.ptp(curve)) for curve in curves) / _SCORES or 1.0
-    shares = np.ones(1)
-    for curve, weights in zip(curves, masses, strict=True):
-        if not weights.any():
-            weights = np.ones_like(weights)
-        places = np.rint((curve - curve.min()) / step).astype(np.intp)
-        own = np.bincount(places, weights / weights.sum())
-        shares = np.asarray(np.convolve(shares, own), dtype=np.float64)
-    scores = np.asarray(lowest + step * (np.arange(len(shares)) + (len(shares) > 1) / 2))
-    if model.link == "identity":
-        return scores, shares
-    if model.link == "logit":
-        return 1.0 / (1.0 + np.exp(-np.clip(scores, -700.0, 700.0))), shares
-    return np.clip(np.exp(np.clip(scores, -700.0, 700.0)), lower, upper), shares
-
-
-def _released_ratios(model: AdditiveModel) -> tuple[Floats, Floats]:
-    """Return hazard ratios, increasing, and their shares of the rows, were terms independent."""
-    return _released_predictions(replace(model, exposure=None, baseline=None), 0.0, np.inf)
-
-
-def _tenths(values: Floats, shares: Floats) -> tuple[Floats, list[int]]:
-    """Return the edges of groups of predictions, and the last tenth in each group."""
-    below = np.cumsum(shares)
-    ends = values[np.searchsorted(below, [_FAR, 1 - _FAR])]
-    places = np.searchsorted(below, np.arange(1, 10) / 10 - 1e-9)
-    # Where all rows are below a cut, it cuts nothing.
-    every = values[places[below[places] < 1 - 1e-9]]
-    cuts = np.unique(every)
-    labels = [*map(int, np.searchsorted(every, cuts, side="right")), 10]
-    return np.concatenate((ends[:1], cuts, ends[1:])), labels
 
 
 def _deviance_of(objective: str) -> kernels.Deviance | None:

@@ -280,12 +280,13 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         variance = self._looked_up(rows, [d**2 for d in deviations]).sum(axis=1)
         return np.stack([scores, np.sqrt(variance)], axis=1)
 
-    def predict_survival(self, X: Any, times: Any = None, confidence: float = 0.95) -> SurvivalCurves:
+    def predict_survival(
+        self, X: Any, times: Any = None, confidence: float = 0.95
+    ) -> SurvivalCurves:
         """Return curves of survival of a fit with ``objective="survival_cox"``.
 
-        Bands have the noise of the scores, and of the cumulative hazard noise and sampling error.
-        Bins, and the shrinking of curves towards zero, move a curve as well: docs/counts_costs_times.md
-        says by how much.
+        Bands hold the noise of scores, and noise and sampling error of the cumulative hazard. Not
+        in them is what bins and shrinkage do to curves (docs/counts_costs_times.md).
 
         Parameters
         ----------

@@ -220,7 +220,8 @@ def checked_objective(objective: object) -> str:
         (*LOSSES, *LATER_NAMES),
         mend="'rmse' suits any target, 'poisson_deviance' counts, 'gamma_deviance' positive "
         "amounts, 'tweedie_deviance' amounts of which many are zero, 'quantile:alpha=0.9' is for "
-        "quantiles, 'survival_cox' for times of events. Others: register them in Python by interpret_dp.ebm.losses.register_loss.",
+        "quantiles, 'survival_cox' for times of events. Others: register them in Python by "
+        "interpret_dp.ebm.losses.register_loss.",
     )
     name = LATER_NAMES.get(name, name)
     loss = LOSSES[name]

@@ -1,11 +1,11 @@
 """Survival: proportional hazards, with a baseline from released counts of rows at risk.
 
-Times of events and of censoring have a likelihood that is Poisson's: an event counts 1 or 0, and its
-mean is the cumulative hazard at the row's time, times the hazard ratio. So the rounds are those of
-counts with exposures. The cumulative hazard comes from a released histogram of time and event:
-events of a cell over the rows at risk there. That is the hazard of all rows, which falls as those
-at high risk leave; so rows at risk are added up once more in the middle of the rounds, each with its
-hazard ratio, as Breslow's estimator does.
+The likelihood of times that may be censored is Poisson's: a row has 1 event or 0, and its mean is
+the cumulative hazard at its time, times its hazard ratio. So rounds are those of counts with
+exposures. The cumulative hazard comes from a released histogram of time and event: events of a cell
+over rows at risk there. That is the hazard of all rows, which falls as those at high risk leave. So
+rows at risk are added up again in the middle of the rounds and at their end, each with its hazard
+ratio, as in Breslow's estimator.
 """
 
 from __future__ import annotations
@@ -134,15 +134,15 @@ class Baseline:
     @property
     def shares(self) -> NDArray[np.int32]:
         """The same as shares of the last, from 1 to ``LATTICE``."""
-        values = self.at_places
-        return np.maximum(values / values[-1] * LATTICE, 1.0).astype(np.int32)
+        shares = self.at_places / self.at_places[-1]
+        return np.asarray(np.maximum(shares * LATTICE, 1.0), dtype=np.int32)
 
     @property
     def logs(self) -> NDArray[np.int64]:
         """Logarithms of the same, in lattice units."""
         values = self.at_places
-        least = values[-1] / LATTICE
-        return np.rint(np.log(np.maximum(values, least)) * LATTICE).astype(np.int64)
+        logs = np.log(np.maximum(values, values[-1] / LATTICE))
+        return np.asarray(np.rint(logs * LATTICE), dtype=np.int64)
 
 
 @dataclass(frozen=True)

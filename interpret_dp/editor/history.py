@@ -126,7 +126,7 @@ class PublicRows:
         truth, predicted = self._truth[rows], self._predicted(version)[rows]
         classes = self._base.classes
         if self._base.baseline is not None:
-            figures = {"concordance": concordance(truth, predicted)}
+            figures = {"concordance": concordance(np.asarray(truth, dtype=np.float64), predicted)}
         elif classes is None:
             figures = _regression(truth, predicted)
         else:

@@ -58,18 +58,16 @@ def survival_curves(
     ValueError
         If a time is none from 0 to ``latest``, or ``confidence`` is out of range.
     """
-    confidence = check_real(
-        "confidence", confidence, low=0, high=1, low_open=True, high_open=True
-    )
+    confidence = check_real("confidence", confidence, low=0, high=1, low_open=True, high_open=True)
     edges = edges_of_time(baseline, latest)
-    asked = edges if times is None else np.atleast_1d(np.asarray(times, dtype=np.float64))
-    if asked.ndim != 1 or not ((asked >= 0.0) & (asked <= latest)).all():
+    wanted = np.asarray(edges if times is None else times, dtype=np.float64).reshape(-1)
+    if not ((wanted >= 0.0) & (wanted <= latest)).all():
         raise ValueError(
             f"times is {times!r}; it must hold numbers from 0 to {latest:g}, the declared end of "
             "the study. Nothing is known of later times."
         )
     # Between edges as between the places of the fit.
-    roots = np.sqrt(asked / latest), np.sqrt(edges / latest)
+    roots = np.sqrt(wanted / latest), np.sqrt(edges / latest)
     cumulative, deviations = (np.interp(*roots, row) for row in baseline)
     with np.errstate(divide="ignore"):
         logs = np.log(cumulative) + scores[:, :1]
@@ -77,7 +75,7 @@ def survival_curves(
     survival, upper, lower = (
         np.exp(-np.exp(np.minimum(logs + shift, 700.0))) for shift in (0.0, -reach, reach)
     )
-    return SurvivalCurves(asked, survival, lower, upper)
+    return SurvivalCurves(wanted, survival, lower, upper)
 
 
 def concordance(signed: FloatArray, ratios: FloatArray) -> float:

@@ -39,7 +39,7 @@ def survival_figure(explanation: Any, key: int | None) -> Figure:
 
     model, figure = explanation.model, go.Figure()
     term = model.terms[key or 0]
-    feature, times = model.subject(term), model.baseline_of_times
+    feature, (baseline, latest) = model.subject(term), model.baseline_of_times
     if not isinstance(feature, AdditiveFeature):
         raise ValueError(f"{feature.name!r} is a pair. Draw the term of one feature.")
     weights = np.maximum(term.weights, 0.0)
@@ -51,7 +51,7 @@ def survival_figure(explanation: Any, key: int | None) -> Figure:
     deviations = term.standard_deviations
     spread = np.zeros_like(term.scores) if deviations is None else deviations
     scores = np.stack([model.intercept[0] + term.scores, spread], axis=1)[bins]
-    curves = survival_curves(*times, scores, None, 0.95)
+    curves = survival_curves(baseline, latest, scores, None, 0.95)
     texts = bin_texts(feature)
     for place, code in enumerate(bins):
         color, name = CLASS_COLORS[place % len(CLASS_COLORS)], literal(texts[code])
