@@ -304,7 +304,8 @@ class TrainerConfig:
     target_parts : float
         How many times their usual share the releases of the target alone have.
     n_baselines : int
-        How many histograms of time are released.
+        How many histograms of time are released: before boosting, after a quarter and a half of the
+        rounds where there are so many, and at their end.
     has_rate : bool
         Whether predictions are made right on average over more rows of each unit.
     n_movable : int or None
@@ -409,10 +410,10 @@ class TrainerConfig:
         shares["correlations"] = TUNING.correlation_share * (1 - self.binning_share)
         # Without rounds after half of them there are no residuals to look at.
         n_shapes = self.n_shapes if self.planned_rounds > 3 else min(self.n_shapes, 1)
-        n_baselines = min(self.n_baselines, 3 if self.planned_rounds > 3 else 2)
+        n_baselines = min(self.n_baselines, 4 if self.planned_rounds > 3 else 2)
         shares["target cells"] = n_shapes * shares["target"]
         shares["baseline"] = n_baselines * shares["target"]
-        if self.has_total:
+        if n_shapes or n_baselines:
             shares["total"] = shares["target"]
             if n_shapes == self.n_shapes == 1 or n_baselines:
                 shares["total"] *= max(_TOTAL_OF_LOGS / self.target_parts, 1.0)

@@ -4,8 +4,8 @@ The likelihood of times that may be censored is Poisson's: a row has 1 event or 
 the cumulative hazard at its time, times its hazard ratio. So rounds are those of counts with
 exposures. The cumulative hazard comes from a released histogram of time and event: events of a cell
 over rows at risk there. That is the hazard of all rows, which falls as those at high risk leave. So
-rows at risk are added up again in the middle of the rounds and at their end, each with its hazard
-ratio, as in Breslow's estimator.
+rows at risk are added up again after a quarter and a half of the rounds and at their end, each with
+its hazard ratio, as in Breslow's estimator.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class SurvivalCox(PoissonDeviance):
     """
 
     name = "survival_cox"
-    n_shapes, n_baselines = 0, 3
+    n_shapes, n_baselines = 0, 4
 
     baseline: Baseline | None = None
 
@@ -191,11 +191,6 @@ class SurvivalCox(PoissonDeviance):
         shares, noise = np.array([1.0 - share, share]), np.full(2, deviation)
         shape = Shape(np.array([-0.5, 0.5, 1.5]), np.array([0.0, 1.0]), shares, noise)
         return replace(self, shape=shape, spread=shape.spread)
-
-    def relative(self, error: float) -> float:
-        """Return an error of the number of events as a share of it."""
-        assert self.shape is not None
-        return error / self.shape.mean
 
     def clips(self) -> FloatArray:
         """Return the clips from which that of the total is chosen, the widest first."""

@@ -213,38 +213,24 @@ def train(
         )
         moved = without_axis([a - b for a, b in zip(stage.scores, curves, strict=True)], in_units)
         expected = [e and e.moved(change) for e, change in zip(expected, moved, strict=True)]
-    intercept, total_error = stage.intercept, None
-    if config.has_total and isinstance(rows, RegressionRows):
-        # Rows that are paired up start from the scores of their features.
-        tables, level = (stage.tables, np.zeros(1)) if stage.pairs else (curves, intercept)
-        score_rows(rows, tables, level)
-        spread = spread_of(curves, [np.maximum(b.weights, 0.0) for b in bins])
-        start = release_risk(rows, start, float(intercept[0]), spread, session)
-        result, loss = replace(result, start=start), start.loss
-        total = release_total(rows, len(tables[0]), bins, scores, result, config, session)
-        intercept, total_error = intercept + total[0], total[1]
-    # Predictions are those of one unit of exposure.
-    unit = (start.exposure or 1.0) * (task.largest_exposure or 1.0)
-    intercept, baseline = in_units * intercept, None
-    if isinstance(loss, SurvivalCox) and loss.baseline is not None:
-        # Or hazard ratios: the cumulative hazard, which is the exposure, has the intercept.
-        cumulative = math.exp(float(intercept[0])) * loss.baseline.cumulative
-        unit, intercept = loss.baseline.mean_of(cumulative), np.zeros(1)
-        relative = loss.relative(total_error or 0.0)
-        total_error = relative * unit
-        baseline = np.stack([cumulative, loss.baseline.deviations(relative)])
+    result, level = _levelled(rows, bins, scores, stage, result, config, session)
+    if config.n_baselines:
+        level = level.of_hazard_ratios(result.start.loss)
     else:
-        intercept = loss.score_origin - math.log(unit) + intercept
+        # Predictions are those of one unit of exposure.
+        unit = (start.exposure or 1.0) * (task.largest_exposure or 1.0)
+        shifted = loss.score_origin - math.log(unit) + in_units * level.intercept
+        level = replace(level, intercept=shifted, unit=unit)
     return TrainedTerms(
         bins=[replace(b, weights=task.largest_weight * b.weights) for b in bins],
         scores=without_axis(stage.scores, in_units) if stage.pairs else scores,
         noise=list(stage.noise),
         expected=expected,
-        intercept=intercept,
+        intercept=level.intercept,
         n_rows=task.largest_weight * start.n_rows,
-        total_error=None if total_error is None else total_error / unit,
-        exposure=None if start.exposure is None else unit,
-        baseline=baseline,
+        total_error=None if level.total_error is None else level.total_error / level.unit,
+        exposure=None if start.exposure is None else level.unit,
+        baseline=level.baseline,
         clipped=clipped,
         count_noise=task.largest_weight * count_noise,
         update_noise=in_units * result.step * result.noise * start.scale.norm / norm,
@@ -253,6 +239,53 @@ def train(
         pairs=[pair.in_units(in_units, task.largest_weight) for pair in stage.pairs],
         pair_cuts={k: b.cuts for k, b in stage.coarse.items() if b.cuts is not None},
     )
+
+
+@dataclass(frozen=True)
+class _Level:
+    """The intercept, the error of the total, and the unit of exposure; and a baseline's curve."""
+
+    intercept: FloatArray
+    total_error: float | None = None
+    unit: float = 1.0
+    baseline: FloatArray | None = None
+
+    def of_hazard_ratios(self, loss: Loss) -> _Level:
+        """Return the level of hazard ratios: the cumulative hazard has the intercept.
+
+        The error of the total is then a share of the number of events.
+        """
+        if not isinstance(loss, SurvivalCox) or loss.baseline is None or loss.shape is None:
+            return self
+        cumulative = math.exp(float(self.intercept[0])) * loss.baseline.cumulative
+        error = (self.total_error or 0.0) / loss.shape.mean
+        baseline = np.stack([cumulative, loss.baseline.deviations(error)])
+        unit = loss.baseline.mean_of(cumulative)
+        return _Level(np.zeros(1), error * unit, unit, baseline)
+
+
+def _levelled(
+    rows: AdditiveRows,
+    bins: list[Bins],
+    scores: list[FloatArray],
+    stage: TrainedPairs,
+    result: BoostingResult,
+    config: TrainerConfig,
+    session: ReleaseSession,
+) -> tuple[BoostingResult, _Level]:
+    """Release the total at the final scores, and of survival the rows at risk before."""
+    level = _Level(stage.intercept)
+    if not config.has_total or not isinstance(rows, RegressionRows):
+        return result, level
+    # Rows that are paired up start from the scores of their features.
+    paired = stage.tables, np.zeros(1)
+    tables, first = paired if stage.pairs else (stage.scores, stage.intercept)
+    score_rows(rows, tables, first)
+    spread = spread_of(stage.scores, [np.maximum(b.weights, 0.0) for b in bins])
+    start = release_risk(rows, result.start, float(stage.intercept[0]), spread, session)
+    result = replace(result, start=start)
+    shift, error = release_total(rows, len(tables[0]), bins, scores, result, config, session)
+    return result, replace(level, intercept=stage.intercept + shift, total_error=error)
 
 
 def _clip_residuals(rows: AdditiveRows, start: Start) -> None:

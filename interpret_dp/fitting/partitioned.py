@@ -290,8 +290,8 @@ def _arithmetic(arguments: Sequence[Any]) -> str:
 
     if loss.rule == "log gap":
         edges.append(log_edges(loss.lower, loss.upper))
-    if getattr(loss, "baseline", None) is not None:
-        edges.append(loss.baseline.shares)
-    if task.largest_exposure is not None or loss.name == "survival_cox":
+    if (baseline := getattr(loss, "baseline", None)) is not None:
+        edges += [baseline.shares, exposure_logs()]
+    if task.largest_exposure is not None:
         edges.append(exposure_logs())
     return hashlib.sha256(b"".join(e.astype("<f8").tobytes() + b"|" for e in edges)).hexdigest()

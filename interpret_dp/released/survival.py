@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import bisect
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from interpret_dp._validate import check_real
 
@@ -71,7 +71,7 @@ def survival_curves(
     cumulative, deviations = (np.interp(*roots, row) for row in baseline)
     with np.errstate(divide="ignore"):
         logs = np.log(cumulative) + scores[:, :1]
-    reach = norm.ppf(0.5 + confidence / 2.0) * np.hypot(deviations, scores[:, 1:])
+    reach = NormalDist().inv_cdf(0.5 + confidence / 2.0) * np.hypot(deviations, scores[:, 1:])
     survival, upper, lower = (
         np.exp(-np.exp(np.minimum(logs + shift, 700.0))) for shift in (0.0, -reach, reach)
     )

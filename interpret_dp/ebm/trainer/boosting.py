@@ -322,15 +322,20 @@ class _Rounds:
             self._move_rows(np.zeros(0, dtype=np.int64))
             later = release_residuals(self._rows, task.start, task.config, self._session)
             self._task = replace(task, start=later)
+        self.follow()
+        self.movable = [k for k in self.movable if k not in pruned]
+        n_kept = len(self.movable) if pruned else None
+        self.settings = self._task.settings(n_kept, late=True)
+
+    def follow(self) -> None:
+        """Release the baseline of a model of survival anew, at the present curves."""
+        task = self._task
         if task.config.n_baselines:
             self._move_rows(np.zeros(0, dtype=np.int64))
             curves = [scores / LATTICE for scores in self.terms.scores]
             level, spread = float(self._level[0]) / LATTICE, spread_of(curves, self.terms.weights)
             later = release_risk(self._rows, task.start, level, spread, self._session)
             self._task = replace(task, start=later)
-        self.movable = [k for k in self.movable if k not in pruned]
-        n_kept = len(self.movable) if pruned else None
-        self.settings = self._task.settings(n_kept, late=True)
 
     def _move_rows(self, block: Integers) -> None:
         """Give rows the changes that they lack, and begin those of a block of terms."""
@@ -420,7 +425,11 @@ def boost(
     half = config.n_rounds // 2
     early, pruned, begun = None, [], 0
     if half >= 2:
-        rounds.run(range(half), half - half // 2, verbose)
+        quarter = half // 2 if config.n_baselines else 0
+        if quarter:
+            rounds.run(range(quarter), 1, verbose)
+            rounds.follow()
+        rounds.run(range(quarter, half), half - half // 2, verbose)
         early, begun = rounds.result(), half
         kept = set(task.movable if significant is None else significant(early))
         # Where none is significant, no term is better than another.

@@ -47,7 +47,8 @@ def survival_figure(explanation: Any, key: int | None) -> Figure:
         below = np.cumsum(weights) / max(float(weights.sum()), 1e-300)
         bins = np.unique(np.searchsorted(below, _QUANTILES))
     else:
-        bins = np.sort(np.argsort(-weights)[:_MOST_LEVELS])
+        known = np.argsort(-weights[1:-1])[:_MOST_LEVELS]  # without missing and undeclared cells
+        bins = np.sort(known) + 1
     deviations = term.standard_deviations
     spread = np.zeros_like(term.scores) if deviations is None else deviations
     scores = np.stack([model.intercept[0] + term.scores, spread], axis=1)[bins]
