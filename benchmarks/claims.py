@@ -2,7 +2,7 @@
 
 Policies are simulated with known rates, a product of curves, and exposures of 0.02 to 1 year.
 Visits to a doctor are those of the RAND Health Insurance Experiment, which statsmodels brings
-along. Patients are simulated too. Needs the extra ``bench``.
+along. Needs the extra ``bench``.
 """
 
 from __future__ import annotations
@@ -226,72 +226,6 @@ def visit_table(epsilons: Sequence[float], n_fits: int) -> list[dict[str, Any]]:
     return rows
 
 
-def patients(n_rows: int, seed: int, shape: float, censored_by: float) -> tuple[Any, ...]:
-    """Return features, times at risk, events and true log hazard ratios.
-
-    Times to the event are Weibull: hazards rise with a shape above 1. Patients are seen for up to
-    ``censored_by``, spread evenly.
-    """
-    rng = np.random.default_rng(seed)
-    X = pd.DataFrame(
-        {
-            "age": rng.uniform(40, 90, n_rows),
-            "stage": rng.choice(list(_STAGES), n_rows),
-            "marker": rng.normal(size=n_rows).clip(-3, 3),
-        }
-    )
-    score = 0.03 * (X["age"] - 65) + X["stage"].map(_STAGES) + 0.4 * np.sin(1.5 * X["marker"])
-    times = (rng.exponential(size=n_rows) / np.exp(score.to_numpy())) ** (1 / shape)
-    seen = rng.uniform(0.0, censored_by, n_rows)
-    return X, np.minimum(times, seen), (times <= seen).astype(np.float64), score.to_numpy()
-
-
-_STAGES = {"1": -0.6, "2": 0.0, "3": 0.7}
-
-
-def time_table(n_rows: int, epsilon: float) -> list[dict[str, Any]]:
-    """Return one row a hazard and a share of censored patients, for events over time at risk."""
-    from lifelines import CoxPHFitter
-    from lifelines.utils import concordance_index
-
-    features: dict[str, Any] = {
-        "age": Continuous(40, 90),
-        "stage": Categorical(list(_STAGES)),
-    }
-    schema = Schema({**features, "marker": Continuous(-3, 3)}, target=Continuous(0, 3))
-    rows = []
-    for shape, censored_by in ((s, c) for s in (1.0, 2.0, 0.6) for c in (2.0, 0.4)):
-        X, times, events, _ = patients(n_rows, 0, shape, censored_by)
-        X_new, new_times, new_events, score = patients(20_000, 1, shape, censored_by)
-        model = DPExplainableBoostingRegressor(
-            objective="poisson_deviance",
-            schema=schema,
-            epsilon=epsilon,
-            delta=DELTA,
-            privacy_exposure_max=censored_by,
-            ledger=PrivacyLedger.in_memory(),
-            dataset="simulated",
-        ).fit(X, events, exposure=times)
-        found = model.predict_with_uncertainty(X_new)[:, 0]
-        old, new = (pd.get_dummies(one, drop_first=True, dtype=float) for one in (X, X_new))
-        cox = CoxPHFitter().fit(old.assign(time=times, event=events), "time", "event")
-        shown = (found, cox.predict_log_partial_hazard(new), score)
-        ranks = [concordance_index(new_times, -np.asarray(one), new_events) for one in shown]
-        rows.append(
-            {
-                "Weibull shape": shape,
-                "censored": 1.0 - float(events.mean()),
-                "concordance": ranks[0],
-                "lifelines' Cox, no privacy": ranks[1],
-                "true hazards": ranks[2],
-                "slope by the true log hazard": float(np.polyfit(score, found, 1)[0]),
-                "events predicted / observed": model.predict(X, exposure=times).sum()
-                / events.sum(),
-            }
-        )
-    return rows
-
-
 def main() -> None:
     """Measure and write ``claims.md``."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -308,9 +242,7 @@ def main() -> None:
         "deviance on new rows between a constant rate and the true rates. Totals are those of the "
         f"fitted rows.\n\n{markdown(policy_table(arguments.rows, *how))}\n"
         "## Visits to a doctor: RAND Health Insurance Experiment, 20,190 rows\n\n"
-        f"{markdown(visit_table(*how))}\n"
-        "## Events over time at risk: 50,000 simulated patients, epsilon 1\n\n"
-        f"{markdown(time_table(50_000, 1.0))}"
+        f"{markdown(visit_table(*how))}"
     )
     arguments.out.write_text(text, encoding="utf-8")
 

@@ -35,6 +35,7 @@ _SEEN = 3.0
 _MOST_VARIANCE = 100.0  # of a logarithm: nothing is known
 # Hazard ratios count up to so many standard deviations of their logarithms, within these limits.
 _SPREADS, _LEAST_RATIO, _LARGEST_RATIO = 2.0, 2.0, 32.0
+_HAZARDS = 1e-9, 1e9  # least and largest last cumulative hazard
 # Residuals are cut at one event in the rounds: noise of a wider clip costs more than it gains
 # (benchmarks/NOTES.md). That of the total may be as wide as the first of these.
 _CLIPS = 8.0 * 2.0 ** (-np.arange(7) / 2.0)
@@ -123,7 +124,15 @@ class Baseline:
         """Return the mean of a cumulative hazard over the released times of all rows."""
         rows = np.maximum(self.counts.sum(axis=0), 0.0)
         middles = (cumulative[1:] + cumulative[:-1]) / 2.0
-        return float(rows @ middles) / max(float(rows.sum()), 1.0)
+        mean = float(rows @ middles) / max(float(rows.sum()), 1.0)
+        return max(mean, float(cumulative[-1]) / LATTICE)
+
+    def shifted(self, level: float) -> FloatArray:
+        """Return the cumulative hazard of a row with the mean score, within limits."""
+        # Noise may exceed what a file can hold.
+        last = max(float(self.cumulative[-1]), sys.float_info.min)
+        size = np.clip(math.log(last) + level, *np.log(_HAZARDS))
+        return np.asarray(self.cumulative / last * np.exp(size))
 
     @property
     def at_places(self) -> FloatArray:

@@ -257,7 +257,7 @@ class _Level:
         """
         if not isinstance(loss, SurvivalCox) or loss.baseline is None or loss.shape is None:
             return self
-        cumulative = math.exp(float(self.intercept[0])) * loss.baseline.cumulative
+        cumulative = loss.baseline.shifted(float(self.intercept[0]))
         error = (self.total_error or 0.0) / loss.shape.mean
         baseline = np.stack([cumulative, loss.baseline.deviations(error)])
         unit = loss.baseline.mean_of(cumulative)

@@ -323,6 +323,9 @@ _LOSSES = [
     for objective in ("poisson", "gamma", "tweedie", "tweedie_deviance:variance_power=1.99")
     for most, pairs in zip((1.0, 40.0, 40.0), ({}, *_PAIRED), strict=True)
 ]
+_TIMES = [
+    {"objective": "survival_cox", "max_rounds": n} | more for n in (2, 4) for more in ({}, *_PAIRED)
+]
 _QUANTILES = [{"objective": "quantile"}, {"objective": "quantile:alpha=0.99"}]
 _KINDS = [{"kind": interpret_dp.DPLimeTabular}, {"kind": interpret_dp.DPShapTabular}]
 # How each explainer is fitted, to which targets, with which settings.
@@ -331,14 +334,16 @@ SUBJECTS = {
     "classes": (_ebm, _LABELS, [{}, {"composition": "classic"}, *_PAIRED]),
     "regression": (_ebm, _NUMBERS, [*_SHAPED, *_QUANTILES]),
     "counts": (_ebm, [Continuous(1, 40), Continuous(1e-6, 1e9)], _LOSSES),
+    "times": (_ebm, [Continuous(-40, 40), Continuous(0, 1e9)], _TIMES),
     "llm": (_llm, [*_CLASSES, *_LABELS], _MAPPED),
     "images": (_llm, _LABELS, _PICTURED),
     "background": (_background, [None], [{}, {"dependence": False}]),
     "explainers": (_explainer, [None], _KINDS),
     "metrics": (_metrics, [*_CLASSES[:2], *_LABELS, *_NUMBERS[:3]], [{}]),
+    "metrics of times": (_metrics, [Continuous(-40, 40)], _TIMES),
     "metrics of counts": (_metrics, [Continuous(1, 40)], _LOSSES),
 }
-_DECLARED = ("metrics", "metrics of counts", "images")
+_DECLARED = ("metrics", "metrics of counts", "metrics of times", "images")
 _UNITS = {
     "int64": ([1, 2, 3], [7, -(2**63)]),
     "Int64": ([1, 2, None], [7, None]),
@@ -406,7 +411,7 @@ def _case(rng, subject):
         relation, unit_rows = "add_or_remove_one", unit_rows and 1
     target = _pick(rng, targets)
     beside = {"target": _pick(rng, _of_target(target))} if targets != [None] else {}
-    if "classes" in subject or subject in ("regression", "counts"):
+    if "classes" in subject or subject in ("regression", "counts", "times"):
         beside |= {"weight": _pick(rng, ["float64", "object", "Int64"])} if rng.integers(2) else {}
         if subject in ("two classes", "regression") and rng.integers(4) == 0:
             beside["start"] = _pick(rng, ["float64", "float32"])

@@ -72,6 +72,8 @@ HOUSES = {"schema": PEOPLE["schema"].replace(unit=dp.PrivacyUnit(["house", "pers
 DROP = {"schema": PEOPLE["schema"].replace(unit=dp.PrivacyUnit("house", 40, missing="drop"))}
 WEIGHTS = {"sample_weight": "weight"}
 COUNTS = {"objective": "poisson_deviance", "privacy_exposure_max": 2.0, "interactions": 0}
+TIMES = {"objective": "survival_cox", "max_rounds": 6, "interactions": 1, "privacy_target_max": 2.0}
+TIMES["schema"] = dp.Schema(FEATURES)
 HALF_WAY = {"epsilon": 12.0, "max_rounds": 16, "interactions": 1}
 
 # Estimator, its parameters, the target's column, and columns given to fit by argument.
@@ -88,6 +90,7 @@ CASES = {
     "scores": (CLASSIFIER, BINARY, "yes", {"init_score": "score"}),
     "scores of a regression": (REGRESSOR, AMOUNTS, "amount", {"init_score": "score"}),
     "exposures": (REGRESSOR, AMOUNTS | COUNTS, "amount", {"exposure": "weight"}),
+    "times": (REGRESSOR, TIMES, "score", {}),
     "their logarithms": (REGRESSOR, AMOUNTS | COUNTS, "amount", {"init_score": "score"}),
     "nothing declared": (CLASSIFIER, {"epsilon": 30.0}, "yes", WEIGHTS),
     "no bounds": (REGRESSOR, {"epsilon": 20.0}, "amount", {}),
