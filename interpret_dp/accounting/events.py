@@ -87,24 +87,6 @@ def covering_mu(
     if noise_multiplier < _SMALLEST_MULTIPLIER:
         return math.inf
     epsilons, profile = _profile(noise_multiplier, sampling_probability, count, delta)
-    return smallest_cover(delta, epsilons, profile)
-
-
-def smallest_cover(delta: float, epsilons: Floats, profile: Floats) -> float:
-    """Return the smallest mu so that the pair (mu, delta) lies above a profile between its points.
-
-    Parameters
-    ----------
-    delta : float
-        The pair's own delta.
-    epsilons, profile : ndarray of float64, shape (n,)
-        Points of an upper bound on a privacy profile, which is convex in exp(epsilon).
-
-    Returns
-    -------
-    float
-        Rounded up; infinite where no mu below 1e6 will do.
-    """
     valid = 1e-6
     while not _covers(valid, delta, epsilons, profile):
         valid *= 2.0
@@ -333,26 +315,6 @@ class ExponentialMechanismEvent:
 
 
 @dataclass(frozen=True)
-class PrivateSelectionEvent:
-    """The best of a random number of runs, each of which is (1 / noise_multiplier)-GDP.
-
-    Only read: DPRandomizedSearch, which was charged so, is gone, and new ones are refused by
-    :func:`check_new_event`. The pair is (mu, 0) with the mu of
-    :func:`interpret_dp.accounting.composition.selection_mu`.
-
-    Attributes
-    ----------
-    noise_multiplier : float
-    shape, stopping : float
-        Of the truncated negative binomial number of runs.
-    """
-
-    noise_multiplier: float
-    shape: float
-    stopping: float
-
-
-@dataclass(frozen=True)
 class _Kind:
     """One kind of event: its class, or the name of dp_accounting's, and its attributes.
 
@@ -436,28 +398,6 @@ def check_event_json(document: Mapping[str, Any]) -> None:
     _check_node("event", content["event"], 0)
 
 
-def check_new_event(document: Mapping[str, Any]) -> None:
-    """Raise unless a new request may have this event; some kinds are only read.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`check_event_json`, or if it holds the best of a random number of runs.
-    """
-    check_event_json(document)
-    if "private_selection" in _kinds(document["event"]):
-        raise ValueError(
-            "The event holds a 'private_selection'. Those in a ledger still count, but new ones "
-            "are refused: DPRandomizedSearch was removed. docs/choosing_settings.md has other ways."
-        )
-
-
-def _kinds(node: Mapping[str, Any]) -> set[str]:
-    """Return the kinds of a checked node and of all nodes below it."""
-    children = [node["event"]] if "event" in node else node.get("events", [])
-    return {node["kind"]}.union(*map(_kinds, children))
-
-
 def gaussian_events_json(parts: Sequence[tuple[float, int]]) -> Node:
     """Return the JSON document of a composition of Gaussian releases.
 
@@ -506,7 +446,7 @@ def composed_json(parts: Sequence[tuple[Node, int]]) -> Node:
             {"kind": "self_composed", "event": node, "count": count} if count > 1 else node
         )
     document = _document(events[0] if len(events) == 1 else {"kind": "composed", "events": events})
-    check_new_event(document)
+    check_event_json(document)
     return document
 
 
@@ -611,7 +551,6 @@ _NOISE_MULTIPLIER = functools.partial(check_real, low=SMALLEST_MU, high=1 / SMAL
 _DELTA = functools.partial(check_real, low=0, high=1, low_open=True, high_open=True)
 _RANGE = functools.partial(check_real, low=SMALLEST_RANGE, high=LARGEST_RANGE)
 _PROBABILITY = functools.partial(check_real, low=0, high=1, low_open=True)
-_SHAPE = functools.partial(check_real, low=0, high=1)
 _COUNT = functools.partial(check_int, low=1, high=10**12)
 _PAIR = {"noise_multiplier": _NOISE_MULTIPLIER, "delta": _DELTA}
 
@@ -626,8 +565,4 @@ _KINDS: dict[str, _Kind] = {
     ),
     "dominated": _Kind(DominatedEvent, _PAIR),
     "exponential_mechanism": _Kind(ExponentialMechanismEvent, {"epsilon": _RANGE}),
-    "private_selection": _Kind(
-        PrivateSelectionEvent,
-        {"noise_multiplier": _NOISE_MULTIPLIER, "shape": _SHAPE, "stopping": _DELTA},
-    ),
 }

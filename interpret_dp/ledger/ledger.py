@@ -17,7 +17,7 @@ from uuid import uuid4
 from interpret_dp._documents import canonical_json
 from interpret_dp._validate import check_name, check_real
 from interpret_dp.accounting.composition import GdpPair, reduce_event
-from interpret_dp.accounting.events import SMALLEST_MU, check_new_event
+from interpret_dp.accounting.events import SMALLEST_MU
 from interpret_dp.exceptions import BudgetExpiredError, LedgerError
 from interpret_dp.ledger import roles
 from interpret_dp.ledger.account import Account, ProposedRequest, admits, refusal, within_limits
@@ -357,7 +357,6 @@ def _refuse_expired(account: Account) -> None:
 
 def _charged_pair(pair: GdpPair, event: Mapping[str, Any]) -> GdpPair:
     """Return the pair to charge, after checking that the event costs no more than it says."""
-    check_new_event(event)
     cost = reduce_event(event)
     if cost.mu > pair.mu * (1.0 + _EVENT_TOLERANCE) or cost.delta > pair.delta:
         raise ValueError(
