@@ -289,6 +289,20 @@ def _rounded(value: float, digits: int, rounding: str) -> str:
     return f"{float(Context(prec=digits, rounding=rounding).plus(exact)):.{digits}g}"
 
 
+def text_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, n_left: int | None = None
+) -> list[str]:
+    """Return the lines of a table in columns; those after the first ``n_left`` are to the right."""
+    widths = [max(map(len, cells)) for cells in zip(head, *rows, strict=True)]
+    sides = [str.ljust if n_left is None or at < n_left else str.rjust for at in range(len(head))]
+    return [
+        "  ".join(
+            side(text, width) for side, text, width in zip(sides, line, widths, strict=True)
+        ).rstrip()
+        for line in (head, *rows)
+    ]
+
+
 def notebook_table(
     title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, note: str = ""
 ) -> str:

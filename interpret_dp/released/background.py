@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.released.arrays import LARGEST_COUNT, FloatArray, freeze, frozen
+from interpret_dp.released.arrays import LARGEST_COUNT, FloatArray, freeze, frozen, softmax
 from interpret_dp.released.terms import AdditiveFeature
 from interpret_dp.schema import Continuous, Integer, Schema
 
@@ -670,10 +670,10 @@ class SharePosterior:
         likely = _log_likelihoods(self._counts)
         frequencies = _START
         for _ in range(_STEPS):
-            posterior = _normalised(likely + np.log(frequencies))
+            posterior = softmax(likely + np.log(frequencies))
             frequencies = posterior.sum(axis=0) + _PRIOR_CELLS * _START
             frequencies /= frequencies.sum()
-        self._components = _normalised(likely + np.log(frequencies))
+        self._components = softmax(likely + np.log(frequencies))
 
     def mean(self) -> FloatArray:
         """Return the share of each cell at the posterior means of the counts."""
@@ -720,11 +720,6 @@ def _log_likelihoods(counts: FloatArray) -> FloatArray:
     rates, column = 1.0 / _SCALES, counts[:, np.newaxis]
     wide = np.log(rates) - rates * column + 0.5 * rates**2 + log_ndtr(column - rates)
     return np.column_stack([at_zero, wide])
-
-
-def _normalised(logs: FloatArray) -> FloatArray:
-    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _shares(counts: FloatArray) -> FloatArray:
