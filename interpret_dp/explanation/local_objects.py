@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.influence import RowInfluence, checked_record
+from interpret_dp.explanation.influence import RowInfluence
 from interpret_dp.explanation.objects import (
     PrivateExplanation,
     local_parts,
@@ -68,11 +68,6 @@ def local_explanation(
     interpret's FeatureValueExplanation
         With ``privacy``, and with ``figure(key)``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a record lacks something, or the parts do not agree.
-
     Examples
     --------
     >>> from interpret_dp.accounting import Guarantee
@@ -80,6 +75,7 @@ def local_explanation(
     >>> record = {
     ...     "type": "univariate", "names": ["age"], "scores": [0.2], "values": [41],
     ...     "standard_errors": [0.05], "perf": None, "output": "probability of yes",
+    ...     "extra": {"names": [], "scores": [], "values": []},
     ...     "predicted": 0.7, "meaning": "of this value, against typical ones",
     ... }
     >>> promise = Guarantee(epsilon=1.0, delta=1e-6, mu=None, mechanism="Gaussian noise")
@@ -90,20 +86,18 @@ def local_explanation(
     >>> explanation.figure(0).layout.title.text
     'Probability of yes: 70 %'
     """
-    plain = [checked_record(record) for record in records]
-    _check_rows(plain, feature_names)
-    actual = [_actual_score(record) for record in plain]
-    cells = np.array([record["values"] for record in plain], dtype=object)
+    actual = [_actual_score(record) for record in records]
+    cells = np.array([record["values"] for record in records], dtype=object)
     return private_explanation(
         PrivateInfluenceExplanation,
         "local",
-        plain,
-        mli=local_parts(plain, cells, None if np.isnan(actual).all() else np.array(actual)),
+        records,
+        mli=local_parts(records, cells, None if np.isnan(actual).all() else np.array(actual)),
         privacy=privacy,
         name=name,
         feature_names=feature_names,
         feature_types=feature_types,
-        selector=_figures_of_rows(plain),
+        selector=_figures_of_rows(records),
     )
 
 
@@ -117,17 +111,6 @@ class PrivateInfluenceExplanation(PrivateExplanation):
         if key is None and len(records) > 1:
             return influences_figure([RowInfluence.of(record) for record in records], line)
         return row_figure(RowInfluence.of(records[key or 0]), line)
-
-
-def _check_rows(records: Sequence[Mapping[str, Any]], feature_names: Sequence[str]) -> None:
-    if not records:
-        raise ValueError("records is empty; there must be at least one explained row.")
-    for index, record in enumerate(records):
-        if list(record["names"]) != list(feature_names):
-            raise ValueError(
-                f"Row {index} has effects of {list(record['names'])[:5]} and so on; they must be "
-                f"of the explanation's features, {list(feature_names)[:5]} and so on, in order."
-            )
 
 
 def _figures_of_rows(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

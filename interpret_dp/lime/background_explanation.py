@@ -21,14 +21,14 @@ from interpret_dp.lime.black_box import (
     tried_model,
     with_replaced_cells,
 )
-from interpret_dp.lime.outputs import ExplainedRows, Outputs, open_query_rows
+from interpret_dp.lime.outputs import Outputs, actual_values, open_query_rows
 from interpret_dp.released.background import (
     Background,
     BackgroundColumn,
     cells_at,
     public_generator,
 )
-from interpret_dp.schema import Categorical
+from interpret_dp.schema import Categorical, Table
 
 # Effects of the values of one row on any model's output, against rows of a released background.
 #
@@ -524,32 +524,50 @@ def explain_rows(
     predictions = box.outputs(opened.X, n_rows)
     outputs = Outputs.of_predictions(box, model, predictions)
     explained = outputs.explained(explained_class, predictions)
-    rows = ExplainedRows.of(opened, outputs, explained, predictions, y)
+    predicted = predictions[np.arange(n_rows), explained]
+    actual = actual_values(y, outputs, explained)
     places = places_of(opened.X, background.names)
     background = _without_refused(background, box, opened.X, private._said)
     method = method_of(background)
-    documents = []
+    records = []
     for row in progress(range(n_rows), verbose=verbose, desc="Rows"):
         fit = method.explain(partial(_output, box, opened.X, places, row, explained[row]))
-        documents.append(
-            rows.document(
-                row,
-                fit.effects,
-                fit.standard_errors,
-                baseline=("Baseline", fit.baseline),
-                meaning=method.meaning,
-                fit=fit.shown,
-            )
-        )
+        record = _record(opened.table, row, fit, float(predicted[row]), float(actual[row]))
+        record |= {"output": outputs.text(explained[row]), "meaning": method.meaning}
+        records.append(record)
     from interpret_dp.explanation.local_objects import local_explanation
 
     return local_explanation(
-        documents,
+        records,
         privacy=private.privacy_spend_,
         name=name,
         feature_names=background.names,
         feature_types=[column.feature.kind for column in background.columns],
     )
+
+
+def _record(
+    table: Table, row: int, fit: LocalFit, predicted: float, actual: float
+) -> dict[str, Any]:
+    """Return one row's explanation, in the form of interpret's own local explanations."""
+    cells = [table.column(place)[row] for place in range(len(table.names))]
+    return {
+        "type": "univariate",
+        "names": list(table.names),
+        "scores": fit.effects.tolist(),
+        "values": [cell.item() if isinstance(cell, np.generic) else cell for cell in cells],
+        "standard_errors": fit.standard_errors.tolist(),
+        "perf": {
+            "is_classification": False,
+            "actual": actual,
+            "predicted": predicted,
+            "actual_score": actual,
+            "predicted_score": predicted,
+        },
+        "extra": {"names": ["Baseline"], "scores": [fit.baseline], "values": [1]},
+        "predicted": predicted,
+        "fit": fit.shown,
+    }
 
 
 def explain_model(
