@@ -11,21 +11,16 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interpret_dp._validate import check_real
 from interpret_dp.accounting.events import (
     SMALLEST_MU,
     check_event_json,
     covering_mu,
-    event_to_json,
 )
 from interpret_dp.accounting.gaussian import epsilon_of_mu, mu_of_range
 from interpret_dp.accounting.lattice import reciprocal_up, sqrt_up
-
-if TYPE_CHECKING:
-    from dp_accounting import dp_event
-
 
 SELECTIONS_SHARE = 0.1
 """Part of delta that fits use, and budgets keep, for selections of undeclared levels and labels."""
@@ -160,13 +155,13 @@ def _rounded_up(square: Fraction, delta: Fraction) -> GdpPair:
     return GdpPair(sqrt_up(square), min(1.0, rounded))
 
 
-def reduce_event(event: Mapping[str, Any] | dp_event.DpEvent) -> GdpPair:
+def reduce_event(event: Mapping[str, Any]) -> GdpPair:
     """Return the pair that a request is charged: exact sums, rounded up.
 
     Parameters
     ----------
-    event : JSON document or dp_accounting.dp_event.DpEvent
-        The event tree of one request. A JSON document is read without importing dp_accounting.
+    event : JSON document
+        The event tree of one request, such as :func:`gaussian_events_json` returns it.
 
     Raises
     ------
@@ -179,9 +174,8 @@ def reduce_event(event: Mapping[str, Any] | dp_event.DpEvent) -> GdpPair:
     >>> round(reduce_event(gaussian_events_json([(0.1, 25)])).mu, 6)  # 25 releases of mu 0.1
     0.5
     """
-    document = event if isinstance(event, Mapping) else event_to_json(event)
-    check_event_json(document)
-    return compose_repeated(_leaves(document["event"], 1))
+    check_event_json(event)
+    return compose_repeated(_leaves(event["event"], 1))
 
 
 def _leaves(node: Mapping[str, Any], count: int) -> Iterator[tuple[GdpPair, int]]:
