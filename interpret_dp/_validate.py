@@ -263,10 +263,10 @@ def enumerated(texts: Sequence[str]) -> str:
     return " and ".join([", ".join(texts[:-1]), *texts[-1:]] if len(texts) > 1 else texts)
 
 
-def moment(time: str) -> str:
-    """Return a moment of the ledger's log to the second, without its zone, which is UTC."""
-    utc = datetime.datetime.fromisoformat(time).astimezone(datetime.UTC)
-    return f"{utc:%Y-%m-%d %H:%M:%S}"
+def moment_text(moment: str) -> str:
+    """Return an ISO moment for eyes: to the minute, in UTC."""
+    utc = datetime.datetime.fromisoformat(moment).astimezone(datetime.UTC)
+    return f"{utc:%Y-%m-%d %H:%M} UTC"
 
 
 def selections_text(delta_x: float) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp.accounting.gaussian import bisected
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.fitting.account import progress
@@ -44,7 +45,6 @@ Integers: TypeAlias = NDArray[np.int64]
 _ROWS_AT_ONCE = 2_000
 # Where no temperature in this range solves the equation, training ended before it was at rest.
 _LARGEST = 10.0
-_HALVINGS = 50
 
 
 def temperature(
@@ -88,10 +88,7 @@ def temperature(
     low, high = 0.0, math.log(_LARGEST)
     if mean_gradient(low) >= 0 or mean_gradient(high) < 0:
         return 1.0
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if mean_gradient(middle) < 0 else (low, middle)
-    return math.exp(low)
+    return math.exp(bisected(lambda point: mean_gradient(point) < 0, valid=low, invalid=high))
 
 
 # Projections of the inputs, and the centre of features that all maps share.
