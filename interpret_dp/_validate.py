@@ -99,13 +99,12 @@ def check_int(
     right = f"at most {high}" if high is not None else ""
     allowed = " and ".join(part for part in (left, right) if part)
     tail = f" {mend}" if mend else ""
+    fault = f"it must be an integer {allowed}.{tail}"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{describe_argument(name, value)}; it must be an integer {allowed}.{tail}")
+        raise TypeError(f"{describe_argument(name, value)}; {fault}")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
-        raise ValueError(
-            f"{describe_argument(name, value)}; it must be an integer {allowed}.{tail}"
-        )
+        raise ValueError(f"{describe_argument(name, value)}; {fault}")
     return number
 
 

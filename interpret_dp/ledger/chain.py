@@ -21,7 +21,7 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from interpret_dp import _documents
-from interpret_dp._validate import check_choice, moment_text
+from interpret_dp._validate import moment_text
 from interpret_dp.accounting.events import SMALLEST_MU
 from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.exceptions import LedgerError
@@ -484,8 +484,7 @@ def verify_archive(path: str | os.PathLike[str], head: str | None = None) -> str
 
 
 def _form_of(path: Path) -> str:
-    mend = "Name the file accordingly, such as 'privacy.jsonl'."
-    return check_choice("The ending of the archive's name", path.suffix.lower(), FORMS, mend=mend)
+    return _documents.ending_of("The archive's path", path, FORMS)
 
 
 def _to_lines(entries: Iterable[Entry]) -> str:
