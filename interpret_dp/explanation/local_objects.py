@@ -34,7 +34,7 @@ from interpret_dp.explanation.plots.parts import (
 from interpret_dp.explanation.plots.shape import BEHIND_OPACITY, scale_menu, shape_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
-from interpret_dp.released.background import Background, BackgroundColumn
+from interpret_dp.released.background import Background, BackgroundColumn, Dependence
 from interpret_dp.schema import Categorical, Continuous
 
 if TYPE_CHECKING:
@@ -151,11 +151,8 @@ _LINES_NAME = "your rows, one by one (ICE)"
 
 def dependence_explanation(
     background: Background,
-    intercept: FloatArray,
-    curves: Sequence[FloatArray],
-    variances: Sequence[FloatArray],
+    dependence: Dependence,
     *,
-    fidelity: float,
     lines: Sequence[Sequence[FloatArray]],
     output: str,
     classes: Sequence[Any] | None,
@@ -167,12 +164,8 @@ def dependence_explanation(
     Parameters
     ----------
     background : Background
-    intercept : ndarray of float64, shape (n_outputs,)
-    curves, variances : sequence of ndarray of float64, shape (n_codes, n_outputs) each
-        Of each column, with mean 0 under the shares of its cells.
-    fidelity : float
-        Share of the variance of the outputs that all curves explain together.
-    lines : sequence of sequence of ndarray, shaped as ``curves``
+    dependence : Dependence
+    lines : sequence of sequence of ndarray, shaped as its curves
         Of single rows, which are the caller's own.
     output : str
         What is explained.
@@ -186,8 +179,7 @@ def dependence_explanation(
     interpret's FeatureValueExplanation
         With ``privacy``, and with ``figure(key)``; a key is a column.
     """
-    curves, variances = (_accepted(background, own) for own in (curves, variances))
-    model = _as_additive(background, intercept, curves, variances, classes)
+    model = _as_additive(background, dependence, classes)
     importances = [term_importance(term)[0] for term in model.terms]
     names, kinds = list(background.names), [feature.kind for feature in model.features]
     return private_explanation(
@@ -214,18 +206,15 @@ def dependence_explanation(
         curves=model,
         lines=[[_shaped(line, classes) for line in _accepted(background, own)] for own in lines],
         output=output,
-        fidelity=fidelity,
+        fidelity=dependence.fidelity,
     )
 
 
 def _as_additive(
-    background: Background,
-    intercept: FloatArray,
-    curves: Sequence[FloatArray],
-    variances: Sequence[FloatArray],
-    classes: Sequence[Any] | None,
+    background: Background, dependence: Dependence, classes: Sequence[Any] | None
 ) -> AdditiveModel:
     """Return curves as the terms of an additive model."""
+    figures = (dependence.curves, dependence.variances, background.shares())
     return AdditiveModel(
         task="regression" if classes is None else "classification",
         schema=background.schema,
@@ -240,10 +229,10 @@ def _as_additive(
                 variances=_shaped(variance, classes),
             )
             for place, (curve, variance, share) in enumerate(
-                zip(curves, variances, _accepted(background, background.shares()), strict=True)
+                zip(*(_accepted(background, own) for own in figures), strict=True)
             )
         ),
-        intercept=intercept,
+        intercept=dependence.intercept,
         classes=None if classes is None else tuple(classes),
         n_rows=background.n_rows,
         noise_scale_binning=0.0,

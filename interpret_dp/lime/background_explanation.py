@@ -25,6 +25,7 @@ from interpret_dp.lime.outputs import Outputs, actual_values, open_query_rows
 from interpret_dp.released.background import (
     Background,
     BackgroundColumn,
+    Dependence,
     cells_at,
     public_generator,
 )
@@ -370,28 +371,6 @@ _PER_COLUMN = 4_096  # rows that the model predicts
 _FEWEST_ROWS, _MOST_ROWS = 32, 1_024  # of the background, in each cell
 
 
-@dataclass(frozen=True)
-class Dependence:
-    """Curves of a model; public.
-
-    Attributes
-    ----------
-    intercept : ndarray of float64, shape (n_outputs,)
-        Mean output over rows of the background.
-    curves, variances : list of ndarray of float64, shape (n_codes, n_outputs) each
-        Partial dependence on each column, with mean 0 under the shares of its cells, and its error
-        variance; 0 in cells that no row is drawn from.
-    fidelity : float
-        Share of the variance of the outputs, over rows of the background, that the sum of all
-        curves explains; 1 if they do not vary.
-    """
-
-    intercept: FloatArray
-    curves: list[FloatArray]
-    variances: list[FloatArray]
-    fidelity: float
-
-
 def partial_dependence(
     background: Background, ask: Ask, *, seed: int = 0, verbose: bool = False
 ) -> Dependence:
@@ -611,10 +590,7 @@ def explain_model(
     dependence = partial_dependence(background, outputs_at[0], verbose=verbose)
     return dependence_explanation(
         background,
-        dependence.intercept,
-        dependence.curves,
-        dependence.variances,
-        fidelity=dependence.fidelity,
+        dependence,
         lines=[ice_lines(background, outputs_at[row]) for row in range(n_lines)],
         output=outputs.text(explained[0] if len(explained) == 1 else None),
         classes=None if len(explained) == 1 else outputs.classes,

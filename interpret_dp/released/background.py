@@ -727,3 +727,25 @@ def _shares(counts: FloatArray) -> FloatArray:
     totals = counts.sum(axis=-1, keepdims=True)
     alike = 1.0 / counts.shape[-1]
     return np.asarray(np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), alike))
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Curves of a model; public.
+
+    Attributes
+    ----------
+    intercept : ndarray of float64, shape (n_outputs,)
+        Mean output over rows of the background.
+    curves, variances : list of ndarray of float64, shape (n_codes, n_outputs) each
+        Partial dependence on each column, with mean 0 under the shares of its cells, and its error
+        variance; 0 in cells that no row is drawn from.
+    fidelity : float
+        Share of the variance of the outputs, over rows of the background, that the sum of all
+        curves explains; 1 if they do not vary.
+    """
+
+    intercept: FloatArray
+    curves: list[FloatArray]
+    variances: list[FloatArray]
+    fidelity: float
