@@ -328,6 +328,17 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         ) from error
 
 
+def ending_of(what: str, path: str | os.PathLike[str], endings: Collection[str]) -> str:
+    """Return a path's ending, in lower case; ValueError, naming ``what``, if it is another."""
+    ending = Path(path).suffix.lower()
+    if ending not in endings:
+        raise ValueError(
+            f"{what} is {os.fspath(path)!r}; it must end in {' or '.join(endings)}, which says in "
+            "which form it is written. Rename the file."
+        )
+    return ending
+
+
 def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write a file, or leave the old one as it is; text as UTF-8.
 

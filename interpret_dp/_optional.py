@@ -98,11 +98,15 @@ def part_count(selector: Any) -> int:
 
 def shows_inline() -> bool:
     """Return whether ``interpret.show`` draws into cards of a fixed height."""
+    return any(type(provider).__name__ == "InlineProvider" for provider in show_providers())
+
+
+def show_providers() -> tuple[Any, Any]:
+    """Return the provider of ``interpret.show`` and the one that it holds; None for either."""
     interactive = sys.modules.get("interpret.visual._interactive")
     outer = None if interactive is None else interactive.get_visualize_provider()
     # The provider that interpret chooses by itself holds the one that draws.
-    providers = (outer, getattr(outer, "provider", None))
-    return any(type(provider).__name__ == "InlineProvider" for provider in providers)
+    return outer, getattr(outer, "provider", None)
 
 
 @lru_cache

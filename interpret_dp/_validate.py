@@ -99,13 +99,12 @@ def check_int(
     right = f"at most {high}" if high is not None else ""
     allowed = " and ".join(part for part in (left, right) if part)
     tail = f" {mend}" if mend else ""
+    fault = f"it must be an integer {allowed}.{tail}"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{describe_argument(name, value)}; it must be an integer {allowed}.{tail}")
+        raise TypeError(f"{describe_argument(name, value)}; {fault}")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
-        raise ValueError(
-            f"{describe_argument(name, value)}; it must be an integer {allowed}.{tail}"
-        )
+        raise ValueError(f"{describe_argument(name, value)}; {fault}")
     return number
 
 
@@ -263,10 +262,10 @@ def enumerated(texts: Sequence[str]) -> str:
     return " and ".join([", ".join(texts[:-1]), *texts[-1:]] if len(texts) > 1 else texts)
 
 
-def moment(time: str) -> str:
-    """Return a moment of the ledger's log to the second, without its zone, which is UTC."""
-    utc = datetime.datetime.fromisoformat(time).astimezone(datetime.UTC)
-    return f"{utc:%Y-%m-%d %H:%M:%S}"
+def moment_text(moment: str) -> str:
+    """Return an ISO moment for eyes: to the minute, in UTC."""
+    utc = datetime.datetime.fromisoformat(moment).astimezone(datetime.UTC)
+    return f"{utc:%Y-%m-%d %H:%M} UTC"
 
 
 def selections_text(delta_x: float) -> str:
@@ -287,6 +286,20 @@ def left_for_selections(epsilon: float, delta_x: float, spent_delta: float) -> s
 def _rounded(value: float, digits: int, rounding: str) -> str:
     exact = Decimal(repr(float(value)))
     return f"{float(Context(prec=digits, rounding=rounding).plus(exact)):.{digits}g}"
+
+
+def text_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, n_left: int | None = None
+) -> list[str]:
+    """Return the lines of a table in columns; those after the first ``n_left`` are to the right."""
+    widths = [max(map(len, cells)) for cells in zip(head, *rows, strict=True)]
+    sides = [str.ljust if n_left is None or at < n_left else str.rjust for at in range(len(head))]
+    return [
+        "  ".join(
+            side(text, width) for side, text, width in zip(sides, line, widths, strict=True)
+        ).rstrip()
+        for line in (head, *rows)
+    ]
 
 
 def notebook_table(

@@ -6,7 +6,7 @@ Never sees data. Importing it is light: SciPy and dp_accounting are imported on 
 from __future__ import annotations
 
 from interpret_dp.accounting.composition import GdpPair, compose, gaussian_part, reduce_event
-from interpret_dp.accounting.events import event_from_json, event_to_json, gaussian_events_json
+from interpret_dp.accounting.events import gaussian_events_json
 from interpret_dp.accounting.gaussian import (
     classic_mu,
     delta_of_mu,
@@ -35,8 +35,6 @@ __all__ = [
     "delta_of_mu",
     "detection_power",
     "epsilon_of_mu",
-    "event_from_json",
-    "event_to_json",
     "gaussian_events_json",
     "gaussian_part",
     "largest_mu",

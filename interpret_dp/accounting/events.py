@@ -1,9 +1,8 @@
-"""Events of a request as trees of dp_accounting's DpEvent, and the loss of Poisson samples.
+"""Events of a request as trees in JSON, as the ledger stores them, and the loss of Poisson samples.
 
-The JSON is what the ledger stores. Its rules of evolution: the meaning of a kind never changes, a
-new kind gets a new name, a kind that is no longer made is read as before, and a reader refuses what
-it does not know. Classes are looked up in the table below, never by a name that a file supplies.
-Nothing here sees data; an event holds noise scales and counts of releases only.
+Rules of evolution: the meaning of a kind never changes, a new kind gets a new name, and a reader
+refuses what it does not know. The kinds are named as dp_accounting's events are. Nothing here sees
+data; an event holds noise scales and counts of releases only.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import check_keys, open_document
@@ -21,7 +19,6 @@ from interpret_dp.accounting.lattice import reciprocal_down, reciprocal_up
 
 if TYPE_CHECKING:
     import numpy as np
-    from dp_accounting import dp_event
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -87,24 +84,6 @@ def covering_mu(
     if noise_multiplier < _SMALLEST_MULTIPLIER:
         return math.inf
     epsilons, profile = _profile(noise_multiplier, sampling_probability, count, delta)
-    return smallest_cover(delta, epsilons, profile)
-
-
-def smallest_cover(delta: float, epsilons: Floats, profile: Floats) -> float:
-    """Return the smallest mu so that the pair (mu, delta) lies above a profile between its points.
-
-    Parameters
-    ----------
-    delta : float
-        The pair's own delta.
-    epsilons, profile : ndarray of float64, shape (n,)
-        Points of an upper bound on a privacy profile, which is convex in exp(epsilon).
-
-    Returns
-    -------
-    float
-        Rounded up; infinite where no mu below 1e6 will do.
-    """
     valid = 1e-6
     while not _covers(valid, delta, epsilons, profile):
         valid *= 2.0
@@ -253,209 +232,20 @@ _MAXIMUM_DEPTH = 32
 Node = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class GaussianThresholdingEvent:
-    """Partition selection: noisy counts of the values that occur, released above a threshold.
-
-    dp_accounting has no event for it. Its pair is (1 / noise_multiplier, delta); statement and
-    proof: ``docs/proofs/partition_selection.md``.
-
-    Attributes
-    ----------
-    noise_multiplier : float
-        Noise scale over the sensitivity of the counts.
-    delta : float
-        Largest probability that a value which only one of two neighbouring tables has is released.
-    """
-
-    noise_multiplier: float
-    delta: float
-
-
-@dataclass(frozen=True)
-class SampledGaussianEvent:
-    """Steps that each release a noisy sum over a fresh Poisson sample of the rows.
-
-    dp_accounting has events for the parts; this one adds the delta that the pair of the whole is
-    to have, on which its mu depends (:func:`interpret_dp.accounting.events.covering_mu`).
-    Statement and proof: ``docs/proofs/sampled_gaussian.md``.
-
-    Attributes
-    ----------
-    noise_multiplier : float
-        Noise scale over what one row adds to a sum at most.
-    sampling_probability : float
-    count : int
-        Number of steps.
-    delta : float
-        The pair's own delta.
-    """
-
-    noise_multiplier: float
-    sampling_probability: float
-    count: int
-    delta: float
-
-
-@dataclass(frozen=True)
-class DominatedEvent:
-    """Releases that are chosen by earlier releases of the request, below a pair that is fixed.
-
-    Such as sampled Gaussian releases whose rate and number follow from a released number of rows.
-    The pair is (1 / noise_multiplier, delta), whatever is chosen.
-
-    Attributes
-    ----------
-    noise_multiplier : float
-    delta : float
-    """
-
-    noise_multiplier: float
-    delta: float
-
-
-@dataclass(frozen=True)
-class ExponentialMechanismEvent:
-    """One choice by the exponential mechanism, or by any mechanism of the same bounded range.
-
-    dp_accounting has no event for it. Its pair is (mu, 0) with the mu of
-    :func:`interpret_dp.accounting.gaussian.mu_of_range`; statement and proof:
-    ``docs/proofs/exponential_mechanism.md``.
-
-    Attributes
-    ----------
-    epsilon : float
-        Bounded range: outcome i has a probability proportional to
-        ``exp(-epsilon * score_i / (2 * sensitivity))``.
-    """
-
-    epsilon: float
-
-
-@dataclass(frozen=True)
-class PrivateSelectionEvent:
-    """The best of a random number of runs, each of which is (1 / noise_multiplier)-GDP.
-
-    Only read: DPRandomizedSearch, which was charged so, is gone, and new ones are refused by
-    :func:`check_new_event`. The pair is (mu, 0) with the mu of
-    :func:`interpret_dp.accounting.composition.selection_mu`.
-
-    Attributes
-    ----------
-    noise_multiplier : float
-    shape, stopping : float
-        Of the truncated negative binomial number of runs.
-    """
-
-    noise_multiplier: float
-    shape: float
-    stopping: float
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """One kind of event: its class, or the name of dp_accounting's, and its attributes.
-
-    Each attribute has the check that returns it as a number; None of an event, or a list of them.
-    """
-
-    event: type | str
-    fields: Mapping[str, Callable[[str, Any], float] | None]
-
-    @property
-    def event_class(self) -> Any:
-        """The class; dp_accounting is imported only for one of its own."""
-        if not isinstance(self.event, str):
-            return self.event
-        from dp_accounting import dp_event
-
-        return getattr(dp_event, self.event)
-
-
-def event_to_json(event: dp_event.DpEvent) -> Node:
-    """Return the versioned JSON document of an event tree.
-
-    Parameters
-    ----------
-    event : dp_accounting.dp_event.DpEvent
-        A tree of NoOp, Gaussian, SelfComposed and Composed events, and of the events that this
-        module defines.
-
-    Raises
-    ------
-    TypeError
-        If the tree holds an event of a kind outside the table.
-    ValueError
-        If a noise multiplier or a count is out of range.
-
-    Examples
-    --------
-    >>> from interpret_dp.accounting import event_from_json, event_to_json, gaussian_events_json
-    >>> document = gaussian_events_json([(0.5, 3)])
-    >>> event_to_json(event_from_json(document)) == document
-    True
-    """
-    document = _document(_write_event(event))
-    check_event_json(document)
-    return document
-
-
-def event_from_json(document: Mapping[str, Any]) -> dp_event.DpEvent:
-    """Return the event tree of a JSON document; the reverse of :func:`event_to_json`.
+def check_event_json(document: Mapping[str, Any]) -> None:
+    """Raise unless ``document`` is an event document that this version understands.
 
     Raises
     ------
     TypeError, ValueError
         If the document is of another format or version, names an unknown kind, or holds a number
         that is out of range.
-
-    Examples
-    --------
-    >>> from interpret_dp.accounting import event_from_json, gaussian_events_json
-    >>> event_from_json(gaussian_events_json([(0.5, 3)])).count
-    3
     """
-    check_event_json(document)
-    return _read_event(document["event"])
-
-
-def check_event_json(document: Mapping[str, Any]) -> None:
-    """Raise unless ``document`` is an event document that this version understands.
-
-    Does not import dp_accounting.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`event_from_json`.
-    """
-    writer = "event_to_json(event)"
+    writer = "gaussian_events_json(parts)"
     content = open_document(
         "event", document, EVENT_FORMAT, (EVENT_VERSION,), ("event",), writer=writer
     )
     _check_node("event", content["event"], 0)
-
-
-def check_new_event(document: Mapping[str, Any]) -> None:
-    """Raise unless a new request may have this event; some kinds are only read.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`check_event_json`, or if it holds the best of a random number of runs.
-    """
-    check_event_json(document)
-    if "private_selection" in _kinds(document["event"]):
-        raise ValueError(
-            "The event holds a 'private_selection'. Those in a ledger still count, but new ones "
-            "are refused: DPRandomizedSearch was removed. docs/choosing_settings.md has other ways."
-        )
-
-
-def _kinds(node: Mapping[str, Any]) -> set[str]:
-    """Return the kinds of a checked node and of all nodes below it."""
-    children = [node["event"]] if "event" in node else node.get("events", [])
-    return {node["kind"]}.union(*map(_kinds, children))
 
 
 def gaussian_events_json(parts: Sequence[tuple[float, int]]) -> Node:
@@ -506,7 +296,7 @@ def composed_json(parts: Sequence[tuple[Node, int]]) -> Node:
             {"kind": "self_composed", "event": node, "count": count} if count > 1 else node
         )
     document = _document(events[0] if len(events) == 1 else {"kind": "composed", "events": events})
-    check_new_event(document)
+    check_event_json(document)
     return document
 
 
@@ -540,7 +330,7 @@ def dominated_node(mu: float, delta: float) -> Node:
 
 
 def exponential_node(epsilon: float) -> Node:
-    """Return the event of one choice by the exponential mechanism."""
+    """Return the event of one choice by the exponential mechanism, of this bounded range."""
     return {"kind": "exponential_mechanism", "epsilon": float(epsilon)}
 
 
@@ -559,7 +349,7 @@ def _check_node(name: str, node: Any, depth: int) -> None:
             f"The event's kind is {kind!r}; known kinds are {', '.join(_KINDS)}. A file of a newer "
             "version needs a newer interpret_dp."
         )
-    fields = _KINDS[kind].fields
+    fields = _KINDS[kind]
     check_keys(f"An event of kind {kind!r}", node, ("kind", *fields))
     for key, check in fields.items():
         value = node[key]
@@ -572,62 +362,21 @@ def _check_node(name: str, node: Any, depth: int) -> None:
                 _check_node(key, part, depth + 1)
 
 
-def _write_event(event: dp_event.DpEvent) -> Node:
-    name = _kind_names().get(type(event))
-    if name is None:
-        raise TypeError(
-            f"An event of type {type(event).__name__} was given; the ledger knows "
-            f"{', '.join(kind.event_class.__name__ for kind in _KINDS.values())}."
-        )
-    fields = {key: getattr(event, key) for key in _KINDS[name].fields}
-    return {"kind": name} | _converted(name, fields, _write_event)
-
-
-def _read_event(node: Node) -> dp_event.DpEvent:
-    event: dp_event.DpEvent = _KINDS[node["kind"]].event_class(
-        **_converted(node["kind"], node, _read_event)
-    )
-    return event
-
-
-def _converted(kind: str, values: Mapping[str, Any], convert: Callable[[Any], Any]) -> Node:
-    """Return the attributes of an event: numbers, and events as ``convert`` returns them."""
-    converted: Node = {}
-    for key, check in _KINDS[kind].fields.items():
-        value = values[key]
-        if check is not None:
-            converted[key] = check(key, value)
-        else:
-            converted[key] = [*map(convert, value)] if key == "events" else convert(value)
-    return converted
-
-
-@functools.cache
-def _kind_names() -> dict[type[dp_event.DpEvent], str]:
-    return {kind.event_class: name for name, kind in _KINDS.items()}
-
-
 _NOISE_MULTIPLIER = functools.partial(check_real, low=SMALLEST_MU, high=1 / SMALLEST_MU)
 _DELTA = functools.partial(check_real, low=0, high=1, low_open=True, high_open=True)
 _RANGE = functools.partial(check_real, low=SMALLEST_RANGE, high=LARGEST_RANGE)
 _PROBABILITY = functools.partial(check_real, low=0, high=1, low_open=True)
-_SHAPE = functools.partial(check_real, low=0, high=1)
 _COUNT = functools.partial(check_int, low=1, high=10**12)
 _PAIR = {"noise_multiplier": _NOISE_MULTIPLIER, "delta": _DELTA}
 
-_KINDS: dict[str, _Kind] = {
-    "no_op": _Kind("NoOpDpEvent", {}),
-    "gaussian": _Kind("GaussianDpEvent", {"noise_multiplier": _NOISE_MULTIPLIER}),
-    "self_composed": _Kind("SelfComposedDpEvent", {"event": None, "count": _COUNT}),
-    "composed": _Kind("ComposedDpEvent", {"events": None}),
-    "gaussian_thresholding": _Kind(GaussianThresholdingEvent, _PAIR),
-    "sampled_gaussian": _Kind(
-        SampledGaussianEvent, _PAIR | {"sampling_probability": _PROBABILITY, "count": _COUNT}
-    ),
-    "dominated": _Kind(DominatedEvent, _PAIR),
-    "exponential_mechanism": _Kind(ExponentialMechanismEvent, {"epsilon": _RANGE}),
-    "private_selection": _Kind(
-        PrivateSelectionEvent,
-        {"noise_multiplier": _NOISE_MULTIPLIER, "shape": _SHAPE, "stopping": _DELTA},
-    ),
+# The attributes of each kind: with the check of a number, or None of an event or a list of them.
+_KINDS: Mapping[str, Mapping[str, Callable[[str, Any], float] | None]] = {
+    "no_op": {},
+    "gaussian": {"noise_multiplier": _NOISE_MULTIPLIER},
+    "self_composed": {"event": None, "count": _COUNT},
+    "composed": {"events": None},
+    "gaussian_thresholding": _PAIR,
+    "sampled_gaussian": _PAIR | {"sampling_probability": _PROBABILITY, "count": _COUNT},
+    "dominated": _PAIR,
+    "exponential_mechanism": {"epsilon": _RANGE},
 }

@@ -403,7 +403,9 @@ def mu_of_range(epsilon: float) -> float:
     epsilon = check_real("epsilon", epsilon, low=SMALLEST_RANGE, high=LARGEST_RANGE)
     upwards = 1.0 + _RANGE_ROUNDING
     if epsilon < _MIDDLE:
-        return 2.0 * math.sqrt(2.0) * _inverse_erf(math.tanh(epsilon / 4.0)) * upwards
+        from scipy.special import erfinv
+
+        return 2.0 * math.sqrt(2.0) * float(erfinv(math.tanh(epsilon / 4.0))) * upwards
     # Q(mu / 2) = 1 / (1 + e^(epsilon / 2)).
     return -2.0 * NormalDist().inv_cdf(1.0 / (1.0 + math.exp(epsilon / 2.0))) * upwards
 
@@ -426,12 +428,3 @@ def range_of_mu(mu: float) -> float:
         epsilon = 2.0 * (math.log1p(-tail) - math.log(tail))
     epsilon = min(epsilon * (1.0 - 8.0 * _RANGE_ROUNDING), LARGEST_RANGE)
     return check_real("epsilon of a choice", epsilon, low=SMALLEST_RANGE, mend="Ask for more mu.")
-
-
-def _inverse_erf(value: float) -> float:
-    """Return y with erf(y) = value, for values below one half: Newton's method from below."""
-    slope = 2.0 / math.sqrt(math.pi)
-    y = value / slope
-    for _ in range(8):
-        y += (value - math.erf(y)) / (slope * math.exp(-y * y))
-    return y

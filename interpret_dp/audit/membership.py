@@ -141,8 +141,6 @@ class AttackBound:
         Lower bound on mu, if the mechanism claims Gaussian differential privacy.
     delta, confidence : float
         Each of the two bounds holds with this confidence on its own.
-    epsilon_threshold, mu_threshold : float
-        The event behind each bound is that the statistic is at least this large.
 
     Examples
     --------
@@ -158,8 +156,6 @@ class AttackBound:
     mu: float
     delta: float
     confidence: float
-    epsilon_threshold: float
-    mu_threshold: float
 
 
 def attack_bound(
@@ -206,12 +202,11 @@ def attack_bound(
         np.quantile(np.concatenate(chosen_from), np.linspace(0, 1, _CANDIDATES), method="lower")
     )
     ends = _intervals(*_all_hits(chosen_from, thresholds), confidence)
-    by_epsilon = float(thresholds[int(np.argmax(_epsilon(*ends, delta)))])
-    by_mu = float(thresholds[int(np.argmax(_mu(*ends)))])
+    best = [int(np.argmax(bounds)) for bounds in (_epsilon(*ends, delta), _mu(*ends))]
     others = _samples("evaluation", evaluation)
-    ends = _intervals(*_all_hits(others, np.array([by_epsilon, by_mu])), confidence)
+    ends = _intervals(*_all_hits(others, thresholds[best]), confidence)
     epsilon, mu = float(_epsilon(*ends, delta)[0]), float(_mu(*ends)[1])
-    return AttackBound(epsilon, mu, delta, confidence, by_epsilon, by_mu)
+    return AttackBound(epsilon, mu, delta, confidence)
 
 
 def _samples(name: str, pair: tuple[ArrayLike, ArrayLike]) -> tuple[Floats, Floats]:
@@ -315,8 +310,6 @@ class MembershipReport:
         With which both bounds hold together.
     epsilon_statistic, mu_statistic : str or None
         What the bounds rest on.
-    n_statistics : int
-        Among which they were chosen, on the first half of the runs.
     runs : int
         Fits with the row, and as many without; half of each judged.
     """
@@ -329,7 +322,6 @@ class MembershipReport:
     confidence: float
     epsilon_statistic: str
     mu_statistic: str | None
-    n_statistics: int
     runs: int
 
     @property
@@ -436,7 +428,6 @@ def membership_attack(
         confidence=confidence,
         epsilon_statistic=by_epsilon,
         mu_statistic=None if mu is None else by_mu,
-        n_statistics=len(samples),
         runs=runs,
     )
 

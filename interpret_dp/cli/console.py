@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from interpret_dp._documents import read_json, replaced_file, write_file
-from interpret_dp._validate import floor_text
+from interpret_dp._validate import floor_text, text_table
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD
 
 if TYPE_CHECKING:
@@ -275,10 +275,8 @@ def say_item(label: str, text: str) -> None:
 def say_table(head: tuple[str, ...], body: Sequence[tuple[str, ...]]) -> None:
     """Print rows of text in aligned columns; words of users do not steer the terminal."""
     body = [tuple(cell if cell.isprintable() else repr(cell) for cell in row) for row in body]
-    widths = [max(map(len, cells)) for cells in zip(head, *body, strict=True)]
-    for line in (head, *body):
-        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        say(f"  {'  '.join(cells)}".rstrip())
+    for line in text_table(head, body):
+        say(f"  {line}".rstrip())
 
 
 @contextmanager

@@ -14,11 +14,10 @@ from typing import Any
 
 import click
 
-from interpret_dp._validate import ceil_text, left_for_selections, selections_text
+from interpret_dp._validate import ceil_text, left_for_selections, moment_text, selections_text
 from interpret_dp.accounting.lattice import RELATIONS
 from interpret_dp.cli import console
 from interpret_dp.ledger import Approval, PrivacyLedger, verify_archive
-from interpret_dp.ledger.chain import moment_text
 from interpret_dp.ledger.roles import ROLES
 
 _ARGUMENTS = ("number", "user", "role")

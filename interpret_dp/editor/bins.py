@@ -50,10 +50,6 @@ class TermView:
     edges : ndarray of float64, shape (n_codes - 1,), or None
         Borders of the regular bins in the feature's units; the outer ones are the declared
         bounds, of integers half a unit beyond them. None if the feature is categorical.
-    integers : list of (int, int), shape (n_codes - 2,), or None
-        First and last value of each regular bin, if the feature is one of integers.
-    positions : ndarray of float64, shape (n_codes - 2,)
-        Centres of the regular bins; 0, 1, ... for levels; empty for a heat map.
     weights : ndarray of float64, shape (n_codes,)
         Released number of rows per bin.
     original, last, current : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
@@ -81,8 +77,6 @@ class TermView:
     kind: str
     labels: tuple[str, ...]
     edges: FloatArray | None
-    integers: list[tuple[int, int]] | None
-    positions: FloatArray
     weights: FloatArray
     original: FloatArray
     last: FloatArray

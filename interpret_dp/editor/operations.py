@@ -353,10 +353,8 @@ class Preview:
     ----------
     record : EditRecord
         Its entry in the history.
-    before, after : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
-        Scores of the term.
-    intercept : ndarray of float64, shape (1,) or (n_classes,)
-        Intercept after the edit.
+    after : ndarray of float64, shape (n_codes,) or (n_codes, n_classes)
+        Scores of the term after the edit.
     released : AdditiveModel
         The whole model after the edit.
     changed : bool
@@ -375,8 +373,6 @@ class Preview:
     """
 
     record: EditRecord
-    before: FloatArray
     after: FloatArray
-    intercept: FloatArray
     released: AdditiveModel
     changed: bool

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._documents import read_json, write_sealed
 from interpret_dp.editor.autosave import Autosave
-from interpret_dp.editor.bins import TermView, bin_edges, bin_positions, code_labels, select_codes
+from interpret_dp.editor.bins import TermView, bin_edges, code_labels, select_codes
 from interpret_dp.editor.history import EditHistory
 from interpret_dp.editor.operations import Preview
 from interpret_dp.editor.state import base_digest, find_term, steps_of
@@ -152,8 +152,6 @@ class EditSession(EditHistory):
                 kind=feature.kind,
                 labels=code_labels(feature),
                 edges=None if curve is None or curve.cuts is None else bin_edges(curve),
-                integers=None if curve is None else curve.integers,
-                positions=np.zeros(0) if curve is None else bin_positions(curve),
                 weights=original.weights,
                 original=original.scores,
                 last=last.terms[index].scores,
@@ -207,9 +205,7 @@ class EditSession(EditHistory):
             index = find_term(self.base, term)
             return Preview(
                 record=record,
-                before=state.terms[index].scores,
                 after=after.terms[index].scores,
-                intercept=after.intercept(self.base),
                 released=after.model(self.base, (*self.history, record)),
                 changed=not after.same_scores(state),
             )

@@ -128,12 +128,7 @@ class BudgetState:
         return min(part, self.spent_share)
 
     def more_like(self, pair: GdpPair) -> int:
-        """Return how many more requests of this cost the ledger lets through, rounded down."""
-        if pair.mu <= 0 and pair.delta <= 0:
-            raise ValueError(
-                f"The request's cost is mu {pair.mu!r} and delta {pair.delta!r}; one of them must "
-                "be above 0, for a request that costs nothing is never refused."
-            )
+        """Return how many more requests of this cost, which is not 0, the ledger lets through."""
         if self.expired:
             return 0
         # The first request may use the whole budget, and what is kept for selections with it.

@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from interpret_dp._documents import write_file
+from interpret_dp._documents import ending_of, write_file
 from interpret_dp._validate import check_real, enumerated
 from interpret_dp._version import __version__
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, Guarantee
@@ -274,12 +273,7 @@ class ModelCard:
         ValueError
             If it ends in anything else.
         """
-        ending = Path(path).suffix.lower()
-        if ending not in (".html", ".md"):
-            raise ValueError(
-                f"The card's path is {os.fspath(path)!r}; it must end in .html or .md, which says "
-                "in which form the card is written."
-            )
+        ending = ending_of("The card's path", path, (".html", ".md"))
         return self.to_html() if ending == ".html" else self.to_markdown()
 
     def save(self, path: str | os.PathLike[str]) -> None:

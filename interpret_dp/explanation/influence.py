@@ -139,8 +139,6 @@ VEIL = "rgba(255, 255, 255, 0.72)"
 """Colour over the cells of a map that noise alone could give."""
 
 _CHANCE = 0.05
-_PARTS = ("names", "scores", "values", "standard_errors")
-_NEEDED = (*_PARTS, "output", "predicted", "meaning")
 _PROBABILITY = "probability of "
 _LONGEST_OUTPUT = 60
 _WIDE = 30
@@ -294,32 +292,6 @@ class RowInfluence:
         if self.output.startswith(_PROBABILITY) and 0 <= value <= 1:
             return f"{100 * value:.0f} %"
         return number_text(value)
-
-
-def checked_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record as plain values, or raise.
-
-    Raises
-    ------
-    ValueError
-        If a part is missing, or the parts have different lengths.
-    """
-    missing = [name for name in _NEEDED if name not in record]
-    if missing:
-        raise ValueError(f"The record of an explained row lacks {missing}; it has {list(record)}.")
-    plain = dict(record) | {"predicted": float(record["predicted"])}
-    parts = {name: [_plain(value) for value in record[name]] for name in _PARTS}
-    lengths = {name: len(values) for name, values in parts.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"The parts of a record have the lengths {lengths}; they must be equal.")
-    plain |= parts
-    plain.setdefault("perf", None)
-    plain.setdefault("extra", {"names": [], "scores": [], "values": []})
-    return plain
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _capital(text: str) -> str:

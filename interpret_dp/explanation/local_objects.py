@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.influence import RowInfluence, checked_record
+from interpret_dp.explanation.influence import RowInfluence
 from interpret_dp.explanation.objects import (
     PrivateExplanation,
     local_parts,
@@ -34,7 +34,7 @@ from interpret_dp.explanation.plots.parts import (
 from interpret_dp.explanation.plots.shape import BEHIND_OPACITY, scale_menu, shape_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
-from interpret_dp.released.background import Background, BackgroundColumn
+from interpret_dp.released.background import Background, BackgroundColumn, Dependence
 from interpret_dp.schema import Categorical, Continuous
 
 if TYPE_CHECKING:
@@ -68,11 +68,6 @@ def local_explanation(
     interpret's FeatureValueExplanation
         With ``privacy``, and with ``figure(key)``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a record lacks something, or the parts do not agree.
-
     Examples
     --------
     >>> from interpret_dp.accounting import Guarantee
@@ -80,6 +75,7 @@ def local_explanation(
     >>> record = {
     ...     "type": "univariate", "names": ["age"], "scores": [0.2], "values": [41],
     ...     "standard_errors": [0.05], "perf": None, "output": "probability of yes",
+    ...     "extra": {"names": [], "scores": [], "values": []},
     ...     "predicted": 0.7, "meaning": "of this value, against typical ones",
     ... }
     >>> promise = Guarantee(epsilon=1.0, delta=1e-6, mu=None, mechanism="Gaussian noise")
@@ -90,20 +86,18 @@ def local_explanation(
     >>> explanation.figure(0).layout.title.text
     'Probability of yes: 70 %'
     """
-    plain = [checked_record(record) for record in records]
-    _check_rows(plain, feature_names)
-    actual = [_actual_score(record) for record in plain]
-    cells = np.array([record["values"] for record in plain], dtype=object)
+    actual = [_actual_score(record) for record in records]
+    cells = np.array([record["values"] for record in records], dtype=object)
     return private_explanation(
         PrivateInfluenceExplanation,
         "local",
-        plain,
-        mli=local_parts(plain, cells, None if np.isnan(actual).all() else np.array(actual)),
+        records,
+        mli=local_parts(records, cells, None if np.isnan(actual).all() else np.array(actual)),
         privacy=privacy,
         name=name,
         feature_names=feature_names,
         feature_types=feature_types,
-        selector=_figures_of_rows(plain),
+        selector=_figures_of_rows(records),
     )
 
 
@@ -117,17 +111,6 @@ class PrivateInfluenceExplanation(PrivateExplanation):
         if key is None and len(records) > 1:
             return influences_figure([RowInfluence.of(record) for record in records], line)
         return row_figure(RowInfluence.of(records[key or 0]), line)
-
-
-def _check_rows(records: Sequence[Mapping[str, Any]], feature_names: Sequence[str]) -> None:
-    if not records:
-        raise ValueError("records is empty; there must be at least one explained row.")
-    for index, record in enumerate(records):
-        if list(record["names"]) != list(feature_names):
-            raise ValueError(
-                f"Row {index} has effects of {list(record['names'])[:5]} and so on; they must be "
-                f"of the explanation's features, {list(feature_names)[:5]} and so on, in order."
-            )
 
 
 def _figures_of_rows(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -168,11 +151,8 @@ _LINES_NAME = "your rows, one by one (ICE)"
 
 def dependence_explanation(
     background: Background,
-    intercept: FloatArray,
-    curves: Sequence[FloatArray],
-    variances: Sequence[FloatArray],
+    dependence: Dependence,
     *,
-    fidelity: float,
     lines: Sequence[Sequence[FloatArray]],
     output: str,
     classes: Sequence[Any] | None,
@@ -184,12 +164,8 @@ def dependence_explanation(
     Parameters
     ----------
     background : Background
-    intercept : ndarray of float64, shape (n_outputs,)
-    curves, variances : sequence of ndarray of float64, shape (n_codes, n_outputs) each
-        Of each column, with mean 0 under the shares of its cells.
-    fidelity : float
-        Share of the variance of the outputs that all curves explain together.
-    lines : sequence of sequence of ndarray, shaped as ``curves``
+    dependence : Dependence
+    lines : sequence of sequence of ndarray, shaped as its curves
         Of single rows, which are the caller's own.
     output : str
         What is explained.
@@ -203,8 +179,7 @@ def dependence_explanation(
     interpret's FeatureValueExplanation
         With ``privacy``, and with ``figure(key)``; a key is a column.
     """
-    curves, variances = (_accepted(background, own) for own in (curves, variances))
-    model = _as_additive(background, intercept, curves, variances, classes)
+    model = _as_additive(background, dependence, classes)
     importances = [term_importance(term)[0] for term in model.terms]
     names, kinds = list(background.names), [feature.kind for feature in model.features]
     return private_explanation(
@@ -231,18 +206,15 @@ def dependence_explanation(
         curves=model,
         lines=[[_shaped(line, classes) for line in _accepted(background, own)] for own in lines],
         output=output,
-        fidelity=fidelity,
+        fidelity=dependence.fidelity,
     )
 
 
 def _as_additive(
-    background: Background,
-    intercept: FloatArray,
-    curves: Sequence[FloatArray],
-    variances: Sequence[FloatArray],
-    classes: Sequence[Any] | None,
+    background: Background, dependence: Dependence, classes: Sequence[Any] | None
 ) -> AdditiveModel:
     """Return curves as the terms of an additive model."""
+    figures = (dependence.curves, dependence.variances, background.shares())
     return AdditiveModel(
         task="regression" if classes is None else "classification",
         schema=background.schema,
@@ -257,10 +229,10 @@ def _as_additive(
                 variances=_shaped(variance, classes),
             )
             for place, (curve, variance, share) in enumerate(
-                zip(curves, variances, _accepted(background, background.shares()), strict=True)
+                zip(*(_accepted(background, own) for own in figures), strict=True)
             )
         ),
-        intercept=intercept,
+        intercept=dependence.intercept,
         classes=None if classes is None else tuple(classes),
         n_rows=background.n_rows,
         noise_scale_binning=0.0,

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import printable
-from interpret_dp._validate import ceil_text, floor_text, moment, selections_text
+from interpret_dp._validate import ceil_text, floor_text, moment_text, selections_text
 from interpret_dp.released.additive_model import edits_text
 
 if TYPE_CHECKING:
@@ -107,8 +107,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    functions = (ceil_text, floor_text, selections_text, moment, share_text, percent_up, edits_text)
-    environment.filters |= {function.__name__: function for function in functions}
+    own = (ceil_text, floor_text, selections_text, moment_text, share_text, percent_up, edits_text)
+    environment.filters |= {function.__name__: function for function in own}
     environment.filters["thousands"] = "{:,}".format
     environment.filters["quoted"] = repr
     environment.filters["literal"] = _literal_markdown

@@ -567,11 +567,6 @@ def rows_explanation(
     truth = [None] * len(rows) if actual is None else list(actual)
     if not len(rows):
         raise ValueError("X has no rows; there must be at least one row to explain.")
-    if len(values) != len(rows) or len(truth) != len(rows):
-        raise ValueError(
-            f"There are {len(rows)} rows of inputs, {len(values)} of values and {len(truth)} "
-            "labels; they must be as many."
-        )
     probabilities = model.predict_proba(rows)
     readings = [
         read_row(model, row, int(best))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_choice, check_real, notebook_table
+from interpret_dp._validate import check_choice, check_real, notebook_table, text_table
 from interpret_dp.explanation.plots.parts import (
     CLASS_COLORS,
     COLORS,
@@ -432,13 +432,8 @@ class FitPlan:
 
     def __str__(self) -> str:
         """Return the table and its notes as text."""
-        table = [self.text_columns, *self.text_rows()]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [
-            "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
-            for row in table
-        ]
-        return "\n".join([*lines, *self.notes])
+        table = text_table(self.text_columns, self.text_rows(), n_left=0)
+        return "\n".join([*table, *self.notes])
 
     def to_html(self) -> str:
         """Return a page with the table, the notes and the figures, which needs no network."""

@@ -15,9 +15,6 @@ from interpret_dp.exceptions import LedgerError
 from interpret_dp.explanation.budget import BudgetState, ReadableLedger
 from interpret_dp.released.additive_model import edits_text
 
-SUBJECTS = ("model", "background")
-"""Subjects of a guarantee, each paid for when it was fitted."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacySpend:
@@ -70,7 +67,7 @@ class PrivacySpend:
 
     def __post_init__(self) -> None:
         """Check what the caller chose."""
-        check_choice("subject", self.subject, SUBJECTS)
+        check_choice("subject", self.subject, ("model", "background"))
         check_int("edits", self.edits, low=0)
 
     @property
@@ -92,26 +89,6 @@ class PrivacySpend:
     def account_delta(self) -> float:
         """Delta of the figures of the data set: the budget's, so that they compare with it."""
         return self.delta if self.budget is None else self.budget.delta
-
-    @property
-    def unit(self) -> str:
-        """Unit that is added or removed between neighbouring tables."""
-        return self.guarantee.unit
-
-    @property
-    def neighboring(self) -> str:
-        """Relation of neighbouring tables."""
-        return self.guarantee.neighboring
-
-    @property
-    def mechanism(self) -> str:
-        """Source of the noise."""
-        return self.guarantee.mechanism
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """Assumptions of the promise."""
-        return self.guarantee.assumptions
 
     @property
     def line(self) -> str:

@@ -137,13 +137,6 @@ def remaining_mu(account: Account) -> float:
     return math.sqrt(left) if left > _LEFTOVER * limit else 0.0
 
 
-def remaining_delta_x(account: Account) -> float:
-    """Return what is left of the budget's delta_x; infinite without a budget."""
-    if account.budget is None:
-        return math.inf
-    return max(0.0, math.fsum((account.budget.delta_x, *(-r.delta for r in account.counted))))
-
-
 def largest_epsilon(mu: float, delta: float) -> float:
     """Return the largest epsilon whose request, calibrated at this delta, needs at most ``mu``.
 
@@ -189,7 +182,8 @@ def refusal(
         f"ledger.raise_budget({budget.dataset!r}, epsilon={budget.epsilon!r}, delta={total_delta}, "
         f"delta_x={delta_x}, reason=...)"
     )
-    return DeltaExceededError(error, pair.delta, remaining_delta_x(account), mend)
+    left = max(0.0, math.fsum((budget.delta_x, *(-r.delta for r in account.counted))))
+    return DeltaExceededError(error, pair.delta, left, mend)
 
 
 _SPENT_ROUNDING = 1e-6

@@ -13,7 +13,6 @@ import functools
 import getpass
 import io
 import os
-import platform
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from interpret_dp import _documents
-from interpret_dp._validate import check_choice
+from interpret_dp._validate import moment_text
 from interpret_dp.accounting.events import SMALLEST_MU
 from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.exceptions import LedgerError
@@ -73,19 +72,9 @@ def _name_of(number: int | None) -> str:
         return "unknown"
 
 
-def current_host() -> str:
-    """Return the machine's name in the network; empty if it has none."""
-    return platform.node()
-
-
 def now() -> datetime.datetime:
     """Return the present moment by this machine's clock."""
     return datetime.datetime.now(datetime.UTC)
-
-
-def today() -> str:
-    """Return the present date in UTC, as ISO 8601 text."""
-    return now().date().isoformat()
 
 
 def until(name: str, value: Any) -> str:
@@ -131,12 +120,6 @@ def has_passed(moment: str | None, date: str | None = None) -> bool:
         return False
     reached = now() if date is None else datetime.datetime.fromisoformat(f"{date}T00:00+00:00")
     return datetime.datetime.fromisoformat(moment) <= reached
-
-
-def moment_text(moment: str) -> str:
-    """Return an ISO moment for eyes: to the minute, in UTC."""
-    utc = datetime.datetime.fromisoformat(moment).astimezone(datetime.UTC)
-    return f"{utc:%Y-%m-%d %H:%M} UTC"
 
 
 def _moment(name: str, value: Any) -> datetime.datetime:
@@ -501,8 +484,7 @@ def verify_archive(path: str | os.PathLike[str], head: str | None = None) -> str
 
 
 def _form_of(path: Path) -> str:
-    mend = "Name the file accordingly, such as 'privacy.jsonl'."
-    return check_choice("The ending of the archive's name", path.suffix.lower(), FORMS, mend=mend)
+    return _documents.ending_of("The archive's path", path, FORMS)
 
 
 def _to_lines(entries: Iterable[Entry]) -> str:

@@ -15,14 +15,14 @@ from typing import Any
 from uuid import uuid4
 
 from interpret_dp._documents import canonical_json
-from interpret_dp._validate import check_name, check_real
+from interpret_dp._validate import check_name, check_real, moment_text
 from interpret_dp.accounting.composition import GdpPair, reduce_event
-from interpret_dp.accounting.events import SMALLEST_MU, check_new_event
+from interpret_dp.accounting.events import SMALLEST_MU
 from interpret_dp.exceptions import BudgetExpiredError, LedgerError
 from interpret_dp.ledger import roles
 from interpret_dp.ledger.account import Account, ProposedRequest, admits, refusal, within_limits
 from interpret_dp.ledger.budgets import LedgerBudgets, other_promise
-from interpret_dp.ledger.chain import ONE_ROW, check_text, has_passed, in_days, moment_text
+from interpret_dp.ledger.chain import ONE_ROW, check_text, has_passed, in_days
 from interpret_dp.ledger.handle import tried_again
 from interpret_dp.ledger.reader import refuse_unlimited
 
@@ -357,7 +357,6 @@ def _refuse_expired(account: Account) -> None:
 
 def _charged_pair(pair: GdpPair, event: Mapping[str, Any]) -> GdpPair:
     """Return the pair to charge, after checking that the event costs no more than it says."""
-    check_new_event(event)
     cost = reduce_event(event)
     if cost.mu > pair.mu * (1.0 + _EVENT_TOLERANCE) or cost.delta > pair.delta:
         raise ValueError(

@@ -7,6 +7,7 @@ all other writers before it reads, so that a check and the entry that follows it
 from __future__ import annotations
 
 import contextlib
+import platform
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -150,10 +151,10 @@ class Log:
         running = self.catch_up()
         entry = chain.Entry(
             number=running.number + 1,
-            time="" if kind in chain.CLOSING else chain.today(),
+            time="" if kind in chain.CLOSING else chain.now().date().isoformat(),
             kind=kind,
             dataset=dataset,
-            context=canonical_json({"user": self.user(), "host": chain.current_host(), **given}),
+            context=canonical_json({"user": self.user(), "host": platform.node(), **given}),
             package_version=__version__,
             previous=running.hash,
             **fields,

@@ -81,12 +81,6 @@ _MOST_COLUMN_CELLS = 32
 _ROWS_PER_NOISE = 3.0  # rows of a cell, in standard deviations of its count's noise
 
 
-def histogram_plan(mu: float, n_columns: int) -> tuple[PlannedRelease, ...]:
-    """Return the releases of :func:`release_histograms`: two of each column, all at the same mu."""
-    each = mu / math.sqrt(2.0 * n_columns)
-    return PlannedRelease("cells", each, n_columns), PlannedRelease("counts", each, n_columns)
-
-
 def release_histograms(
     rows: PrivateRows, names: Sequence[str], specs: Sequence[FeatureSpec], session: ReleaseSession
 ) -> tuple[tuple[BackgroundColumn, ...], float]:
@@ -99,7 +93,7 @@ def release_histograms(
     names, specs : sequence, shape (n_columns,)
         Columns of the table, in its order, and their declarations.
     session : ReleaseSession
-        Open, with :func:`histogram_plan`.
+        Open, with the releases "cells" and "counts" of each column.
 
     Returns
     -------
@@ -235,11 +229,6 @@ DEPENDENCE_SHARE = 0.1
 _DEPENDENCE = "dependence"
 
 
-def dependence_plan(mu: float) -> tuple[PlannedRelease, ...]:
-    """Return the release of :func:`release_dependence`."""
-    return (PlannedRelease(_DEPENDENCE, mu, 1),)
-
-
 def release_dependence(
     rows: PrivateRows, columns: Sequence[BackgroundColumn], session: ReleaseSession
 ) -> ColumnDependence | None:
@@ -252,7 +241,7 @@ def release_dependence(
     columns : sequence of BackgroundColumn
         All columns of the table, in its order, as released.
     session : ReleaseSession
-        Open, with :func:`dependence_plan`.
+        Open, with one release "dependence".
 
     Returns
     -------
@@ -353,9 +342,11 @@ def open_request(
     # One column has nothing to depend on.
     has_dependence = dependence and len(names) > 1
     share = DEPENDENCE_SHARE if has_dependence else 0.0
-    releases = histogram_plan(rest * math.sqrt(1.0 - share), len(names))
+    # Two histograms of each column, all at the same mu.
+    each = rest * math.sqrt(1.0 - share) / math.sqrt(2.0 * len(names))
+    releases = [PlannedRelease(name, each, len(names)) for name in ("cells", "counts")]
     if has_dependence:
-        releases = (*releases, *dependence_plan(rest * math.sqrt(share)))
+        releases.append(PlannedRelease(_DEPENDENCE, rest * math.sqrt(share), 1))
     schema = declaring.without_rows()
     opened = open_model_rows(data.given["X"], feature_names=settings.feature_names, schema=schema)
     example = example_row(opened.X, schema.features)

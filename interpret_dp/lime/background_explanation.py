@@ -21,14 +21,15 @@ from interpret_dp.lime.black_box import (
     tried_model,
     with_replaced_cells,
 )
-from interpret_dp.lime.outputs import ExplainedRows, Outputs, open_query_rows
+from interpret_dp.lime.outputs import Outputs, actual_values, open_query_rows
 from interpret_dp.released.background import (
     Background,
     BackgroundColumn,
+    Dependence,
     cells_at,
     public_generator,
 )
-from interpret_dp.schema import Categorical
+from interpret_dp.schema import Categorical, Table
 
 # Effects of the values of one row on any model's output, against rows of a released background.
 #
@@ -370,28 +371,6 @@ _PER_COLUMN = 4_096  # rows that the model predicts
 _FEWEST_ROWS, _MOST_ROWS = 32, 1_024  # of the background, in each cell
 
 
-@dataclass(frozen=True)
-class Dependence:
-    """Curves of a model; public.
-
-    Attributes
-    ----------
-    intercept : ndarray of float64, shape (n_outputs,)
-        Mean output over rows of the background.
-    curves, variances : list of ndarray of float64, shape (n_codes, n_outputs) each
-        Partial dependence on each column, with mean 0 under the shares of its cells, and its error
-        variance; 0 in cells that no row is drawn from.
-    fidelity : float
-        Share of the variance of the outputs, over rows of the background, that the sum of all
-        curves explains; 1 if they do not vary.
-    """
-
-    intercept: FloatArray
-    curves: list[FloatArray]
-    variances: list[FloatArray]
-    fidelity: float
-
-
 def partial_dependence(
     background: Background, ask: Ask, *, seed: int = 0, verbose: bool = False
 ) -> Dependence:
@@ -524,32 +503,50 @@ def explain_rows(
     predictions = box.outputs(opened.X, n_rows)
     outputs = Outputs.of_predictions(box, model, predictions)
     explained = outputs.explained(explained_class, predictions)
-    rows = ExplainedRows.of(opened, outputs, explained, predictions, y)
+    predicted = predictions[np.arange(n_rows), explained]
+    actual = actual_values(y, outputs, explained)
     places = places_of(opened.X, background.names)
     background = _without_refused(background, box, opened.X, private._said)
     method = method_of(background)
-    documents = []
+    records = []
     for row in progress(range(n_rows), verbose=verbose, desc="Rows"):
         fit = method.explain(partial(_output, box, opened.X, places, row, explained[row]))
-        documents.append(
-            rows.document(
-                row,
-                fit.effects,
-                fit.standard_errors,
-                baseline=("Baseline", fit.baseline),
-                meaning=method.meaning,
-                fit=fit.shown,
-            )
-        )
+        record = _record(opened.table, row, fit, float(predicted[row]), float(actual[row]))
+        record |= {"output": outputs.text(explained[row]), "meaning": method.meaning}
+        records.append(record)
     from interpret_dp.explanation.local_objects import local_explanation
 
     return local_explanation(
-        documents,
+        records,
         privacy=private.privacy_spend_,
         name=name,
         feature_names=background.names,
         feature_types=[column.feature.kind for column in background.columns],
     )
+
+
+def _record(
+    table: Table, row: int, fit: LocalFit, predicted: float, actual: float
+) -> dict[str, Any]:
+    """Return one row's explanation, in the form of interpret's own local explanations."""
+    cells = [table.column(place)[row] for place in range(len(table.names))]
+    return {
+        "type": "univariate",
+        "names": list(table.names),
+        "scores": fit.effects.tolist(),
+        "values": [cell.item() if isinstance(cell, np.generic) else cell for cell in cells],
+        "standard_errors": fit.standard_errors.tolist(),
+        "perf": {
+            "is_classification": False,
+            "actual": actual,
+            "predicted": predicted,
+            "actual_score": actual,
+            "predicted_score": predicted,
+        },
+        "extra": {"names": ["Baseline"], "scores": [fit.baseline], "values": [1]},
+        "predicted": predicted,
+        "fit": fit.shown,
+    }
 
 
 def explain_model(
@@ -593,10 +590,7 @@ def explain_model(
     dependence = partial_dependence(background, outputs_at[0], verbose=verbose)
     return dependence_explanation(
         background,
-        dependence.intercept,
-        dependence.curves,
-        dependence.variances,
-        fidelity=dependence.fidelity,
+        dependence,
         lines=[ice_lines(background, outputs_at[row]) for row in range(n_lines)],
         output=outputs.text(explained[0] if len(explained) == 1 else None),
         classes=None if len(explained) == 1 else outputs.classes,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -309,36 +308,34 @@ class Outputs:
     """
 
     classes: tuple[Any, ...] | None
-    are_probabilities: bool = True
+    are_probabilities: bool
 
     @classmethod
     def of_predictions(cls, box: PublicModel, model: Any, predictions: Floats) -> Outputs:
-        """Return the names of a model's outputs, from its predictions of public rows."""
+        """Return the names of a model's outputs, from its predictions of public rows.
+
+        They are the labels in the model's ``classes_``, or else numbers.
+        """
         n_outputs = predictions.shape[1]
         is_share = bool(((predictions >= 0.0) & (predictions <= 1.0)).all())
         sums_to_one = np.allclose(predictions.sum(axis=1), 1.0, atol=1e-3)
         is_share = is_share and (n_outputs == 1 or sums_to_one)
         # What predict returns is a number, whatever the classes are: it may be their codes.
         is_named = hasattr(model, "classes_") and not hasattr(model, "predict")
-        has_classes = box.gives_probabilities or n_outputs > 1 or is_named
-        outputs = cls.of_model(model, n_outputs, has_classes=has_classes)
-        return replace(outputs, are_probabilities=box.gives_probabilities or is_share)
-
-    @classmethod
-    def of_model(cls, model: Any, n_outputs: int, *, has_classes: bool) -> Outputs:
-        """Return the labels in the model's ``classes_``, or else numbers; None without classes."""
-        if not has_classes:
-            return cls(None)
+        if not (box.gives_probabilities or n_outputs > 1 or is_named):
+            return cls(None, is_share)
+        labels: tuple[Any, ...] = (1,) if n_outputs == 1 else tuple(range(n_outputs))
         classes = getattr(getattr(model, "__self__", model), "classes_", None)
         if classes is not None and np.ndim(classes) == 1:
             # One number alone is that of the second of two classes.
-            if len(classes) == n_outputs or (len(classes), n_outputs) == (2, 1):
-                return cls(tuple(np.asarray(classes).tolist()[-n_outputs:]))
-            raise ValueError(
-                f"The length of the model's classes_ is {len(classes)}, and of its output for a "
-                f"row {n_outputs}; they must agree, or be 2 and 1. Correct or remove classes_."
-            )
-        return cls((1,) if n_outputs == 1 else tuple(range(n_outputs)))
+            if len(classes) != n_outputs and (len(classes), n_outputs) != (2, 1):
+                raise ValueError(
+                    f"The length of the model's classes_ is {len(classes)}, and of its output for "
+                    f"a row {n_outputs}; they must agree, or be 2 and 1. Correct or remove "
+                    "classes_."
+                )
+            labels = tuple(np.asarray(classes).tolist()[-n_outputs:])
+        return cls(labels, box.gives_probabilities or is_share)
 
     def text(self, output: int | None) -> str:
         """Return an output in words; None: all of them."""
@@ -389,12 +386,12 @@ class Outputs:
         return tuple(int(output) for output in labels.argmax(axis=1))
 
 
-def _actual_values(y: Any, outputs: Outputs, explained: Sequence[int]) -> Any:
+def actual_values(y: Any, outputs: Outputs, explained: Sequence[int]) -> Any:
     """Return the true value of the explained output at each row; NaN if not known.
 
     Parameters
     ----------
-    y : array-like, shape (n_rows,)
+    y : array-like, shape (n_rows,), optional
         Labels, or numbers for a regression.
     outputs : Outputs
     explained : sequence of int, shape (n_rows,)
@@ -405,7 +402,7 @@ def _actual_values(y: Any, outputs: Outputs, explained: Sequence[int]) -> Any:
     ValueError
         If y has another shape, or a regression's y is not numbers.
     """
-    values = np.asarray(y)
+    values = np.full(len(explained), np.nan) if y is None else np.asarray(y)
     if values.shape != (len(explained),):
         raise ValueError(
             f"y has shape {values.shape}; it must have one value for each of the {len(explained)} "
@@ -425,89 +422,3 @@ def _actual_values(y: Any, outputs: Outputs, explained: Sequence[int]) -> Any:
             for label, output in zip(labels, explained, strict=True)
         ]
     )
-
-
-@dataclass(frozen=True)
-class ExplainedRows:
-    """Public rows, each with the output that is explained.
-
-    Attributes
-    ----------
-    opened : OpenedRows
-    outputs : Outputs
-    explained : tuple of int, shape (n_rows,)
-        The explained output at each row.
-    predicted, actual : ndarray of float64, shape (n_rows,)
-        That output as the model gives it, and its true value; NaN if not known.
-    """
-
-    opened: OpenedRows
-    outputs: Outputs
-    explained: tuple[int, ...]
-    predicted: Floats
-    actual: Floats
-
-    @classmethod
-    def of(
-        cls,
-        opened: OpenedRows,
-        outputs: Outputs,
-        explained: tuple[int, ...],
-        predictions: Floats,
-        y: Any = None,
-    ) -> ExplainedRows:
-        """Return rows with predictions, shape (n_rows, n_outputs), and labels, or None.
-
-        Raises
-        ------
-        ValueError
-            If ``y`` has another shape, or a regression's ``y`` is not numbers.
-        """
-        n_rows = len(explained)
-        actual = np.full(n_rows, np.nan) if y is None else _actual_values(y, outputs, explained)
-        return cls(opened, outputs, explained, predictions[np.arange(n_rows), explained], actual)
-
-    def document(
-        self,
-        row: int,
-        effects: Floats,
-        standard_errors: Floats | None = None,
-        *,
-        baseline: tuple[str, float] | None = None,
-        **shown: Any,
-    ) -> dict[str, Any]:
-        """Return one row's explanation, in the form of interpret's own local explanations.
-
-        Parameters
-        ----------
-        row : int
-        effects, standard_errors : ndarray of float64, shape (n_features,)
-            In units of the explained output; None for errors that are not known.
-        baseline : (str, float), optional
-            Name and value of the number to which the effects are added.
-        **shown
-            Further entries: the ``meaning`` of an effect, and the ``fit``.
-        """
-        table = self.opened.table
-        actual, predicted = float(self.actual[row]), float(self.predicted[row])
-        errors = np.full(len(effects), math.nan) if standard_errors is None else standard_errors
-        cells = [table.column(place)[row] for place in range(len(table.names))]
-        name, score = ([], []) if baseline is None else ([baseline[0]], [baseline[1]])
-        return {
-            "type": "univariate",
-            "names": list(table.names),
-            "scores": effects.tolist(),
-            "values": [cell.item() if isinstance(cell, np.generic) else cell for cell in cells],
-            "standard_errors": errors.tolist(),
-            "perf": {
-                "is_classification": False,
-                "actual": actual,
-                "predicted": predicted,
-                "actual_score": actual,
-                "predicted_score": predicted,
-            },
-            "extra": {"names": name, "scores": score, "values": [1] * len(name)},
-            "output": self.outputs.text(self.explained[row]),
-            "predicted": predicted,
-            **shown,
-        }

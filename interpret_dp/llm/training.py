@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp.accounting.gaussian import bisected
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.fitting.account import progress
@@ -21,6 +22,7 @@ from interpret_dp.llm import config
 from interpret_dp.llm.config import TrainingRows, TrainingSettings, finite_rows, rounded_rows
 from interpret_dp.llm.request import CENTRE, GRADIENTS
 from interpret_dp.release import ReleaseSession
+from interpret_dp.released.arrays import softmax
 
 if TYPE_CHECKING:
     from interpret_dp.llm.opacus_engine import OpacusSums
@@ -43,7 +45,6 @@ Integers: TypeAlias = NDArray[np.int64]
 _ROWS_AT_ONCE = 2_000
 # Where no temperature in this range solves the equation, training ended before it was at rest.
 _LARGEST = 10.0
-_HALVINGS = 50
 
 
 def temperature(
@@ -69,12 +70,12 @@ def temperature(
     rows *= settings.feature_length / math.sqrt(dimension)
     values = (rows @ weights.transpose(0, 2, 1) + biases[:, np.newaxis]).transpose(1, 2, 0)
     beta = settings.inverse_temperature
-    shares = _softmax(beta * values)
+    shares = softmax(beta * values)
     scores = (shares * values).sum(axis=2)
     slopes = shares * (1.0 + beta * (values - scores[:, :, np.newaxis]))
     # Squared length of the gradient by the maps of each class, for an error of 1.
     squares = (slopes**2).sum(axis=2) * (np.square(rows).sum(axis=1, keepdims=True) + 1.0)
-    p = _softmax(scores)
+    p = softmax(scores)
     # One column a label: the errors are p, less 1 at the label.
     of_any_label = (p**2 * squares).sum(axis=1, keepdims=True)
     norms = np.sqrt(np.maximum(of_any_label + (1.0 - 2.0 * p) * squares, 1e-300))
@@ -82,21 +83,12 @@ def temperature(
     gradients = along_scores * np.minimum(1.0, settings.clip_norm / norms)
 
     def mean_gradient(log_temperature: float) -> float:
-        return float((_softmax(scores / math.exp(log_temperature)) * gradients).sum())
+        return float((softmax(scores / math.exp(log_temperature)) * gradients).sum())
 
     low, high = 0.0, math.log(_LARGEST)
     if mean_gradient(low) >= 0 or mean_gradient(high) < 0:
         return 1.0
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if mean_gradient(middle) < 0 else (low, middle)
-    return math.exp(low)
-
-
-def _softmax(values: Doubles) -> Doubles:
-    """Return the softmax over the last axis."""
-    powers = np.exp(values - values.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+    return math.exp(bisected(lambda point: mean_gradient(point) < 0, valid=low, invalid=high))
 
 
 # Projections of the inputs, and the centre of features that all maps share.

@@ -80,6 +80,12 @@ def _are_numbers(values: Any) -> bool:
     return isinstance(values, Real) and not isinstance(values, bool)
 
 
+def softmax(values: FloatArray) -> FloatArray:
+    """Return the softmax over the last axis."""
+    powers = np.exp(values - values.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
 # Isotonic regression of released scores, weighted by released counts.
 
 

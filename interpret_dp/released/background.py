@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from interpret_dp._documents import SEAL, check_keys, digest_of, open_document, reading_parts
 from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.guarantee import Guarantee
-from interpret_dp.released.arrays import LARGEST_COUNT, FloatArray, freeze, frozen
+from interpret_dp.released.arrays import LARGEST_COUNT, FloatArray, freeze, frozen, softmax
 from interpret_dp.released.terms import AdditiveFeature
 from interpret_dp.schema import Continuous, Integer, Schema
 
@@ -670,10 +670,10 @@ class SharePosterior:
         likely = _log_likelihoods(self._counts)
         frequencies = _START
         for _ in range(_STEPS):
-            posterior = _normalised(likely + np.log(frequencies))
+            posterior = softmax(likely + np.log(frequencies))
             frequencies = posterior.sum(axis=0) + _PRIOR_CELLS * _START
             frequencies /= frequencies.sum()
-        self._components = _normalised(likely + np.log(frequencies))
+        self._components = softmax(likely + np.log(frequencies))
 
     def mean(self) -> FloatArray:
         """Return the share of each cell at the posterior means of the counts."""
@@ -722,13 +722,30 @@ def _log_likelihoods(counts: FloatArray) -> FloatArray:
     return np.column_stack([at_zero, wide])
 
 
-def _normalised(logs: FloatArray) -> FloatArray:
-    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
-
-
 def _shares(counts: FloatArray) -> FloatArray:
     """Divide by the sum over the last axis; where it is zero all cells are alike."""
     totals = counts.sum(axis=-1, keepdims=True)
     alike = 1.0 / counts.shape[-1]
     return np.asarray(np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), alike))
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Curves of a model; public.
+
+    Attributes
+    ----------
+    intercept : ndarray of float64, shape (n_outputs,)
+        Mean output over rows of the background.
+    curves, variances : list of ndarray of float64, shape (n_codes, n_outputs) each
+        Partial dependence on each column, with mean 0 under the shares of its cells, and its error
+        variance; 0 in cells that no row is drawn from.
+    fidelity : float
+        Share of the variance of the outputs, over rows of the background, that the sum of all
+        curves explains; 1 if they do not vary.
+    """
+
+    intercept: FloatArray
+    curves: list[FloatArray]
+    variances: list[FloatArray]
+    fidelity: float

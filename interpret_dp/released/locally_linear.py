@@ -28,7 +28,7 @@ from interpret_dp._documents import (
 from interpret_dp._validate import check_choice, check_int, check_real, check_sequence
 from interpret_dp.accounting.guarantee import MOST_CENTRED_BEFORE, VOID_CENTRE, Guarantee
 from interpret_dp.exceptions import PrivacyWarning, warn_caller
-from interpret_dp.released.arrays import LARGEST_COUNT, FloatArray, freeze, frozen
+from interpret_dp.released.arrays import LARGEST_COUNT, FloatArray, freeze, frozen, softmax
 from interpret_dp.released.scattering import Scattering
 from interpret_dp.schema import Categorical, Schema, interpret_type, level_labels
 
@@ -275,7 +275,7 @@ class LocallyLinearModel:
 
     def map_shares(self, inputs: ArrayLike) -> FloatArray:
         """Return how much each map counts at each row, shape (n_rows, n_classes, n_maps)."""
-        return _softmax(self.inverse_temperature * self.map_values(inputs))
+        return softmax(self.inverse_temperature * self.map_values(inputs))
 
     def scores(self, inputs: ArrayLike) -> FloatArray:
         """Return the class scores of standardised inputs, shape (n_rows, n_classes)."""
@@ -284,12 +284,12 @@ class LocallyLinearModel:
         for start in range(0, len(rows), _ROWS_AT_A_TIME):
             some = slice(start, start + _ROWS_AT_A_TIME)
             values = self.map_values(rows[some])
-            scores[some] = (_softmax(self.inverse_temperature * values) * values).sum(axis=2)
+            scores[some] = (softmax(self.inverse_temperature * values) * values).sum(axis=2)
         return scores
 
     def predict_proba(self, inputs: ArrayLike) -> FloatArray:
         """Return class probabilities of standardised inputs, shape (n_rows, n_classes)."""
-        return _softmax(self.scores(inputs))
+        return softmax(self.scores(inputs))
 
     def _checked_inputs(self, inputs: ArrayLike) -> FloatArray:
         rows = np.asarray(inputs, dtype=np.float64)
@@ -407,9 +407,3 @@ def _unpacked(what: str, document: Mapping[str, Any]) -> FloatArray:
             f"{8 * math.prod(shape):,}. Restore the file."
         )
     return np.frombuffer(packed, dtype="<f8").reshape(shape)
-
-
-def _softmax(values: FloatArray) -> FloatArray:
-    """Return the softmax over the last axis."""
-    powers = np.exp(values - values.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))

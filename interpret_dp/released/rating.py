@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interpret_dp._documents import printable, replaced_file, write_file
+from interpret_dp._documents import ending_of, printable, replaced_file, write_file
 from interpret_dp._optional import import_optional
 from interpret_dp.released.additive_model import AdditiveModel, intercept_key, lookup_tables
 
@@ -111,12 +110,7 @@ def save_rating_table(model: AdditiveModel, path: str | os.PathLike[str]) -> Non
     """
     import pandas as pd
 
-    ending = Path(path).suffix.lower()
-    if ending not in (".csv", ".xlsx"):
-        raise ValueError(
-            f"The rating table's path is {os.fspath(path)!r}; it must end in .csv or .xlsx, which "
-            "says in which form it is written."
-        )
+    ending = ending_of("The rating table's path", path, (".csv", ".xlsx"))
     table, sentence = rating_table(model), model.guarantee.sentence
     if ending == ".csv":
         text = io.StringIO()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import enumerated, notebook_table
+from interpret_dp._validate import enumerated, notebook_table, text_table
 from interpret_dp.exceptions import DeclarationWarning, PrivacyWarning, warn_caller
 from interpret_dp.released.additive_model import AdditiveModel
 from interpret_dp.released.arrays import FloatArray
@@ -288,13 +288,8 @@ class ModelSummary:
 
     def __str__(self) -> str:
         """Return the lines as aligned text, and the findings below."""
-        head, rows = self._texts()
-        widths = [max(map(len, cells)) for cells in zip(head, *rows, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in (head, *rows)
-        ]
-        return "\n".join([self.title, *lines, *(f"- {note}" for note in self._notes())])
+        notes = (f"- {note}" for note in self._notes())
+        return "\n".join([self.title, *text_table(*self._texts()), *notes])
 
     def _repr_html_(self) -> str:
         head, rows = self._texts()

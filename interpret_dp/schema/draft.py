@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpret_dp._validate import check_choice, check_int, did_you_mean, listed, name_faults
+from interpret_dp._validate import (
+    check_choice,
+    check_int,
+    did_you_mean,
+    listed,
+    name_faults,
+    text_table,
+)
 from interpret_dp.exceptions import PrivacyWarning, SchemaError, warn_caller
 from interpret_dp.schema import containers
 from interpret_dp.schema.cells import (
@@ -373,14 +380,7 @@ class SchemaReport:
     def __str__(self) -> str:
         """Return the counts as aligned text."""
         body = [tuple(map(str, astuple(column))) for column in self.columns]
-        widths = [max(map(len, cells)) for cells in zip(_REPORT_COLUMNS, *body, strict=True)]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if place < 2 else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-            )
-            for line in (_REPORT_COLUMNS, *body)
-        ]
+        lines = text_table(_REPORT_COLUMNS, body, n_left=2)
         title = f"{self.n_rows} rows. Exact counts, private: for the curator's eyes only."
         return "\n".join([title, *lines, *self._notes()])
 

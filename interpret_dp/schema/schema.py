@@ -13,7 +13,7 @@ from pathlib import Path
 from types import EllipsisType, MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, Literal
 
-from interpret_dp._documents import check_keys, open_document, parse_json, write_file
+from interpret_dp._documents import check_keys, ending_of, open_document, parse_json, write_file
 from interpret_dp._validate import (
     check_choice,
     check_sequence,
@@ -58,11 +58,7 @@ _SPECS: dict[str, tuple[type[Continuous] | type[Categorical], tuple[str, ...], t
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
     """Return ``.toml`` or ``.json``, in lower case; ValueError for any other suffix."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".toml", ".json"):
-        allowed = "its suffix must be .toml or .json. Rename the file."
-        raise ValueError(f"path is {os.fspath(path)!r}; {allowed}")
-    return suffix
+    return ending_of("path", path, (".toml", ".json"))
 
 
 def _written(text: str, destination: Source | None) -> str:

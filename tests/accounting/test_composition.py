@@ -16,7 +16,7 @@ from interpret_dp.accounting.composition import (
     gaussian_part,
     reduce_event,
 )
-from interpret_dp.accounting.events import gaussian_events_json
+from interpret_dp.accounting.events import composed_json, gaussian_events_json
 from interpret_dp.accounting.gaussian import delta_of_mu, epsilon_of_mu
 from interpret_dp.accounting.lattice import reciprocal_down, reciprocal_up, sqrt_up
 
@@ -39,7 +39,9 @@ def test_a_gaussian_tree_reduces_to_what_dp_accounting_says():
     releases = [dp_event.GaussianDpEvent(30.0), dp_event.GaussianDpEvent(40.0)]
     rounds = dp_event.SelfComposedDpEvent(dp_event.ComposedDpEvent(releases), 50)
     event = dp_event.ComposedDpEvent([dp_event.NoOpDpEvent(), rounds])
-    pair = reduce_event(event)
+    nodes = [{"kind": "gaussian", "noise_multiplier": noise} for noise in (30.0, 40.0)]
+    parts = [({"kind": "no_op"}, 1), ({"kind": "composed", "events": nodes}, 50)]
+    pair = reduce_event(composed_json(parts))
     assert pair.mu == pytest.approx(math.sqrt(50 * (30.0**-2 + 40.0**-2)), rel=1e-15)
     assert pair.delta == 0.0
     peer = PLDAccountant().compose(event).get_epsilon(1e-6)

@@ -47,7 +47,7 @@ BAD_INPUT = [
     ("show .", "'.' is a directory"),
     ("show text.txt", "'text.txt' is not valid JSON"),
     ("schema check text.csv --schema absent.toml", "'absent.toml' does not exist"),
-    ("schema check text.csv --schema text.txt", "suffix must be .toml or .json"),
+    ("schema check text.csv --schema text.txt", "must end in .toml or .json"),
     ("schema check absent.csv --schema good.toml", "FILE is 'absent.csv', and there is no such"),
     ("schema draft text.csv --target a --out b.toml --max-levels 0", "max_levels is 0"),
     (
@@ -58,7 +58,7 @@ BAD_INPUT = [
     ("ledger show --ledger sqlite:///absent.db", "absent.db'. Name another with --ledger"),
     ("ledger show --ledger 'no url'", "url cannot be read"),
     ("ledger verify --file absent.jsonl", "'absent.jsonl' does not exist"),
-    ("ledger verify --file text.txt", "must be one of '.jsonl', '.csv'"),
+    ("ledger verify --file text.txt", "must end in .jsonl or .csv"),
     ("ledger create --dataset ' ' --epsilon 1 --delta 1e-6", "dataset is ' '"),
     ("ledger create --dataset a --epsilon 0 --delta 1e-6", "x>0"),
     ("ledger create --dataset a --epsilon nan --delta 1e-6", "finite"),

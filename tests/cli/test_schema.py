@@ -44,7 +44,7 @@ def test_several_columns_identify_a_person(typed, folder):
 
 
 WRONG_DRAFTS = [
-    ({"--out": "draft.yaml"}, "must be .toml or .json"),
+    ({"--out": "draft.yaml"}, "must end in .toml or .json"),
     ({"--target": "absent"}, "no column 'absent'"),
     (
         {"--max-levels": 2},

@@ -49,7 +49,7 @@ def test_curves_get_the_shape_that_is_asked_for(shape):
     assert words(record) == text
     steps = np.diff(scores_of(editing)[1:-1])
     if order == 2:
-        steps = np.diff(steps / np.diff(editing.view("age").positions))
+        steps = np.diff(steps / np.diff(bin_positions(editing.base.features[0])))
     assert (sign * steps >= -1e-9).all()
     assert sign or np.abs(steps).max() < 1e-9
 
@@ -123,7 +123,7 @@ def test_linear_edits_carry_the_noise_and_what_bands_are_made_from_along():
     editing.scale("age", 0.5, between=(60, 90))
     editing.set_scores("age", 0.125, bins=1)
     editing.shift("age", 2.0, bins=[0])
-    positions = editing.view("age").positions
+    positions = bin_positions(editing.base.features[0])
 
     def edited(curve):
         after = curve.copy()

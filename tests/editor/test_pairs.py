@@ -139,7 +139,7 @@ def test_verdicts_reject_at_their_level():
 
 def test_the_notebook_shows_the_heat_map(session):
     editor = session.widget(NAME)
-    assert editor.heat_map.data[0].type == "heatmap"
+    assert editor.figure.data[0].type == "heatmap"
     assert editor.controls.tools["increasing"].disabled
     assert "cells of" in editor.controls.verdict.value
     assert editor.controls.tools["smooth"].disabled  # nothing is selected yet
@@ -148,7 +148,7 @@ def test_the_notebook_shows_the_heat_map(session):
     assert not editor.controls.tools["smooth"].disabled
     editor.controls.tools["remove"].click()
     assert not table(session)[2, 1:4].any()
-    assert len(editor.heat_map.layout.shapes) == 3
+    assert len(editor.figure.layout.shapes) == 3
     editor._click_cell(None, type("Points", (), {"xs": [0], "ys": [1]})(), None)
     assert editor.selected == (7, 11, 12, 13)
     editor.controls.history_buttons["undo"].click()
@@ -156,13 +156,12 @@ def test_the_notebook_shows_the_heat_map(session):
     editor.controls.term.value = 0
     assert editor._shown.children == (editor.figure,)
     editor.controls.term.value = 4
-    assert editor._shown.children == (editor.heat_map,)
+    assert editor._shown.children == (editor.figure,)
     editor.close()
 
 
 def test_the_notebook_shows_a_model_of_heat_maps_alone():
     model = build()
     editor = Holder(dataclasses.replace(model, terms=model.terms[4:])).edit().widget()
-    assert editor.heat_map is editor.figure
     assert editor.figure.data[0].type == "heatmap"
     editor.close()

@@ -46,7 +46,8 @@ def background_spend(**changes):
 
 def _record(names, values, scores, errors, **others):
     columns = {"names": names, "values": values, "scores": scores, "standard_errors": errors}
-    return {"perf": None, "meaning": "of this value, against typical ones"} | columns | others
+    usual = {"perf": None, "extra": {"names": [], "scores": [], "values": []}}
+    return usual | {"meaning": "of this value, against typical ones"} | columns | others
 
 
 def adult_record(seed=0, **changes):
@@ -59,7 +60,6 @@ def adult_record(seed=0, **changes):
     values = [value for value, _ in ADULT.values()]
     fields = {
         "type": "univariate",
-        "extra": {"names": [], "scores": [], "values": []},
         "output": "probability of >50K",
         "predicted": 0.73 - 0.1 * seed,
     }
@@ -76,10 +76,10 @@ def text_record(seed=0, n_words=500):
     counts = (rng.random(n_words) < 0.08) * rng.integers(1, 4, n_words)
     counts[[0, 2, 3]] = 2, 1, 1
     counts[1] = 0
-    scores, errors = effects + 0.02 * rng.normal(size=n_words), np.full(n_words, 0.02)
+    scores = (effects + 0.02 * rng.normal(size=n_words)).tolist()
     perf = {"actual": 1.0, "actual_score": 1.0, "predicted": 0.88, "predicted_score": 0.88}
     output = {"output": "probability of positive", "predicted": 0.88}
-    return _record(words, counts, scores, errors, perf=perf, **output)
+    return _record(words, counts.tolist(), scores, [0.02] * n_words, perf=perf, **output)
 
 
 def explanation_of(records, **changes):

@@ -9,7 +9,6 @@ from interpret.api.templates import FeatureValueExplanation
 from interpret.provider import InlineProvider
 
 from interpret_dp.explanation.influence import ERROR_BARS, Influence
-from interpret_dp.explanation.local_objects import local_explanation
 from interpret_dp.explanation.objects import PrivateExplanation
 from tests.contract.explainers.test_copies import MADE_UP
 from tests.explanation import influences
@@ -164,26 +163,3 @@ def test_each_figure_carries_the_cost():
     assert explanation.visualize(("mli", 0)).to_json() == explanation.visualize(0).to_json()
     note = explanation.figure(0, line="").layout.annotations[0].text
     assert note.startswith("From the background: free<br>7 of 14 effects")
-
-
-# -------------------------------------------------------------------------------- wrong input
-
-
-WRONG_RECORDS = [
-    ([influences.adult_record(scores=[0.1])], "lengths"),
-    ([influences.adult_record(names=list("abcdefghijklmn"))], "in order"),
-    ([{"names": []}], "lacks"),
-    ([], "records is empty"),
-]
-
-
-@pytest.mark.parametrize(("records", "message"), WRONG_RECORDS)
-def test_records_that_do_not_fit_are_refused(records, message):
-    with pytest.raises(ValueError, match=message):
-        local_explanation(
-            records,
-            privacy=influences.background_spend(),
-            name="wrong",
-            feature_names=list(influences.ADULT),
-            feature_types=["continuous"] * 14,
-        )

@@ -15,7 +15,6 @@ from interpret_dp.ledger.account import (
     fix_budget,
     largest_epsilon,
     refusal,
-    remaining_delta_x,
     remaining_mu,
     within_limits,
 )
@@ -115,7 +114,7 @@ def test_what_remains_fits_and_hardly_more_does(mus, delta):
 def test_without_a_budget_everything_is_admitted():
     free = account(None, (50.0, 0.9))
     assert admits(free, GdpPair(50.0, 0.9))
-    assert remaining_mu(free) == remaining_delta_x(free) == math.inf
+    assert remaining_mu(free) == math.inf
     assert largest_epsilon(math.inf, 1e-6) == math.inf
 
 
@@ -152,4 +151,4 @@ def test_equal_parts_use_the_budget_up_to_the_last(parts):
     assert not admits(full, GdpPair(1e-3))
     assert not admits(full, GdpPair(0.0, 1e-12))
     assert remaining_mu(full) < 1e-6
-    assert remaining_delta_x(full) < 1e-18
+    assert refusal(full, GdpPair(0.0, 1e-6), 1.0, 1e-6).remaining_delta_part < 1e-18

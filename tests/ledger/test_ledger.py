@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 import json
 import math
+import platform
 import subprocess
 import sys
 import uuid
@@ -17,7 +18,7 @@ from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.fitting.account import account_of
 from interpret_dp.ledger import PrivacyLedger, Reservation, chain, default_ledger
-from interpret_dp.ledger.chain import current_host, today
+from interpret_dp.ledger.chain import now
 from tests.ledger.requests import budgeted, reserve, reserve_epsilon, unchanged
 from tests.ledger.team import days_later
 
@@ -233,10 +234,10 @@ def test_entries_hold_what_the_audit_needs(ledger):
     with ledger._opened().reading() as log:
         user = log.user()
     assert request["context"].pop("token")
-    says = {"protected": "add_or_remove_one: one row", "user": user, "host": current_host()}
+    says = {"protected": "add_or_remove_one: one row", "user": user, "host": platform.node()}
     assert request["context"] == says
     assert request["package_version"]
-    assert request["time"] == budget["time"] == today()
+    assert request["time"] == budget["time"] == now().date().isoformat()
     assert commit["time"] == ""
     assert commit["reservation"] == request["number"] == 2
     assert commit["previous"] == request["hash"]

@@ -54,7 +54,7 @@ def test_an_archive_says_what_the_ledger_says(ledger, tmp_path, form):
     path = ledger.export(tmp_path / f"archive.{form}")
     assert [entry.to_dict() for entry in read_archive(path)] == ledger.entries()
     assert verify_archive(path) == verify_archive(path, ledger.head) == ledger.head
-    with pytest.raises(ValueError, match=r"'\.xlsx'.*'\.jsonl', '\.csv'"):
+    with pytest.raises(ValueError, match=r"\.xlsx'.*\.jsonl or \.csv"):
         ledger.export(tmp_path / "archive.xlsx")
     assert not (tmp_path / "archive.xlsx").exists()
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp.released.arrays import softmax
+
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
@@ -117,9 +119,7 @@ def probabilities(model: AdditiveModel, scores: NDArray[np.float64]) -> NDArray[
         return None
     if scores.ndim == 1:
         return np.asarray(0.5 * (1.0 + np.tanh((model.intercept[0] + scores) / 2.0)))
-    logits = model.intercept + scores
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+    return softmax(model.intercept + scores)
 
 
 def percent(probability: float) -> str:

@@ -8,7 +8,6 @@ import itertools
 import logging
 import re
 import secrets  # noqa: TID251
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import MissingCallbackContextException
 
+from interpret_dp._optional import show_providers
 from interpret_dp.explanation.objects import PrivateEBMExplanation
 from interpret_dp.explanation.panel import panel_html
 from interpret_dp.explanation.plots.parts import text_alternative
@@ -55,11 +55,7 @@ def shows_ours(app: Any) -> bool:
 
 def runners() -> list[Any]:
     """Return the runners of the server behind ``interpret.show``; empty where there is none."""
-    interactive = sys.modules.get("interpret.visual._interactive")
-    outer = None if interactive is None else interactive.get_visualize_provider()
-    # `show` alone puts the provider that serves into another one.
-    providers = (outer, getattr(outer, "provider", None))
-    candidates = [getattr(provider, "app_runner", None) for provider in providers]
+    candidates = [getattr(provider, "app_runner", None) for provider in show_providers()]
     return [runner for runner in candidates if runner is not None]
 
 

@@ -139,11 +139,6 @@ class NotebookEditor:
         """Number of the term that is shown."""
         return int(self.controls.term.value)
 
-    @property
-    def heat_map(self) -> Any:
-        """The figure, while it is that of a pair; else None."""
-        return None if self._pair is None else self.figure
-
     def _draw(self) -> None:
         """Show the term as it is now: its curve, or its heat map."""
         term = EditedTerm.of(self.session, self.term, self.selected, self.controls.entry.value)
