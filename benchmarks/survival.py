@@ -123,6 +123,7 @@ def other_ranks(old: People, new: People) -> Iterator[tuple[str, Floats]]:
 
     both = pd.get_dummies(pd.concat([old.X, new.X]), drop_first=True, dtype=float)
     both = both.fillna(both.median())
+    both = (both - both.mean()) / both.std()
     first, second = both[: len(old.X)], both[len(old.X) :]
     times = {"time": np.abs(old.y), "event": old.y >= 0}
     cox = CoxPHFitter(penalizer=1e-3).fit(first.assign(**times), "time", "event")
