@@ -227,8 +227,8 @@ def main() -> None:
     text = (
         f"# Survival\n\n`python -m benchmarks.survival`: means of {given.fits} fits or splits, "
         f"delta {DELTA:g}.\n\n## {given.rows:,} simulated patients\n\nSurvival is that of "
-        f"20,000 new patients at {', '.join(f'{h:g}' for h in _HORIZONS)} of the latest time; bands are those "
-        f"of 95 %.\n\n{markdown(simulated(given.rows, given.epsilons, given.fits))}\n"
+        f"20,000 new patients at {', '.join(f'{h:g}' for h in _HORIZONS)} of the latest "
+        f"time; bands are those of 95 %.\n\n{markdown(simulated(given.rows, given.epsilons, given.fits))}\n"
         "## Tables of scikit-survival\n\nThree quarters of the people are fitted.\n\n"
         f"{markdown(public(given.epsilons, given.fits))}"
     )

@@ -37,8 +37,7 @@ _MOST_VARIANCE = 100.0  # of a logarithm: nothing is known
 _SPREADS, _LEAST_RATIO, _LARGEST_RATIO = 3.0, 2.0, 32.0
 _HAZARDS = 1e-9, 1e9  # least and largest last cumulative hazard
 # Residuals of the rounds are cut at so many events. With a narrower clip log hazards would be up to
-# 15 % too steep, with a wider one noisier (benchmarks/NOTES.md). That of the total may be as wide as
-# the first of the others.
+# 15 % too steep, with a wider one noisier (benchmarks/NOTES.md). The total may have a wider one.
 _CLIP = 2.0**0.5
 _CLIPS = 8.0 * 2.0 ** (-np.arange(7) / 2.0)
 
