@@ -224,13 +224,14 @@ def main() -> None:
     parser.add_argument("--fits", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/survival.md"))
     given = parser.parse_args()
+    horizons = ", ".join(f"{share:g}" for share in _HORIZONS)
+    of_simulated = markdown(simulated(given.rows, given.epsilons, given.fits))
     text = (
         f"# Survival\n\n`python -m benchmarks.survival`: means of {given.fits} fits or splits, "
         f"delta {DELTA:g}.\n\n## {given.rows:,} simulated patients\n\nSurvival is that of "
-        f"20,000 new patients at {', '.join(f'{h:g}' for h in _HORIZONS)} of the latest "
-        f"time; bands are those of 95 %.\n\n{markdown(simulated(given.rows, given.epsilons, given.fits))}\n"
-        "## Tables of scikit-survival\n\nThree quarters of the people are fitted.\n\n"
-        f"{markdown(public(given.epsilons, given.fits))}"
+        f"20,000 new patients at {horizons} of the latest time; bands are those of 95 %.\n\n"
+        f"{of_simulated}\n## Tables of scikit-survival\n\nThree quarters of the people are "
+        f"fitted.\n\n{markdown(public(given.epsilons, given.fits))}"
     )
     given.out.write_text(text, encoding="utf-8")
 
