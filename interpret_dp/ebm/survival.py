@@ -161,6 +161,8 @@ class SurvivalCox(PoissonDeviance):
 
     Attributes
     ----------
+    latest : float
+        Rows with a later time are censored there.
     baseline : Baseline or None
         Once it is released.
     """
@@ -168,12 +170,13 @@ class SurvivalCox(PoissonDeviance):
     name = "survival_cox"
     n_shapes, n_baselines = 0, 4
 
+    latest: float = 1.0
     baseline: Baseline | None = None
 
     @classmethod
     def of(cls, target: Continuous, *, has_init_scores: bool) -> Self:
         """Return the loss of events, of which a row has one at most."""
-        return cls(0.0, 1.0, _CLIP, 0.5)
+        return cls(0.0, 1.0, _CLIP, 0.5, latest=target.upper)
 
     @classmethod
     def with_target(cls, partial: PartialSchema) -> PartialSchema:
