@@ -36,7 +36,7 @@ _MOST_VARIANCE = 100.0  # of a logarithm: nothing is known
 # Hazard ratios count up to so many standard deviations of their logarithms, within these limits.
 _SPREADS, _LEAST_RATIO, _LARGEST_RATIO = 3.0, 2.0, 32.0
 # They are smaller where noise of all rows at risk would be more than such a share of them.
-_NOISE_OF_RISK = 0.15
+_NOISE_OF_RISK = 0.3
 _LARGEST_FACTOR = 10.0  # by which noise may move a cumulative hazard
 _HAZARDS = 1e-9, 1e9  # least and largest last cumulative hazard
 # Residuals of the rounds are cut at so many events. With a narrower clip log hazards would be up to
