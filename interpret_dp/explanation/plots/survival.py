@@ -76,7 +76,9 @@ def survival_figure(explanation: Any, key: int | None) -> Figure:
             hovertemplate=f"{name}: %{{y:.1%}} without event at %{{x:.3g}}<extra></extra>",
         )
     figure.update_layout(
-        title=f"Survival by {literal(feature.name)}", xaxis_title="time", showlegend=True
+        title=f"Survival by {literal(feature.name)}, with 95 % noise bands",
+        xaxis_title="time",
+        showlegend=True,
     )
     figure.update_yaxes(title="without event", range=[0, 1], tickformat=".0%")
     return figure
