@@ -82,8 +82,12 @@ class Baseline:
         noise : float
             Standard deviation of the noise of each.
         """
-        # Rows leave evenly over a cell.
-        risk = np.cumsum(sums[::-1])[::-1] - sums / 2.0
+        # Rows leave evenly over a cell, but censored ones of the last cell at its end: that of the
+        # study.
+        leaving = sums / 2.0
+        rows_of_last = max(float(self.counts[:, -1].sum()), self.noise)
+        leaving[-1] *= np.clip(self.counts[0, -1] / rows_of_last, 0.0, 1.0)
+        risk = np.cumsum(sums[::-1])[::-1] - leaving
         deviation = noise * np.sqrt(np.arange(CELLS, 0, -1) - 0.75)
         widths = np.diff(np.linspace(0.0, 1.0, CELLS + 1) ** 2)
         # From the first cell on where noise hides the rows at risk, hazards are those of the last

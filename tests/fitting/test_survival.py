@@ -117,6 +117,14 @@ def test_a_baseline_of_noise_rises_from_zero(counts):
     assert baseline.shares.min() >= 1
 
 
+def test_rows_are_at_risk_up_to_the_end_of_the_study():
+    """Most are censored there: were they to leave evenly over the last cell, it had 1.9 times."""
+    edges = np.linspace(0.0, 1.0, CELLS + 1) ** 2
+    events = 1e6 * -np.diff(np.exp(-0.5 * edges))
+    counts = np.stack([events, np.append(np.zeros(CELLS - 1), 1e6 * np.exp(-0.5))])
+    assert Baseline.of(counts, 1.0).cumulative == pytest.approx(0.5 * edges, rel=0.01)
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(-4, 4), st.integers(0, 3)), min_size=1, max_size=12))
 def test_concordance_counts_pairs(rows):
