@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_real
+from interpret_dp.schema import open_target
+from interpret_dp.schema.cells import column_numbers
 
 FloatArray = NDArray[np.float64]
 
@@ -78,7 +80,7 @@ def survival_curves(
     return SurvivalCurves(wanted, survival, lower, upper)
 
 
-def concordance(signed: FloatArray, ratios: FloatArray) -> float:
+def concordance(y: Any, ratios: FloatArray) -> float:
     """Return the share of comparable pairs that hazard ratios rank as survival times do.
 
     A pair is comparable if the earlier time is one of an event. Equal ratios count half. This is
@@ -86,7 +88,7 @@ def concordance(signed: FloatArray, ratios: FloatArray) -> float:
 
     Parameters
     ----------
-    signed : ndarray of float64, shape (n_rows,)
+    y : array-like, shape (n_rows,)
         Times, negative where censored.
     ratios : ndarray of float64, shape (n_rows,)
 
@@ -94,7 +96,13 @@ def concordance(signed: FloatArray, ratios: FloatArray) -> float:
     -------
     float
         NaN where no pair is comparable.
+
+    Raises
+    ------
+    TypeError, SchemaError
+        If ``y`` is not one column of as many cells.
     """
+    signed = column_numbers(open_target(y, len(ratios)))
     later: list[float] = []
     here: list[float] = []  # events at the present time, which do not rank each other
     time, right, pairs = np.inf, 0.0, 0

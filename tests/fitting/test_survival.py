@@ -140,6 +140,16 @@ def test_concordance_counts_pairs(rows):
     assert concordance(signed, ratios) == pytest.approx(expected, nan_ok=True)
 
 
+def test_a_score_takes_targets_as_fit_does(model):
+    X, y, _ = patients(300, seed=4)
+    own = model.score(X, y)
+    shuffled = pd.Series(y, index=np.arange(300)[::-1])
+    for target in (shuffled, list(y), y.astype(object)):
+        assert model.score(X, target) == own
+    with pytest.raises(dp.SchemaError, match="same number of rows"):
+        model.score(X, y[:9])
+
+
 def test_a_file_holds_the_baseline(model, tmp_path):
     X, y, _ = patients(200, seed=5)
     model.save(tmp_path / "model.json")
