@@ -1,11 +1,15 @@
 """Survival: hazards and curves that are right, times at the borders, refusals, texts and files."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import interpret_dp as dp
+from interpret_dp.backends import survival
+from interpret_dp.backends.survival import LocalSurvivalRows
 from interpret_dp.ebm import training
 from interpret_dp.ebm.survival import Baseline
 from interpret_dp.ebm.trainer import boosting
@@ -148,6 +152,30 @@ def test_a_score_takes_targets_as_fit_does(model):
         assert model.score(X, target) == own
     with pytest.raises(dp.SchemaError, match="same number of rows"):
         model.score(X, y[:9])
+
+
+def test_copies_that_are_made_while_rows_follow_come_to_the_same_scores(monkeypatch):
+    """Dask copies parts at any time; that a later baseline was half taken must not matter."""
+    places, shares = np.arange(9, dtype=np.uint16) * 400, np.full(4096, 1000, dtype=np.int32)
+    given = {"lower": 0.0, "upper": 1.0, "clip": 1.0, "n_threads": 1}
+    codes = np.zeros((1, 9), dtype=np.uint8)
+    rows = LocalSurvivalRows(codes, np.ones(9), places=places, shares=shares, **given)
+    copies = []
+
+    def one_by_one(n_rows):
+        for row in range(n_rows):
+            copies.append(pickle.dumps(rows))
+            yield slice(row, row + 1)
+
+    hazards = np.arange(4096) * 1000
+    rows.begin(np.zeros(1, dtype=np.int64))
+    with monkeypatch.context() as patch:
+        patch.setattr(survival, "chunks", one_by_one)
+        rows.follow(hazards)
+    for copy in map(pickle.loads, copies):
+        copy.begin(np.zeros(1, dtype=np.int64))
+        copy.follow(hazards)
+        assert (vars(copy)["_scores"] == vars(rows)["_scores"]).all()
 
 
 def test_a_file_holds_the_baseline(model, tmp_path):
