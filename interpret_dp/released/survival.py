@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_real
-from interpret_dp.schema import open_target
-from interpret_dp.schema.cells import column_numbers
 
 FloatArray = NDArray[np.float64]
 
@@ -80,7 +78,7 @@ def survival_curves(
     return SurvivalCurves(wanted, survival, lower, upper)
 
 
-def concordance(y: Any, ratios: FloatArray) -> float:
+def concordance(signed: FloatArray, ratios: FloatArray) -> float:
     """Return the share of comparable pairs that hazard ratios rank as survival times do.
 
     A pair is comparable if the earlier time is one of an event. Equal ratios count half. This is
@@ -88,7 +86,7 @@ def concordance(y: Any, ratios: FloatArray) -> float:
 
     Parameters
     ----------
-    y : array-like, shape (n_rows,)
+    signed : ndarray of float64, shape (n_rows,)
         Times, negative where censored.
     ratios : ndarray of float64, shape (n_rows,)
 
@@ -99,10 +97,14 @@ def concordance(y: Any, ratios: FloatArray) -> float:
 
     Raises
     ------
-    TypeError, SchemaError
-        If ``y`` is not one column of as many cells.
+    ValueError
+        If there are not as many times as ratios.
     """
-    signed = column_numbers(open_target(y, len(ratios)))
+    if len(signed) != len(ratios):
+        raise ValueError(
+            f"y has {len(signed)} rows and X {len(ratios)}; they must have the same number of "
+            "rows. Pass the times of exactly the rows of X."
+        )
     later: list[float] = []
     here: list[float] = []  # events at the present time, which do not rank each other
     time, right, pairs = np.inf, 0.0, 0
