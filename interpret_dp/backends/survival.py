@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends import kernels
-from interpret_dp.backends.base import MAX_SCORE, Integers
+from interpret_dp.backends.base import MAX_SCORE, Integers, Maps, Pairs
 from interpret_dp.backends.local import (
     LocalPoissonRows,
     exposure_logs,
@@ -68,13 +69,25 @@ class LocalSurvivalRows(LocalPoissonRows):
         shares: NDArray[np.int32],
         **settings: Any,
     ) -> None:
-        self._shares, self._hazards = shares, np.zeros(PLACES, dtype=np.int64)
+        self._shares, self._first = shares, np.zeros(PLACES, dtype=np.int64)
         super().__init__(codes, target, exposure=shares[places], **settings)
         self._places = places[~np.isnan(target)]
 
     def _start_at(self, exposure: float) -> None:
         super()._start_at(exposure)
-        self._hazards = exposure_logs()[self._shares] - round(math.log(exposure) * LATTICE)
+        # That of the offsets, which stay as they are: a copy may be made at any time.
+        self._first = exposure_logs()[self._shares] - round(math.log(exposure) * LATTICE)
+        self._hazards = self._first
+
+    def begin(self, scores: Integers) -> None:
+        """Set the scores of every row, on top of its own."""
+        super().begin(scores)
+        self._move(self._hazards - self._first)
+
+    def pair_up(self, pairs: Pairs, maps: Maps, widths: Sequence[int]) -> None:
+        """Replace the features by pairs of them, from the present scores on."""
+        super().pair_up(pairs, maps, widths)
+        self._first = self._hazards
 
     def risk_sums(self, table: NDArray[np.int32], lowest: int) -> Integers:
         """Add weight times hazard ratio by cell of time, in lattice units; (CELLS,)."""
@@ -92,9 +105,10 @@ class LocalSurvivalRows(LocalPoissonRows):
     def follow(self, hazards: Integers) -> None:
         """Take another cumulative hazard as exposure from now on."""
         change, self._hazards = hazards - self._hazards, hazards
+        self._move(change)
+
+    def _move(self, change: Integers) -> None:
         for rows in chunks(len(self._places)):
             moved = change[self._places[rows]]
             self._scores[rows] = np.clip(self._scores[rows] + moved, -MAX_SCORE, MAX_SCORE)
-            if self._offsets is not None:
-                self._offsets[rows, 0] += moved
         self._reach += int(np.abs(change).max())

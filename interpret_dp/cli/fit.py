@@ -107,7 +107,7 @@ def fit(**given: Any) -> None:
     --objective
         what a regression minimises: poisson_deviance for counts, gamma_deviance for positive
         amounts, tweedie_deviance for amounts of which many are zero, quantile:alpha=0.9 for a
-        quantile (default: rmse)
+        quantile, survival_cox for times of events, negative where censored (default: rmse)
     --monotone
         a curve that may only rise or fall: increasing or decreasing; may be repeated
     --pair

@@ -46,7 +46,7 @@ from interpret_dp.released.background import public_generator
 from interpret_dp.released.rating import rating_table, save_rating_table
 from interpret_dp.released.summary import average_sentence, warn_after_fit
 from interpret_dp.released.survival import SurvivalCurves, concordance, survival_curves
-from interpret_dp.schema import Continuous, Schema, canonical_frame
+from interpret_dp.schema import Continuous, Schema, canonical_frame, encode_target
 from interpret_dp.schema.containers import is_dask
 
 if TYPE_CHECKING:
@@ -1157,7 +1157,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         check_is_fitted(self, self._model_attribute)
         if self.released_.baseline is not None:
             self._note_score()
-            return concordance(y, self.predict(X))
+            return concordance(encode_target(y, Continuous(-1e100, 1e100)), self.predict(X))
         if exposure is None and self.released_.exposure is not None:
             raise ValueError("The model was fitted with exposures. Pass exposure=...")
         if exposure is None:

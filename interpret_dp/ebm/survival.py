@@ -82,16 +82,23 @@ class Baseline:
         noise : float
             Standard deviation of the noise of each.
         """
-        # Rows leave evenly over a cell.
-        risk = np.cumsum(sums[::-1])[::-1] - sums / 2.0
+        # Rows leave evenly over a cell, but censored ones of the last cell at its end: that of the
+        # study.
+        leaving = sums / 2.0
+        rows_of_last = max(float(self.counts[:, -1].sum()), self.noise)
+        leaving[-1] *= np.clip(self.counts[0, -1] / rows_of_last, 0.0, 1.0)
+        risk = np.cumsum(sums[::-1])[::-1] - leaving
         deviation = noise * np.sqrt(np.arange(CELLS, 0, -1) - 0.75)
         widths = np.diff(np.linspace(0.0, 1.0, CELLS + 1) ** 2)
         # From the first cell on where noise hides the rows at risk, hazards are those of the last
-        # third that is seen.
+        # third that is seen; or of all rows, as far as noise hides its events.
         seen = int(np.argmax(np.append(risk < _SEEN * deviation, True)))
-        last = slice(2 * seen // 3, max(seen, 1))
-        exposed = max(float(risk[last] @ widths[last]), _SEEN * noise * float(widths[last].max()))
-        hazard = max(float(self.counts[0, last].sum()), self.noise) / exposed
+        least = noise * float(np.linalg.norm(np.cumsum(widths)))
+        of_all = max(float(self.counts[0].sum()), self.noise) / max(float(risk @ widths), least)
+        last = slice(2 * seen // 3, seen)
+        hidden = _SEEN * self.noise * math.sqrt(max(seen - last.start, 1))
+        events = hidden + max(float(self.counts[0, last].sum()), 0.0)
+        hazard = events / (hidden / of_all + float(risk[last] @ widths[last]))
         steps = hazard * widths
         steps[:seen] = self.counts[0, :seen] / risk[:seen]
         cumulative = np.append(0.0, isotonic(np.cumsum(steps), np.ones(CELLS), increasing=True))
@@ -100,7 +107,8 @@ class Baseline:
             cumulative = np.append(0.0, hazard * np.cumsum(widths))
         # All rows together expect as many events as there are.
         middles = (cumulative[1:] + cumulative[:-1]) / 2.0
-        expected, least = float(sums @ middles), _SEEN * noise * float(np.linalg.norm(middles))
+        expected = float(risk @ np.diff(cumulative))
+        least = _SEEN * noise * float(np.linalg.norm(middles))
         if self.cumulative[-1] > 0.0 and (seen < CELLS // 4 or expected < least):
             return self  # what was released before is known better
         n_events = max(float(self.counts[0].sum()), self.noise)

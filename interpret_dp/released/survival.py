@@ -94,7 +94,17 @@ def concordance(signed: FloatArray, ratios: FloatArray) -> float:
     -------
     float
         NaN where no pair is comparable.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many times as ratios.
     """
+    if len(signed) != len(ratios):
+        raise ValueError(
+            f"y has {len(signed)} rows and X {len(ratios)}; they must have the same number of "
+            "rows. Pass the times of exactly the rows of X."
+        )
     later: list[float] = []
     here: list[float] = []  # events at the present time, which do not rank each other
     time, right, pairs = np.inf, 0.0, 0

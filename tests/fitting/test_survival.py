@@ -1,11 +1,14 @@
 """Survival: hazards and curves that are right, times at the borders, refusals, texts and files."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import interpret_dp as dp
+from interpret_dp.backends import survival
 from interpret_dp.ebm import training
 from interpret_dp.ebm.survival import Baseline
 from interpret_dp.ebm.trainer import boosting
@@ -39,6 +42,11 @@ def model():
     return fitted(*patients(20_000)[:2])
 
 
+def expected_events(model, X, y):
+    places = np.sqrt(np.abs(y) / LATEST), np.linspace(0, 1, CELLS + 1)
+    return (np.interp(*places, model.released_.baseline[0]) * model.predict(X)).sum()
+
+
 def slope(model, X, log_hazard):
     return np.polyfit(log_hazard, np.log(model.predict(X)), 1)[0]
 
@@ -54,13 +62,7 @@ def test_hazards_survival_and_totals_are_the_true_ones(shape, scale):
     truth = np.exp(-hazard * np.exp(log_hazard)[:, np.newaxis]).mean(axis=0)
     curves = model.predict_survival(X, times)
     assert curves.survival.mean(axis=0) == pytest.approx(truth, abs=0.03)
-    own = np.interp(
-        np.sqrt(np.abs(y)),
-        np.sqrt(LATEST) * np.linspace(0, 1, CELLS + 1),
-        model.released_.baseline[0],
-    )
-    expected = (own * model.predict(X)).sum()
-    assert expected == pytest.approx((y > 0).sum(), rel=0.03)
+    assert expected_events(model, X, y) == pytest.approx((y > 0).sum(), rel=0.03)
     assert model.total_error_ < 0.02
 
 
@@ -117,6 +119,16 @@ def test_a_baseline_of_noise_rises_from_zero(counts):
     assert baseline.shares.min() >= 1
 
 
+@pytest.mark.parametrize(("n_rows", "noise", "error"), [(1e6, 1.0, 0.001), (500, 60.0, 0.4)])
+def test_a_baseline_is_right_of_rows_at_risk_up_to_the_end(n_rows, noise, error):
+    """Most are censored there. Where noise hides rows at risk, hazards are those of all rows."""
+    hazards = 0.5 * np.linspace(0.0, 1.0, CELLS + 1) ** 2
+    counts = n_rows * np.stack([-np.diff(np.exp(-hazards)), np.exp(-0.5) * np.eye(CELLS)[-1]])
+    tables = counts + noise * np.random.default_rng(0).standard_normal((50, *counts.shape))
+    curves = [np.exp(-Baseline.of(table, noise).cumulative) for table in tables]
+    assert np.abs(curves - np.exp(-hazards)).max(axis=1).mean() < error
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(-4, 4), st.integers(0, 3)), min_size=1, max_size=12))
 def test_concordance_counts_pairs(rows):
@@ -130,6 +142,35 @@ def test_concordance_counts_pairs(rows):
                 right += (ratios[i] > ratios[j]) + (ratios[i] == ratios[j]) / 2
     expected = right / pairs if pairs else np.nan
     assert concordance(signed, ratios) == pytest.approx(expected, nan_ok=True)
+
+
+def test_a_score_takes_targets_as_fit_does(model):
+    X, y, _ = patients(300, seed=4)
+    for target in (pd.Series(y, index=np.arange(300)[::-1]), list(y), y.astype(object)):
+        assert model.score(X, target) == model.score(X, y)
+    with pytest.raises(ValueError, match="same number of rows"):
+        model.score(X, y[:9])
+
+
+def test_copies_that_are_made_while_rows_follow_come_to_the_same_scores(monkeypatch):
+    """Dask copies parts at any time; that a later baseline was half taken must not matter."""
+    places, shares = np.arange(9, dtype=np.uint16) * 400, np.full(4096, 1000, dtype=np.int32)
+    given = {"places": places, "shares": shares, "lower": 0.0, "upper": 1.0, "clip": 1.0}
+    rows = survival.LocalSurvivalRows(np.zeros((1, 9), np.uint8), np.ones(9), n_threads=1, **given)
+    zero, hazards, copies = np.zeros(1, np.int64), np.arange(4096), []
+    rows.begin(zero)
+
+    def one_by_one(n_rows):
+        for row in range(n_rows):
+            copies.append(pickle.dumps(rows))
+            yield slice(row, row + 1)
+
+    monkeypatch.setattr(survival, "chunks", one_by_one)
+    rows.follow(hazards)
+    for copy in map(pickle.loads, copies.copy()):
+        copy.begin(zero)
+        copy.follow(hazards)
+        assert (vars(copy)["_scores"] == vars(rows)["_scores"]).all()
 
 
 def test_a_file_holds_the_baseline(model, tmp_path):
