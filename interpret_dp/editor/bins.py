@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import enumerated
+from interpret_dp.explanation.plots.axes import FeatureAxis
 from interpret_dp.released import AdditiveFeature, Band, FeaturePair
 from interpret_dp.schema import Categorical, Continuous
 from interpret_dp.schema.declarations import integers_text
@@ -116,14 +117,9 @@ def scale_positions(feature: AdditiveFeature) -> FloatArray:
     """Return the centres on the declared scale, from 0 to 1 over the feature's whole range."""
     if feature.cuts is None:
         return np.asarray(bin_positions(feature) / max(feature.n_codes - 3, 1))
-    edges = bin_edges(feature)
-    spec = feature.spec
-    scale = spec.scale if isinstance(spec, Continuous) else "linear"
-    if scale == "log":
-        edges = np.log1p(edges - edges[0])
-    elif scale == "symlog":
-        largest = float(np.abs(edges).max()) or 1.0
-        edges = np.arcsinh(edges / largest * 2.0**40)
+    edges, spec = bin_edges(feature), feature.spec
+    if isinstance(spec, Continuous):
+        edges = FeatureAxis(spec).at(edges)
     centres = edges[:-1] / 2 + edges[1:] / 2
     width = edges[-1] / 2 - edges[0] / 2
     return np.asarray((centres / 2 - edges[0] / 2) / width if width > 0 else centres * 0.0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int
 from interpret_dp.editor.bins import BinSelection, select_codes
-from interpret_dp.editor.operations import Operation, Preview
+from interpret_dp.editor.operations import Operation, Preview, plan
 from interpret_dp.editor.state import (
     KEEP_TOTAL,
     RESET,
@@ -23,7 +23,6 @@ from interpret_dp.editor.state import (
     find_term,
     movement_text,
     operation_in_words,
-    plan_operation,
     steps_of,
     whole_term,
     write_document,
@@ -273,7 +272,15 @@ class EditHistory:
         return step.record
 
     def _planned(self, kind: str, term: str | int, arguments: Mapping[str, Any]) -> Operation:
-        operation = plan_operation(self.base, self._state, kind, term, arguments)
+        base, index = self.base, find_term(self.base, term)
+        if kind not in (RESET, KEEP_TOTAL):
+            current = dataclasses.replace(base, terms=self._state.terms)
+            operation = plan(current, kind, index, arguments)
+        elif arguments:
+            name = next(iter(arguments))
+            raise TypeError(f"{kind} has no argument {name!r}; it takes a whole term.")
+        else:
+            operation = whole_term(base, kind, index)
         return dataclasses.replace(operation, n_public_rows=self._n_public_rows)
 
     def _end_undoing(self) -> None:
@@ -303,12 +310,6 @@ class EditHistory:
                 self._steps.append(Step(operation, self._record(operation, after), after))
                 records.append(self._steps[-1].record)
         return records
-
-    @property
-    def _state_at_commit(self) -> State:
-        """The state after the last edit that has a message."""
-        committed = [step.state for step in self._steps if step.record.why]
-        return committed[-1] if committed else self._start
 
     def _state_at(self, entry: int) -> State:
         """Return the state after so many edits, those that were undone included."""
@@ -839,9 +840,10 @@ class EditHistory:
         with self._lock:
             if is_given:
                 self._n_public_rows = rows.n_rows
+            committed = [self._start, *(step.state for step in self._steps if step.record.why)]
             versions: dict[str, Any] = {
                 "original": self._start,
-                "committed": self._state_at_commit,
+                "committed": committed[-1],
                 "last": self._state_before_last,
                 "current": self._state,
             }

@@ -88,13 +88,10 @@ def _straight_lines(points: FloatArray, root: FloatArray) -> FloatArray:
 
 def _kernel(positions: FloatArray, length: float) -> FloatArray:
     """Matern kernel of order 3/2: curves whose slope has no jumps."""
-    gaps = np.abs(positions[:, np.newaxis] - positions)
-    if gaps.ndim == 3:  # cells of a heat map
-        gaps = np.sqrt((gaps**2).sum(axis=2))
-    distance = np.sqrt(3.0) * gaps / length
-    kernel: FloatArray = (1.0 + distance) * np.exp(-distance)
-    kernel[np.diag_indices_from(kernel)] += _JITTER
-    return kernel
+    from sklearn.gaussian_process.kernels import Matern
+
+    places = positions.reshape(len(positions), -1)  # two numbers each of a heat map's cells
+    return np.asarray(Matern(length, nu=1.5)(places) + _JITTER * np.eye(len(places)))
 
 
 def _noise_matrix(curve: BinScores, noise: float | None) -> FloatArray:
@@ -210,9 +207,8 @@ class Parameter:
     check : callable
         Returns a value as a plain JSON value, given the number of selected bins, or raises.
     default : object
-        What the caller may leave out.
-    undecided : object
-        The value by which the caller leaves the choice to the scores, class by class.
+        What the caller may leave out. If ``check`` refuses it, it leaves the choice to the scores,
+        class by class.
     per_class : bool
         Whether an operation keeps a list with one value a class.
     split : callable, default=None
@@ -225,7 +221,6 @@ class Parameter:
 
     check: Callable[[Any, int], Any]
     default: Any = _REQUIRED
-    undecided: Any = _REQUIRED
     per_class: bool = False
     split: Callable[[Any, int, int], list[Any]] | None = None
     is_argument: bool = True
@@ -276,10 +271,8 @@ def given_parameters(
         if parameter.split is not None:
             parameters[name] = parameter.split(value, n_bins, n_classes)
             continue
-        if isinstance(value, type(parameter.undecided)) and value == parameter.undecided:
-            checked = value
-        else:
-            checked = parameter.check(value, n_bins)
+        is_default = isinstance(value, type(parameter.default)) and value == parameter.default
+        checked = value if is_default else parameter.check(value, n_bins)
         parameters[name] = [checked] * n_classes if parameter.per_class else checked
     return parameters
 
@@ -506,7 +499,7 @@ KINDS: Mapping[str, Recipe] = MappingProxyType(
         "make_monotone": Recipe(
             _monotone,
             _monotone_text,
-            {"increasing": Parameter(_check_direction, "auto", "auto", per_class=True)},
+            {"increasing": Parameter(_check_direction, "auto", per_class=True)},
             needs="order",
             smallest=2,
             resolve=_resolve_direction,
@@ -521,7 +514,7 @@ KINDS: Mapping[str, Recipe] = MappingProxyType(
             smooth,
             _smoothing_text,
             {
-                "length": Parameter(_LENGTH, None, None, per_class=True),
+                "length": Parameter(_LENGTH, None, per_class=True),
                 "amplitude": Parameter(
                     _real("amplitude", low=0.0, low_open=True, high=LARGEST_SCORE),
                     per_class=True,

@@ -18,7 +18,6 @@ from interpret_dp.editor.operations import (
     Operation,
     edited_term,
     operation_text,
-    plan,
     recorded,
     recorded_rows,
 )
@@ -330,19 +329,6 @@ def find_term(model: AdditiveModel, term: Any) -> int:
     if not 0 <= term < len(names):
         raise ValueError(f"term is {term}; the terms have the numbers 0 to {len(names) - 1}.")
     return int(term)
-
-
-def plan_operation(
-    base: AdditiveModel, state: State, kind: str, term: Any, arguments: Mapping[str, Any]
-) -> Operation:
-    """Return the checked operation of a request, with what it leaves open resolved."""
-    index = find_term(base, term)
-    if kind not in (RESET, KEEP_TOTAL):
-        current = dataclasses.replace(base, terms=state.terms)
-        return plan(current, kind, index, arguments)
-    if arguments:
-        raise TypeError(f"{kind} has no argument {next(iter(arguments))!r}; it takes a whole term.")
-    return whole_term(base, kind, index)
 
 
 def whole_term(base: AdditiveModel, kind: str, index: int, **parameters: Any) -> Operation:

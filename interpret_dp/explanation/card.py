@@ -254,11 +254,13 @@ class ModelCard:
 
     def to_html(self) -> str:
         """Return the card as a complete HTML document that asks no server for anything."""
-        return render_html(self.model, self._spend, title=self.title, card=self)
+        # The promise of the model alone: a card says nothing of the account of the data set.
+        spend = PrivacySpend(guarantee=self.model.guarantee, ledger="not part of a card")
+        return render_html(self.model, spend, title=self.title, card=self)
 
     def to_markdown(self) -> str:
         """Return the card as Markdown; names in it are shown literally."""
-        return render("model_card.md", card=self)
+        return render("model_card.md", card=self, edits=edits_table(self.model))
 
     def text_for(self, path: str | os.PathLike[str]) -> str:
         """Return the card in the form that the ending of a file's name says.
@@ -354,11 +356,6 @@ class ModelCard:
         )
 
     @property
-    def edits(self) -> TextTable | None:
-        """What people changed after the fit; None if nothing."""
-        return edits_table(self.model)
-
-    @property
     def terms(self) -> TextTable:
         """A line a term, the most important first."""
         model, k = self.model, top_k(self.model)
@@ -435,12 +432,6 @@ class ModelCard:
             f"Made with interpret_dp {__version__}; its source has CITATION.cff.",
             _METHOD,
         ]
-
-    @cached_property
-    def _spend(self) -> PrivacySpend:
-        """The promise of the model alone: a card says nothing of the account of the data set."""
-        model, account = self.model, "not part of a card"
-        return PrivacySpend(guarantee=model.guarantee, edits=len(model.edits), ledger=account)
 
 
 def _predicted_text(model: AdditiveModel) -> str:

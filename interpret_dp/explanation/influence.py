@@ -247,7 +247,7 @@ class RowInfluence:
     @property
     def outcome(self) -> str:
         """Prediction for the row, and what came true if that is known."""
-        text = f"{_capital(self.output)}: {self._figure(self.predicted)}"
+        text = f"{self.output[:1].upper()}{self.output[1:]}: {self._figure(self.predicted)}"
         if math.isnan(self.actual):
             return text
         if not self.output.startswith(_PROBABILITY):
@@ -268,19 +268,9 @@ class RowInfluence:
         return f"From the background: free\n{words}"
 
     @property
-    def change(self) -> str:
-        """Quantity that an effect changes."""
-        return f"change of the {self.output}"
-
-    @property
     def axis(self) -> str:
         """Meaning of an effect, as the title of an axis in two lines."""
-        return f"{literal(self.change)}<br>{literal(self.meaning)}"
-
-    @property
-    def raised(self) -> tuple[str, str]:
-        """Meaning of positive and of negative effects, for a legend."""
-        return f"raises the {literal(self.output)}", "lowers it"
+        return f"change of the {literal(self.output)}<br>{literal(self.meaning)}"
 
     @property
     def is_sparse(self) -> bool:
@@ -292,7 +282,3 @@ class RowInfluence:
         if self.output.startswith(_PROBABILITY) and 0 <= value <= 1:
             return f"{100 * value:.0f} %"
         return number_text(value)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

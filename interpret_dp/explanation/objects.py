@@ -577,7 +577,16 @@ def rows_explanation(
     cells = np.empty((len(rows), len(model.feature_names)), dtype=object)
     for index, row_values in enumerate(values):
         cells[index, :] = list(row_values)
-    targets = None if actual is None else np.array([-1 if t is None else t for t in truth])
+    selector: dict[str, list[Any]] = {
+        "Predicted": [str(model.classes[one.index]) for one in readings],
+        "Probability": rounded([one.probability for one in readings]),
+    }
+    targets = None
+    if actual is not None:
+        selector["Actual"] = ["" if t is None else str(model.classes[t]) for t in truth]
+        targets = np.array([-1 if t is None else t for t in truth])
+    selector["Score"] = rounded([one.score for one in readings])
+    selector["Top map"] = [one.top[0] for one in readings]
     return private_explanation(
         PrivateMapsExplanation,
         "local",
@@ -587,7 +596,7 @@ def rows_explanation(
         feature_names=model.feature_names,
         feature_types=model.feature_types,
         name=name,
-        selector=_row_selector(model, readings, None if actual is None else truth),
+        selector=selector,
         released=model,
         inputs=rows,
         actual=truth,
@@ -810,18 +819,3 @@ def _place(model: LocallyLinearModel, number: int) -> str:
         return model.input_names[number]
     row, column = np.unravel_index(number, model.image_shape)[:2]
     return f"row {row}, column {column}"
-
-
-def _row_selector(
-    model: LocallyLinearModel, readings: Sequence[ClassReading], truth: Sequence[int | None] | None
-) -> Any:
-    """Return the rows for interpret's lists, as its own explanations have them."""
-    columns: dict[str, list[Any]] = {
-        "Predicted": [str(model.classes[one.index]) for one in readings],
-        "Probability": rounded([one.probability for one in readings]),
-    }
-    if truth is not None:
-        columns["Actual"] = ["" if t is None else str(model.classes[t]) for t in truth]
-    columns["Score"] = rounded([one.score for one in readings])
-    columns["Top map"] = [one.top[0] for one in readings]
-    return columns

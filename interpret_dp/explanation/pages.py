@@ -21,7 +21,7 @@ from interpret_dp.explanation.plots.bars import SIGNAL_TO_NOISE, importance_figu
 from interpret_dp.explanation.plots.heat import heat_figure
 from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS, row_noun, thinned
 from interpret_dp.explanation.plots.prediction import local_figure, outcome_text, stability_text
-from interpret_dp.explanation.plots.shape import TrueCurve, edit_note, shape_figure, with_bands
+from interpret_dp.explanation.plots.shape import TrueCurve, edit_note, shape_figure
 from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, AdditiveTerm
@@ -121,7 +121,8 @@ def _shape_card(
 ) -> tuple[str, str, bool, str, Figure]:
     """Return a term's card: class, heading, whether it is edited, sentences and figure."""
     name = model.subject(term).name
-    says = f"{term_sentence(model, term)} {edit_note(*with_bands(term))}".strip()
+    note = edit_note(term, term.band(), term.as_released.band())
+    says = f"{term_sentence(model, term)} {note}".strip()
     if term.partner is not None:
         return " pair", name, term.is_edited, says, heat_figure(model, term)
     is_wide = len(model.features[term.feature].labels) > _WIDE_LEVELS

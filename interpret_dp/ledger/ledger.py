@@ -172,9 +172,7 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
                 dataset=dataset, user=user, explainer=explainer, purpose=purpose, pair=pair
             )
             # What is refused here waits in the log for an officer, so the error comes after it.
-            approval = None
-            if roles.needs_approval(account, proposed):
-                approval = roles.ask_for(log, account, proposed)
+            approval = roles.approval_for(log, account, proposed)
             if approval is None or approval.status == "approved":
                 details = {
                     "protected": protected,

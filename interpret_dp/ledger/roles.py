@@ -488,26 +488,22 @@ class LedgerApprovals(LedgerReader):
             return _find(log, number)
 
 
-def needs_approval(account: Account, proposed: ProposedRequest) -> bool:
-    """Whether the account's rule asks for an approval of this request."""
-    if account.approval_above is None or account.budget is None:
-        return False
-    # Rounding must not ask for the approval of a request of exactly this epsilon.
-    threshold = account.approval_above * (1.0 + 1e-6)
-    return proposed.pair.epsilon_at(account.budget.delta) > threshold
+def approval_for(log: Log, account: Account, proposed: ProposedRequest) -> Approval | None:
+    """Return the request for approval that a request needs, or None if the account asks for none.
 
-
-def ask_for(log: Log, account: Account, proposed: ProposedRequest) -> Approval:
-    """Return the request for approval that a refused request waits for; write it if there is none.
-
-    It asks for what the request costs, at the budget's delta. Nothing in it comes from rows: a
-    request's cost is fixed by its plan, before the first row is read.
+    It is written if there is none yet, and asks for what the request costs, at the budget's delta.
+    Nothing in it comes from rows: a request's cost is fixed by its plan, before the first row is
+    read.
     """
+    if account.approval_above is None or account.budget is None:
+        return None
+    delta = account.budget.delta
+    epsilon = proposed.pair.epsilon_at(delta)
+    # Rounding must not ask for the approval of a request of exactly this epsilon.
+    if epsilon <= account.approval_above * (1.0 + 1e-6):
+        return None
     known = covering(account.approvals, proposed)
-    if known is not None:
-        return known
-    delta = require_budget(log, account.dataset).delta
-    return _ask(log, proposed, proposed.pair.epsilon_at(delta), delta, automatic=True)
+    return known or _ask(log, proposed, epsilon, delta, automatic=True)
 
 
 def _ask(

@@ -118,14 +118,10 @@ class Log:
         Raises
         ------
         LedgerError
-            If that entry was changed.
+            If an entry was changed.
         """
-        query = select(tables.ENTRIES).order_by(tables.ENTRIES.c.number.desc()).limit(1)
-        entry = next(self._read(query), None)
-        if entry is None:
-            return None
-        chain.check_next(entry, entry.number, entry.previous)
-        return entry.hash
+        running = self.catch_up()
+        return running.hash if running.number else None
 
     def append(
         self, details: Mapping[str, Any] | None = None, *, kind: str, dataset: str, **fields: Any

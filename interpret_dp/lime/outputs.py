@@ -77,7 +77,10 @@ def open_model_rows(
     declared = None if known is None else known.people
     columns = () if declared is None else declared.columns
     X, source = _readable_sparse(X) if hasattr(X, "tocsc") else (X, read_source(X))
-    feature_names = _without_unit(source, feature_names, columns)
+    names_all = source.names is None and len(feature_names or ()) == source.n_columns
+    if feature_names is not None and not names_all:
+        # The unit's columns may be missing.
+        feature_names = [name for name in feature_names if name not in columns]
     table = open_table(source, feature_names, identifier=columns).without(*columns)
     own_names = feature_names if source.names is None else source.names
     places = [at for at, name in enumerate(own_names or ()) if name not in columns]
@@ -127,15 +130,6 @@ def _readable_sparse(X: Any) -> tuple[Any, Source]:
         return values
 
     return sliced, Source(None, n_columns, n_rows, lambda _: columns.dtype, column)
-
-
-def _without_unit(
-    source: Source, feature_names: Sequence[str | None] | None, columns: tuple[str, ...]
-) -> Sequence[str | None] | None:
-    """Return the names of a query's columns, which may lack the unit's columns."""
-    if feature_names is None or (source.names is None and source.n_columns == len(feature_names)):
-        return feature_names
-    return [name for name in feature_names if name not in columns]
 
 
 def _columns(X: Any, places: list[int]) -> Any:

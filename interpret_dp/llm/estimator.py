@@ -19,7 +19,6 @@ from interpret_dp._documents import check_keys, kinds_of, read_json
 from interpret_dp._optional import import_optional
 from interpret_dp.accounting.events import MOST_STEPS
 from interpret_dp.accounting.guarantee import (
-    Guarantee,
     ReleaseShare,
 )
 from interpret_dp.accounting.lattice import LATTICE
@@ -534,7 +533,16 @@ def _released(
     request: MapsRequest, steps: SampledSteps, trained: TrainedMaps | None, head: str
 ) -> LocallyLinearModel:
     """Return the released model; with one label alone, a model of zeros."""
-    coding, settings = request.coding, request.settings
+    coding, settings, training = request.coding, request.settings, request.training
+    unused = {GRADIENTS} if trained is not None else {GRADIENTS, CENTRE}
+    shares = [part.share for part in request.plan.releases if part.name not in unused]
+    if trained is not None and trained.steps_begun:
+        mu = training.mu_of_first(steps, trained.steps_begun)
+        shares.append(ReleaseShare(GRADIENTS, mu, trained.steps_begun, training.delta))
+    more = [_IDEAL_OPACUS] if settings.engine == "opacus" else []
+    if settings.n_rows is not None:
+        more.append(_DECLARED_ROWS)
+    promise = request.guarantee(_MECHANISM, request.assumptions(*more), releases=shares)
     return LocallyLinearModel(
         schema=request.schema,
         centres=np.array(coding.centres),
@@ -543,7 +551,7 @@ def _released(
         biases=np.zeros((1, 1)) if trained is None else trained.biases,
         inverse_temperature=1.0 if trained is None else trained.inverse_temperature,
         classes=tuple(class_array(in_class_order(request.schema.target).levels).tolist()),
-        guarantee=_promise(request, steps, trained, head),
+        guarantee=dataclasses.replace(promise, ledger_head=head),
         image_shape=request.image_shape,
         features=settings.features,
         background=None if settings.background is None else float(settings.background),
@@ -552,23 +560,6 @@ def _released(
         steps=None if trained is None else dataclasses.asdict(steps),
         parameters={name: plain_value(getattr(settings, name)) for name in _SAVED},
     )
-
-
-def _promise(
-    request: MapsRequest, steps: SampledSteps, trained: TrainedMaps | None, head: str
-) -> Guarantee:
-    training = request.training
-    unused = {GRADIENTS} if trained is not None else {GRADIENTS, CENTRE}
-    shares = [part.share for part in request.plan.releases if part.name not in unused]
-    begun = 0 if trained is None else trained.steps_begun
-    if begun:
-        mu = training.mu_of_first(steps, begun)
-        shares.append(ReleaseShare(GRADIENTS, mu, begun, training.delta))
-    more = [_IDEAL_OPACUS] if request.settings.engine == "opacus" else []
-    if request.settings.n_rows is not None:
-        more.append(_DECLARED_ROWS)
-    own = request.guarantee(_MECHANISM, request.assumptions(*more), releases=shares)
-    return dataclasses.replace(own, ledger_head=head)
 
 
 # Reading a released model of any kind back from its JSON file.

@@ -595,10 +595,18 @@ class Training:
         limit = 1.0 / np.sqrt((dimension + 1) * n_classes)
         size = math.prod(self._shape) + settings.n_maps * n_classes
         parameters = public.uniform(-limit, limit, size=size).astype(np.float32)
-        self._projections, self._frame = projections, None
+        self._projections = projections
+        self._frame: Frame | None = None
         if settings.shares_features:
-            rows, self._frame = _shared_features(rows, projections, settings, session)
-            projections = None
+            # Training sees what all maps see, in one frame.
+            projection, projections = (None if projections is None else projections[0]), None
+            features = inputs if projection is None else projected_features(inputs, projection)
+            if settings.centring > 0:
+                columns, length = settings.n_columns, settings.feature_length
+                frame = released_frame(features, projection, columns, session, length=length)
+                features = (features - frame.centre.astype(np.float32)) * np.float32(frame.scale)
+                self._frame = frame
+            rows = TrainingRows(features, rows.classes)
         arguments = (rows, projections, settings.inverse_temperature, settings.clip_norm)
         self._sums: ClosedForm | OpacusSums
         if engine == "opacus":
@@ -678,25 +686,6 @@ class Training:
         )
         rate = self._settings.learning_rate_at(step, self._steps.count)
         self._adam.update((noisy / sigma).astype(np.float32), rate)
-
-
-def _shared_features(
-    rows: TrainingRows,
-    projections: Singles | None,
-    settings: TrainingSettings,
-    session: ReleaseSession,
-) -> tuple[TrainingRows, Frame | None]:
-    """Return rows of what all maps see, and the frame in which training sees it."""
-    projection = None if projections is None else projections[0]
-    inputs = rows.inputs
-    features = inputs if projection is None else projected_features(inputs, projection)
-    frame = None
-    if settings.centring > 0:
-        frame = released_frame(
-            features, projection, settings.n_columns, session, length=settings.feature_length
-        )
-        features = (features - frame.centre.astype(np.float32)) * np.float32(frame.scale)
-    return TrainingRows(features, rows.classes), frame
 
 
 class _Adam:

@@ -103,50 +103,6 @@ def half_signs(counts: FloatArray, *, is_ordered: bool) -> NDArray[np.int8]:
     return signs
 
 
-def copula_correlations(
-    dependence: ColumnDependence,
-    shares: Sequence[FloatArray],
-    signs: Sequence[NDArray[np.int8]],
-    n_rows: float,
-) -> FloatArray:
-    """Return the correlation matrix of the copula, which is positive definite.
-
-    Parameters
-    ----------
-    dependence : ColumnDependence
-    shares : sequence of ndarray of float64, shape (n_counted,) each
-        Of the counted cells of the columns that ``dependence`` is about.
-    signs : sequence of ndarray of int8, shape (n_counted,) each
-        Of these cells.
-    n_rows : float
-        Released number of rows.
-    """
-    from scipy.special import ndtri
-
-    lower = np.array([part[own < 0].sum() for part, own in zip(shares, signs, strict=True)])
-    upper = np.array([part[own > 0].sum() for part, own in zip(shares, signs, strict=True)])
-    present = np.maximum(lower + upper, 1e-3)
-    # Released shares may differ from the counts that a column was split by.
-    thresholds = ndtri(np.clip(lower / present, _LEAST_SHARE / 2, 1.0 - _LEAST_SHARE / 2))
-    densities = np.exp(-0.5 * thresholds**2) / np.sqrt(2.0 * np.pi)
-    first, second = np.triu_indices(len(lower), 1)
-    both_present = present[first] * present[second]
-    means = (upper - lower) / present
-    covariances = dependence.products / (n_rows * both_present) - means[first] * means[second]
-    # Near independence the covariance of the signs grows by this with the correlation.
-    slopes = 4.0 * densities[first] * densities[second]
-    deviations = dependence.noise / (n_rows * both_present * slopes)
-    shrunk = slopes * _shrunk(covariances / slopes, deviations)
-    matrix = np.eye(len(lower))
-    pairs = zip(shrunk, thresholds[first], thresholds[second], strict=True)
-    matrix[first, second] = [_tetrachoric(*pair) for pair in pairs]
-    matrix[second, first] = matrix[first, second]
-    values, vectors = np.linalg.eigh(matrix)
-    nearest = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
-    scales = np.sqrt(np.diagonal(nearest))
-    return np.asarray(nearest / np.outer(scales, scales))
-
-
 def _shrunk(estimates: FloatArray, deviations: FloatArray) -> FloatArray:
     """Return noisy estimates, shrunk towards zero (empirical Bayes, normal prior).
 
@@ -172,50 +128,6 @@ def _tetrachoric(covariance: float, first: float, second: float) -> float:
     areas = np.concatenate(([0.0], steps.cumsum()))
     areas -= areas[len(areas) // 2]
     return float(np.interp(covariance, 4.0 * areas, sines))
-
-
-def copula_places(
-    correlations: FloatArray,
-    shares: Sequence[FloatArray],
-    signs: Sequence[NDArray[np.int8]],
-    is_ordered: Sequence[bool],
-    n_rows: int,
-    generator: np.random.Generator,
-) -> FloatArray:
-    """Draw from the copula, one column a column of the background.
-
-    Parameters
-    ----------
-    correlations : ndarray of float64, shape (n_columns, n_columns)
-    shares : sequence of ndarray of float64, shape (n_codes - 1,) each
-        Of the cells that rows are drawn from; missing first.
-    signs : sequence of ndarray of int8, shape (n_codes - 1,) each
-        Of these cells.
-    is_ordered : sequence of bool
-    n_rows : int
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rows, n_columns)
-        Where the value of each row lies in its column, from 0 to 1, if cells lie side by side and
-        are as wide as their shares.
-    """
-    from scipy.special import ndtr
-
-    normal = generator.standard_normal((n_rows, len(shares)))
-    ranks = np.asarray(ndtr(normal @ np.linalg.cholesky(correlations).T))
-    places = np.empty(ranks.shape)
-    for k, (part, own) in enumerate(zip(shares, signs, strict=True)):
-        missing = part[0]
-        if is_ordered[k]:
-            places[:, k] = missing + (1.0 - missing) * ranks[:, k]
-        else:
-            is_lower = ranks[:, k] * part[own != 0].sum() < part[own < 0].sum()
-            places[:, k] = _within(part, own, is_lower, generator)
-        # Missing cells depend on nothing.
-        places[generator.random(n_rows) < missing, k] = 0.0
-    return places
 
 
 def _within(
@@ -518,14 +430,36 @@ class Background:
         Those that were not released are zero.
         """
         matrix = np.eye(len(self.columns))
-        if self.dependence is not None:
-            known = [self.columns[k] for k in self.dependence.places]
-            matrix[np.ix_(self.dependence.places, self.dependence.places)] = copula_correlations(
-                self.dependence,
-                [column.posterior(self.n_rows).mean() for column in known],
-                [column.signs[column.counted] for column in known],
-                self.n_rows,
-            )
+        if self.dependence is None:
+            return matrix
+        from scipy.special import ndtri
+
+        known = [self.columns[k] for k in self.dependence.places]
+        shares = [column.posterior(self.n_rows).mean() for column in known]
+        signs = [column.signs[column.counted] for column in known]
+        lower = np.array([part[own < 0].sum() for part, own in zip(shares, signs, strict=True)])
+        upper = np.array([part[own > 0].sum() for part, own in zip(shares, signs, strict=True)])
+        present = np.maximum(lower + upper, 1e-3)
+        # Released shares may differ from the counts that a column was split by.
+        thresholds = ndtri(np.clip(lower / present, _LEAST_SHARE / 2, 1.0 - _LEAST_SHARE / 2))
+        densities = np.exp(-0.5 * thresholds**2) / np.sqrt(2.0 * np.pi)
+        first, second = np.triu_indices(len(known), 1)
+        in_both = self.n_rows * (present[first] * present[second])
+        means = (upper - lower) / present
+        covariances = self.dependence.products / in_both - means[first] * means[second]
+        # Near independence the covariance of the signs grows by this with the correlation.
+        slopes = 4.0 * densities[first] * densities[second]
+        deviations = self.dependence.noise / (in_both * slopes)
+        shrunk = slopes * _shrunk(covariances / slopes, deviations)
+        own = np.eye(len(known))
+        pairs = zip(shrunk, thresholds[first], thresholds[second], strict=True)
+        own[first, second] = own[second, first] = [_tetrachoric(*pair) for pair in pairs]
+        # The nearest matrix that is positive definite.
+        values, vectors = np.linalg.eigh(own)
+        nearest = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
+        scales = np.sqrt(np.diagonal(nearest))
+        places = self.dependence.places
+        matrix[np.ix_(places, places)] = nearest / np.outer(scales, scales)
         return matrix
 
     def places(
@@ -546,16 +480,23 @@ class Background:
             From 0 to 1.
         """
         places = generator.random((n_rows, len(self.columns)))
-        if self.dependence is not None:
-            known = list(self.dependence.places)
-            places[:, known] = copula_places(
-                self.correlations()[np.ix_(known, known)],
-                [shares[k] for k in known],
-                [self.columns[k].signs[:-1] for k in known],
-                [self.columns[k].is_ordered for k in known],
-                n_rows,
-                generator,
-            )
+        if self.dependence is None:
+            return places
+        from scipy.special import ndtr
+
+        known = list(self.dependence.places)
+        normal = generator.standard_normal((n_rows, len(known)))
+        factor = np.linalg.cholesky(self.correlations()[np.ix_(known, known)])
+        ranks = np.asarray(ndtr(normal @ factor.T))
+        for place, k in enumerate(known):
+            part, signs, missing = shares[k], self.columns[k].signs[:-1], shares[k][0]
+            if self.columns[k].is_ordered:
+                places[:, k] = missing + (1.0 - missing) * ranks[:, place]
+            else:
+                is_lower = ranks[:, place] * part[signs != 0].sum() < part[signs < 0].sum()
+                places[:, k] = _within(part, signs, is_lower, generator)
+            # Missing cells depend on nothing.
+            places[generator.random(n_rows) < missing, k] = 0.0
         return places
 
     def frame(self, values: Sequence[NDArray[Any]]) -> pd.DataFrame:

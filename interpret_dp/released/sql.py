@@ -276,26 +276,16 @@ def _case_of(
     write: Callable[[Any], exp.Expr],
 ) -> exp.Expr:
     """Return the CASE of what is written for the value of each bin, shape (n_codes, ...)."""
-    column = column_of[feature.name]
-    if isinstance(feature.spec, Categorical):
-        return _categorical(writer, column, feature.spec, values, write)
-    cuts = np.asarray(feature.cuts).tolist()
-    branches = [(writer.is_no_number(column), write(values[0]))]
-    for position, cut in enumerate(cuts, start=1):
-        # Neighbours with one score need no cut between them.
-        if not np.array_equal(values[position], values[position + 1]):
-            below = exp.LT(this=writer.as_number(column), expression=writer.literal(cut))
-            branches.append((below, write(values[position])))
-    return _case(branches, write(values[len(cuts) + 1]))
-
-
-def _categorical(
-    writer: _Writer,
-    column: str,
-    spec: Categorical,
-    values: FloatArray,
-    write: Callable[[Any], exp.Expr],
-) -> exp.Expr:
+    column, spec = column_of[feature.name], feature.spec
+    if not isinstance(spec, Categorical):
+        cuts = np.asarray(feature.cuts).tolist()
+        branches = [(writer.is_no_number(column), write(values[0]))]
+        for position, cut in enumerate(cuts, start=1):
+            # Neighbours with one score need no cut between them.
+            if not np.array_equal(values[position], values[position + 1]):
+                below = exp.LT(this=writer.as_number(column), expression=writer.literal(cut))
+                branches.append((below, write(values[position])))
+        return _case(branches, write(values[len(cuts) + 1]))
     unseen = write(values[-1])
     has_text = any(isinstance(level, str) for level in spec.levels)
     has_numbers = any(not isinstance(level, str | bool) for level in spec.levels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +25,12 @@ from interpret_dp.schema.cells import (
     LevelTable,
     Values,
     category_values,
+    column_numbers,
     in_chunks,
     is_a,
     is_category_coded,
     level_key,
     number_of,
-    numbers_of,
     refuse_dtype,
 )
 from interpret_dp.schema.declarations import (
@@ -109,13 +109,14 @@ class _UndraftableError(Exception):
 
 def _target_spec(values: Values, max_levels: int, task: str) -> FeatureSpec:
     if task == "auto":
-        is_number = _holds_numbers(values)
-        task = "regression" if is_number and _has_many_numbers(values) else "classification"
+        numbers = column_numbers(values) if _holds_numbers(values) else np.zeros(0)
+        has_many = len(np.unique(numbers[~np.isnan(numbers)])) > 2
+        task = "regression" if has_many else "classification"
     if task == "classification":
         return _levels(values, max_levels)
     if not _holds_numbers(values):
         raise _UndraftableError("is not numeric, which the target of a regression must be")
-    return Continuous(*_bounds(values))
+    return Continuous(*_bounds(_finite(values)))
 
 
 def _holds_numbers(values: Values) -> bool:
@@ -130,32 +131,22 @@ def _holds_numbers(values: Values) -> bool:
     )
 
 
-def _has_many_numbers(values: Values) -> bool:
-    distinct: set[float] = set()
-    for _, numbers in in_chunks(values, numbers_of):
-        distinct.update(np.unique(numbers[~np.isnan(numbers)]).tolist())
-    return len(distinct) > 2
-
-
 def _number(values: Values) -> Continuous:
     # Whatever the dtype: a missing cell makes floats of integers.
-    is_integer = all((np.floor(finite) == finite).all() for finite in _finite_chunks(values))
-    bounds = _bounds(values)
+    finite = _finite(values)
+    is_integer, bounds = (np.floor(finite) == finite).all(), _bounds(finite)
     return (Integer if is_integer and bounds_integers(*bounds) else Continuous)(*bounds)
 
 
-def _finite_chunks(values: Values) -> Iterator[FloatArray]:
-    return (numbers[np.isfinite(numbers)] for _, numbers in in_chunks(values, numbers_of))
+def _finite(values: Values) -> FloatArray:
+    numbers = column_numbers(values)
+    return numbers[np.isfinite(numbers)]
 
 
-def _bounds(values: Values) -> tuple[float, float]:
-    lower, upper = np.inf, -np.inf
-    for finite in _finite_chunks(values):
-        lower = min(lower, finite.min(initial=np.inf))
-        upper = max(upper, finite.max(initial=-np.inf))
-    if lower > upper:
+def _bounds(finite: FloatArray) -> tuple[float, float]:
+    if not len(finite):
         raise _UndraftableError("has no finite number")
-    return float(lower), float(upper)
+    return float(finite.min()), float(finite.max())
 
 
 def _levels(values: Values, max_levels: int) -> Categorical:
@@ -460,9 +451,9 @@ def _count(name: str, values: Values, spec: FeatureSpec | None) -> ColumnReport:
         # As a fit reads it: the dtype says which values there are.
         spec = Categorical([False, True])
     if isinstance(spec, Continuous):
-        for _, numbers in in_chunks(values, numbers_of):
-            missing += int(np.isnan(numbers).sum())
-            clipped += int(((numbers < spec.lower) | (numbers > spec.upper)).sum())
+        numbers = column_numbers(values)
+        missing = int(np.isnan(numbers).sum())
+        clipped = int(((numbers < spec.lower) | (numbers > spec.upper)).sum())
         kind = "integer" if isinstance(spec, Integer) else "continuous"
         return ColumnReport(name, kind, missing, clipped, unseen)
     levels = LevelTable(() if spec is None else spec.levels)

@@ -87,10 +87,12 @@ def fine_edges(
         If ``n_bins`` is not such an integer.
     """
     n_bins = check_int("n_bins", n_bins, low=1, high=MAX_BINS)
-    is_integer = isinstance(spec, Integer)
     edges = _evenly_spaced(spec, n_bins, unit)
-    if is_integer:
-        edges = _between_integers(spec, n_bins, edges)
+    if isinstance(spec, Integer):
+        has_all = spec.upper - spec.lower < n_bins
+        firsts = np.arange(spec.lower + 1.0, spec.upper + 1.0) if has_all else np.ceil(edges)
+        # The point below the first integer of each bin: one that lies on a cut is in the bin above.
+        edges = np.where(np.abs(firsts) > _LAST_HALF, firsts, firsts - 0.5)
     edges = np.unique(edges)
     return edges[(edges > spec.lower) & (edges <= spec.upper)]
 
@@ -130,18 +132,6 @@ def outer_edges(spec: Continuous) -> tuple[float, float]:
         single = bounds.astype(np.float32).astype(np.float64)
     lower, upper = np.where(np.isfinite(single), single, bounds).tolist()
     return min(lower, spec.lower), float(np.nextafter(max(upper, spec.upper), np.inf))
-
-
-def _between_integers(
-    spec: Continuous, n_bins: int, edges: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Return the point below the first integer of each bin but the first."""
-    if spec.upper - spec.lower < n_bins:
-        firsts = np.arange(spec.lower + 1.0, spec.upper + 1.0)
-    else:
-        firsts = np.ceil(edges)
-    # An integer that lies on a cut is in the bin above.
-    return np.where(np.abs(firsts) > _LAST_HALF, firsts, firsts - 0.5)
 
 
 def _evenly_spaced(spec: Continuous, n_bins: int, unit: float) -> npt.NDArray[np.float64]:

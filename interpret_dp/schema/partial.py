@@ -341,7 +341,12 @@ def partial_schema_from_arguments(
     target = base.target or _argued("the target", argument)
     refuse_mismatches(names, kinds, specs, target_mismatch(target_kind, target, task))
     if task == "classification" and isinstance(target, Categorical):
-        _check_classes(target)
+        if len(target.levels) < 2:
+            raise SchemaError(
+                f"The target has one declared class, {target.levels[0]!r}; a classifier needs at "
+                "least two. Declare every label that could occur, whether or not it does."
+            )
+        check_most_classes(target)
     return PartialSchema(features, target or _undeclared(argument, target_kind), base.unit)
 
 
@@ -368,15 +373,6 @@ def with_classes(schema: Schema, classes: Any) -> Schema:
             "must agree. Leave one of them out."
         )
     return schema
-
-
-def _check_classes(labels: Categorical) -> None:
-    if len(labels.levels) < 2:
-        raise SchemaError(
-            f"The target has one declared class, {labels.levels[0]!r}; a classifier needs at "
-            "least two. Declare every label that could occur, whether or not it does."
-        )
-    check_most_classes(labels)
 
 
 def _undeclared(argument: ColumnArgument, kind: ColumnKind) -> FeatureSpec | Gap:

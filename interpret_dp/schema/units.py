@@ -176,25 +176,22 @@ def _counted(units: Integers, used: Mask) -> Integers:
 def _kept(units: Integers, keys: list[Key], max_rows: int, key: int) -> Mask:
     used: Mask = units != _LEFT_OUT
     rows = np.flatnonzero(units >= 0)
-    order = rows[np.argsort(units[rows], kind="stable")]
-    rank = _rank_in_group(units[order])
+    own = units[rows]
+    rank = _rank_in_group(own)
     if rank.max(initial=0) < max_rows:
         return used
-    priority = _mixed(_hashes(keys, key)[units[order]] + _GOLDEN * rank.astype(np.uint64))
-    drawn = np.lexsort((rank, priority, units[order]))
-    late = _rank_in_group(units[order][drawn]) >= max_rows
-    used[order[drawn[late]]] = False
+    priority = _mixed(_hashes(keys, key)[own] + _GOLDEN * rank.astype(np.uint64))
+    drawn = np.lexsort((rank, priority, own))
+    late = _rank_in_group(own[drawn]) >= max_rows
+    used[rows[drawn[late]]] = False
     return used
 
 
 def _rank_in_group(groups: Integers) -> Integers:
-    """Return each element's place among the equal ones, where equal ones stand together."""
-    places = np.arange(len(groups))
-    is_first = np.ones(len(groups), dtype=np.bool_)
-    is_first[1:] = groups[1:] != groups[:-1]
-    starts = np.maximum.accumulate(np.where(is_first, places, 0))
-    ranks: Integers = places - starts
-    return ranks
+    """Return how many equal elements stand before each."""
+    import pandas as pd
+
+    return np.asarray(pd.Series(groups).groupby(groups).cumcount(), dtype=np.int64)
 
 
 def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -22,7 +22,7 @@ from interpret_dp.released import EditRecord
 from interpret_dp.ui.figure import EditedTerm
 
 if TYPE_CHECKING:
-    from interpret_dp.editor import EditSession, Preview, Suggestion
+    from interpret_dp.editor import EarlierEdits, EditSession, Preview, Suggestion
 
 
 # Metrics on public rows, and correlated features, as texts for both editors.
@@ -265,11 +265,6 @@ def disabled_buttons(session: EditSession, view: TermView | None = None) -> dict
 def counted(count: int, noun: str = "edit") -> str:
     """Return a number of things, such as "1 edit" or "2 edits"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def time_text(record: EditRecord) -> str:
-    """Return the minute of an edit."""
-    return record.when.replace("T", " ").removesuffix("Z")[:16] + " UTC"
 
 
 def status_text(session: EditSession, term: str | None = None) -> str:
@@ -515,6 +510,14 @@ def load(session: EditSession, document: Mapping[str, Any]) -> Outcome:
     if not added:
         return Outcome("The file holds no new edits.", "note")
     return Outcome(f"Loaded {counted(added)}.")
+
+
+def answer_offer(session: EditSession, earlier: EarlierEdits, *, takes: bool) -> Outcome:
+    """Go on with the edits of an earlier session, or delete their file."""
+    if takes:
+        return Outcome(f"Took {counted(session.autosave.take(earlier))}.")
+    session.autosave.discard(earlier)
+    return Outcome(f"Discarded {counted(earlier.count)}.")
 
 
 def _arguments(term: EditedTerm, tool: Tool, request: EditorInput) -> dict[str, Any]:

@@ -360,8 +360,8 @@ def row_figure(row: RowInfluence, line: str) -> Figure:
         shown.append(f"{len(rest):,} others (range)")
     figure = row_bars_figure(bars, short_labels(shown, _LONGEST_VALUE))
     # Legends of our own: bars of one colour may all be faded, and both kinds are to be named.
-    for name, color in zip(row.raised, (COLORS["up"], COLORS["down"]), strict=True):
-        add_swatch(figure, name, color, 1.0)
+    add_swatch(figure, f"raises the {literal(row.output)}", COLORS["up"], 1.0)
+    add_swatch(figure, "lowers it", COLORS["down"], 1.0)
     if not significant[drawn].all():
         add_swatch(figure, faded_words(len(features.names)), GREY, FADED)
     if any(bar.band for bar in bars):

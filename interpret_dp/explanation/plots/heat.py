@@ -267,10 +267,26 @@ def heat_figure(
     reach = reach_of(term.scores) if reach is None else reach
     figure = _blank_map(places.across, places.up)
     shown = range(term.scores[0].size) if column is None else (column,)
+    cells, texts = places.cells, _cell_texts(places.pair)
+    bar = {"title": {"text": wrapped(score_unit(model)), "side": "right"}, "thickness": 14}
+    hover = (
+        "%{customdata[0]}<br>%{customdata[1]}<br>about %{customdata[2]} "
+        f"{literal(row_noun(model))} (noisy count)<extra></extra>"
+    )
     for number in shown:
-        own = _map_traces(model, term.of_class(number), places, reach)
+        own = term.of_class(number)
+        scores = own.scores[cells]
         style = {"visible": number == shown[0], "legendgroup": str(number)}
-        figure.add_traces([trace.update(style) for trace in own])
+        rows = _hover_rows(texts, own, cells)
+        style_of_cells = {"customdata": rows, "hovertemplate": hover, "meta": "released", **style}
+        figure.add_trace(
+            signed_cells(scores.tolist(), reach, has_signs=True, colorbar=bar, **style_of_cells)
+        )
+        if own.noise_deviations is not None:
+            # Zero where no noise was added.
+            within = np.abs(scores) < _QUANTILE_95 * own.noise_deviations[cells]
+            if within.any():
+                figure.add_trace(veil(within, _PAIR_VEIL).update(style))
     if len(shown) > 1:
         groups = [trace.legendgroup for trace in figure.data]
         every = list(range(len(groups)))
@@ -282,32 +298,6 @@ def heat_figure(
         figure.update_layout(updatemenus=[menu], margin_t=40)
     figure.update_layout(meta={"alternative": term_sentence(model, term)})
     return figure.update_layout(shapes=_frames(places.cells, selected))
-
-
-def _map_traces(
-    model: AdditiveModel, term: AdditiveTerm, places: CellPlaces, reach: float
-) -> list[Any]:
-    """Return the cells of a term of one score, and the veil over those within the noise."""
-    cells = places.cells
-    scores = term.scores[cells]
-    drawn = signed_cells(
-        scores.tolist(),
-        reach,
-        has_signs=True,
-        colorbar={"title": {"text": wrapped(score_unit(model)), "side": "right"}, "thickness": 14},
-        customdata=_hover_rows(_cell_texts(places.pair), term, cells),
-        hovertemplate=(
-            "%{customdata[0]}<br>%{customdata[1]}<br>about %{customdata[2]} "
-            f"{literal(row_noun(model))} (noisy count)<extra></extra>"
-        ),
-        meta="released",
-    )
-    if term.noise_deviations is not None:
-        # Zero where no noise was added.
-        within = np.abs(scores) < _QUANTILE_95 * term.noise_deviations[cells]
-        if within.any():
-            return [drawn, veil(within, _PAIR_VEIL)]
-    return [drawn]
 
 
 def _hover_rows(texts: Sequence[str], term: AdditiveTerm, cells: NDArray[np.int64]) -> list[Any]:

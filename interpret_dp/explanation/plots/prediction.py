@@ -96,11 +96,7 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
     rest = sum(score for _, _, score in parts[MOST_BARS:])
     if len(parts) > MOST_BARS:
         shown.append(_Part(f"{len(parts) - MOST_BARS} others", rest, None))
-    texts = _part_texts(model, record, shown, column)
-    bars = [
-        RowBar(part.score, text, signed_color(part.score), band=part.band)
-        for part, text in zip(shown, texts, strict=True)
-    ]
+    bars = _part_bars(model, record, shown, column)
     bars[0] = bars[0]._replace(color=COLORS["line"])
     labels = value_labels([part.name for part in shown], [part.value for part in shown])
     figure = row_bars_figure(bars, labels)
@@ -117,7 +113,10 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
         figure.add_annotation(text=text, x=0, y=y, xanchor=anchor, showarrow=False, font_size=11)
     pitch = BAR_PITCH + _SECOND_LINE * any("<br>" in label for label in labels)
     figure.update_layout(height=70 + pitch * len(shown))
-    figure.update_xaxes(title=wrapped(_local_unit(model, record), LONGEST_LABEL))
+    unit = score_unit(model)
+    if model.classes is not None and np.ndim(record["scores"]) > 1:
+        unit = f"score of {literal(str(model.classes[column]))} (log scale)"
+    figure.update_xaxes(title=wrapped(unit, LONGEST_LABEL))
     return figure
 
 
@@ -170,14 +169,14 @@ def _term_parts(model: AdditiveModel, record: Mapping[str, Any], column: int) ->
     return parts
 
 
-def _part_texts(
+def _part_bars(
     model: AdditiveModel,
     record: Mapping[str, Any],
     shown: Sequence[_Part],
     column: int,
-) -> list[str]:
-    """Return what stands under the pointer at each bar: score, noise, and what it changes."""
-    texts = []
+) -> list[RowBar]:
+    """Return the bars; under the pointer is each one's score, noise, and what it changes."""
+    bars = []
     n_scores = len(model.intercept)
     total = np.reshape(record["scores"], (-1, n_scores)).sum(axis=0) + model.intercept
     for part in shown:
@@ -193,8 +192,8 @@ def _part_texts(
             text += f"<br>probability {percent(now)}, without it {percent(before)}"
         elif model.link == "log":
             text += f"<br>multiplies the prediction by {math.exp(min(part.score, 700.0)):.3g}"
-        texts.append(text)
-    return texts
+        bars.append(RowBar(part.score, text, signed_color(part.score), band=part.band))
+    return bars
 
 
 def outcome_text(model: AdditiveModel, record: Mapping[str, Any]) -> str:
@@ -216,12 +215,6 @@ def outcome_text(model: AdditiveModel, record: Mapping[str, Any]) -> str:
         probability = 0.5 * (1.0 + math.tanh(total[0] / 2.0))
     text = f"Probability of {model.classes[index]}: {100 * probability:.0f} %"
     return text if math.isnan(actual) else f"{text}, actual: {model.classes[int(actual)]}"
-
-
-def _local_unit(model: AdditiveModel, record: Mapping[str, Any]) -> str:
-    if model.classes is None or np.ndim(record["scores"]) == 1:
-        return score_unit(model)
-    return f"score of {literal(str(model.classes[predicted(record)]))} (log scale)"
 
 
 def stability_text(record: Mapping[str, Any]) -> str:

@@ -147,11 +147,6 @@ def edit_note(term: AdditiveTerm, band: Band | None, released_band: Band | None)
     return " ".join(notes)
 
 
-def with_bands(term: AdditiveTerm) -> tuple[AdditiveTerm, Band | None, Band | None]:
-    """Return a term with the bands of its scores and of those before its edits."""
-    return term, term.band(), term.as_released.band()
-
-
 def monotone_previews(model: AdditiveModel, term: AdditiveTerm) -> Mapping[str, FloatArray]:
     """Return the nearest increasing and decreasing versions of a term, by name.
 
@@ -660,7 +655,7 @@ def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
         menus.append(_preview_menu(figure, list(previews), state))
     figure.update_layout(updatemenus=menus, showlegend=True)
     kind = f"{feature.kind}, edited" if term.is_edited else feature.kind
-    says = [term_sentence(model, term), edit_note(*with_bands(term))]
+    says = [term_sentence(model, term), edit_note(term, term.band(), term.as_released.band())]
     words = "\n".join([*textwrap.wrap(" ".join(says).strip(), 95), line]).strip()
     add_heading(figure, f"Term: {feature.name} ({kind})", words, with_menu=True)
     place_legend(figure, below=bottom + 6, height=480)

@@ -44,7 +44,6 @@ from interpret_dp.ui.dash.parts import (
     preview_message,
     selection_line,
     session_of,
-    slices_style,
 )
 from interpret_dp.ui.figure import EditedTerm
 
@@ -316,7 +315,8 @@ def _add_drawing(app: dash.Dash) -> None:
             figure,
             not bins,
             not term.view.is_edited,
-            slices_style(session),
+            # The slice's fields need rows.
+            {"display": "none"} if session.public_rows is None else {},
             selection_line(term, tuple(bins or ())),
             status_text(session, term.view.name),
             notes(term, bins or ()),

@@ -23,7 +23,7 @@ from interpret.visual.dashboard import DispatcherApp
 from interpret_dp.editor import EarlierEdits, EditSession
 from interpret_dp.editor.autosave import may_have_edits
 from interpret_dp.explanation.objects import register_live_view
-from interpret_dp.ui.actions import Outcome, counted
+from interpret_dp.ui.actions import Outcome, answer_offer, counted
 from interpret_dp.ui.dash import callbacks, layout, privacy_tab
 from interpret_dp.ui.dash.components import (
     CLOCK,
@@ -160,12 +160,8 @@ def _sessions(app: Any) -> list[EditSession]:
 def _answer(sessions: list[EditSession], action: str, digest: str) -> Outcome:
     for session in sessions:
         for earlier in session.autosave.earlier:
-            if earlier.digest != digest:
-                continue
-            if action == _DISCARD:
-                session.autosave.discard(earlier)
-                return Outcome(f"Discarded {counted(earlier.count)}.")
-            return Outcome(f"Took {counted(session.autosave.take(earlier))}.")
+            if earlier.digest == digest:
+                return answer_offer(session, earlier, takes=action == _TAKE)
     raise ValueError(
         "The file was changed or is gone: another session took it, or goes on with its edits."
     )
@@ -272,7 +268,7 @@ def _add_cards(app: dash.Dash, tab: str, pane: int) -> None:
         for number, key in reversed(list(enumerate(fresh, first))):
             title = f"{explanation.name} [{key}]"
             identity = _part("card", container, model, number, key)
-            card = titled_card(title, [_pane_content(explanation, key)], id=identity)
+            card = titled_card(title, [_content(explanation, key)], id=identity)
             holder = html.Div(card, id=_part("holder", container, model, number, ""))
             chain = html.Div([chain, holder], id=_part("slot", container, model, number, ""))
 
@@ -300,7 +296,8 @@ def _add_overview(app: dash.Dash, tab: str, pane: int) -> None:
         if any(card and card["model"] == model for card in cards):
             raise PreventUpdate
         identity = _part("card", container, model, 0, "")
-        parts = [_pane_content(explanation, None)]
+        # The overview's panel counts for all parts.
+        parts = [_content(explanation, None, has_panel=True)]
         return titled_card(f"{explanation.name} (Overall)", parts, id=identity)
 
 
@@ -386,10 +383,10 @@ def _live_card(explanation: Any, key: int | None) -> Component | None:
     if container != "viz-container":
         # In a pane of the full dashboard, which `panes` fills.
         raise PreventUpdate
-    return _content(explanation, key)
+    return _content(explanation, key, has_panel=True)
 
 
-def _content(explanation: Any, key: int | None, *, has_panel: bool = True) -> Component:
+def _content(explanation: Any, key: int | None, *, has_panel: bool = False) -> Component:
     """Return the figure of one part of an explanation, above its privacy panel."""
     uid = new_uid(explanation)
     parts = [_figure(explanation, key, uid)]
@@ -404,11 +401,6 @@ def _content(explanation: Any, key: int | None, *, has_panel: bool = True) -> Co
         edits: Any = {"data-edits": edit_count(explanation)}
         parts.append(html.Div(panel_children(explanation), id=identity, **edits))
     return html.Div(parts, className="idp")
-
-
-def _pane_content(explanation: Any, key: int | None) -> Component:
-    """Return the content of a card in a pane, where the overview's panel counts for all parts."""
-    return _content(explanation, key, has_panel=key is None)
 
 
 def _figure(explanation: Any, key: int | None, uid: str) -> Component:

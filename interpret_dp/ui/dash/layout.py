@@ -295,7 +295,8 @@ def _add_acting(app: dash.Dash) -> None:
         try:
             session = session_of(trigger)
             if action == "download":
-                document = _file(session)
+                text = json.dumps(sealed(session.to_dict()), indent=1, allow_nan=False)
+                document = {"content": text, "filename": f"edits-{session.base.digest[:12]}.json"}
                 outcome = Outcome("The edits were handed to the browser as a file.")
             elif action == "load":
                 outcome = load(session, _uploaded(contents))
@@ -309,12 +310,6 @@ def _add_acting(app: dash.Dash) -> None:
         acted = {"version": session.version, "at": time.time()}
         # Emptied, so that the same file can be loaded again.
         return message(outcome), acted, document, emptied_why, None
-
-
-def _file(session: EditSession) -> dict[str, str]:
-    """Return a session as Dash hands it to the browser."""
-    text = json.dumps(sealed(session.to_dict()), indent=1, allow_nan=False)
-    return {"content": text, "filename": f"edits-{session.base.digest[:12]}.json"}
 
 
 def _uploaded(contents: str) -> Any:

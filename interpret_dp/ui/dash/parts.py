@@ -19,7 +19,6 @@ from interpret_dp.ui.actions import (
     correlated_text,
     metrics_tables,
     selection_text,
-    time_text,
 )
 from interpret_dp.ui.dash.components import error_message, explanation_of, from_html
 from interpret_dp.ui.figure import EditedTerm
@@ -132,7 +131,6 @@ def history_list(
         of_term=term is not None,
         looked=looked,
         most=_MAX_ENTRIES,
-        time_text=time_text,
     )
     return from_html(page)
 
@@ -153,11 +151,6 @@ def metrics_children(
     except Exception as error:
         return [error_message(error)]
     return [from_html(render("metrics.html", tables=tables))]
-
-
-def slices_style(session: EditSession) -> dict[str, str]:
-    """Return the style of the slice's fields, which need rows."""
-    return {"display": "none"} if session.public_rows is None else {}
 
 
 def chooser(identity: Any, name: str, options: Mapping[Any, Any], **properties: Any) -> Component:

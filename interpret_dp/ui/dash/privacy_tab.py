@@ -130,12 +130,6 @@ def _guess(model: Any) -> tuple[str, str]:
     return f"Share of '{target.levels[1]}'", f"{own:.2g}"
 
 
-def _plan_parts(plan: FitPlan) -> list[Component]:
-    """Return the figure, and the table that says the same in numbers."""
-    numbers = from_html(render("plan_numbers.html", plan=plan))
-    return [figure_component(plan.draw("slider")), numbers]
-
-
 _VALUE, _CONTENT = "privacy", "privacy-tab"
 _MAX_REQUESTS = 200  # in the table, the latest
 
@@ -168,7 +162,10 @@ def register(app: dash.Dash) -> None:
         try:
             future = _plan(explanations_of(app)[trigger["number"]], *request)
             if future.done():
-                return _plan_parts(future.result()), True, request
+                # The figure, and the table that says the same in numbers.
+                numbers = from_html(render("plan_numbers.html", plan=future.result()))
+                figure = figure_component(future.result().draw("slider"))
+                return [figure, numbers], True, request
         except (TypeError, ValueError) as error:
             return message(Outcome(str(error), "error")), True, request
         except Exception as error:

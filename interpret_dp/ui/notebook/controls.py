@@ -18,9 +18,8 @@ from interpret_dp.released.additive_model import edits_text
 from interpret_dp.ui.actions import (
     SESSION_BUTTONS,
     TOOLS,
-    counted,
+    answer_offer,
     shapes_for,
-    time_text,
 )
 
 if TYPE_CHECKING:
@@ -203,20 +202,14 @@ def metrics_html(tables: Sequence[TextTable]) -> str:
     return "".join(notebook_table(table.title, table.head, table.rows) for table in tables)
 
 
-def note_html(text: str) -> str:
-    """Return a line with a note; nothing for an empty text."""
-    return render("notebook.html", piece="line", text=text, is_error=False) if text else ""
-
-
-def error_html(text: str) -> str:
-    """Return a line with an error; nothing for an empty text."""
-    return render("notebook.html", piece="line", text=text, is_error=True) if text else ""
+def note_html(text: str, *, is_error: bool = False) -> str:
+    """Return a line with a note or an error; nothing for an empty text."""
+    return render("notebook.html", piece="line", text=text, is_error=is_error) if text else ""
 
 
 def history_html(done: tuple[EditRecord, ...], undone: tuple[EditRecord, ...]) -> str:
     """Return the edits as a list, latest first, above it what redo would bring back."""
-    edits = {"done": done, "undone": undone, "time_text": time_text}
-    return render("notebook.html", piece="history", **edits)
+    return render("notebook.html", piece="history", done=done, undone=undone)
 
 
 def session_html(session: EditSession, hint: str) -> str:
@@ -228,7 +221,6 @@ def session_html(session: EditSession, hint: str) -> str:
         privacy=privacy_text(session.base.guarantee, len(session.history)),
         done=session.history,
         hint=hint,
-        time_text=time_text,
     )
 
 
@@ -264,7 +256,7 @@ class EarlierRows:
     def refresh(self) -> None:
         """Show where this session's edits are kept, or why they are not."""
         autosave = self._session.autosave
-        text = error_html(autosave.problem)
+        text = note_html(autosave.problem, is_error=True)
         if autosave.path is not None and not autosave.problem:
             text = note_html(f"Edits are kept as they are made, in {autosave.path}.")
         self.place.value = text
@@ -280,25 +272,18 @@ class EarlierRows:
         text = f"Edits of an earlier session: {earlier}"
         parts = [widgets.HTML(value=note_html(text), layout={"flex": "1 1 420px"})]
         if not earlier.problem:
-            for label, hint, act in (
-                ("Take them", "Go on where it ended", self._take),
-                ("Discard", "Delete the file", self._discard),
+            for label, hint, takes in (
+                ("Take them", "Go on where it ended", True),
+                ("Discard", "Delete the file", False),
             ):
                 button = _button(label, hint)
-                button.on_click(partial(self._press, act, earlier))
+                button.on_click(partial(self._press, takes, earlier))
                 parts.append(button)
         return widgets.HBox(parts, layout={"flex_flow": "row wrap", "align_items": "center"})
 
-    def _press(self, act: Callable[[EarlierEdits], str], earlier: EarlierEdits, _: Any) -> None:
-        self._run(partial(act, earlier))
+    def _press(self, takes: bool, earlier: EarlierEdits, _: Any) -> None:
+        self._run(lambda: answer_offer(self._session, earlier, takes=takes).text)
         self.look()
-
-    def _take(self, earlier: EarlierEdits) -> str:
-        return f"Took {counted(self._session.autosave.take(earlier))}."
-
-    def _discard(self, earlier: EarlierEdits) -> str:
-        self._session.autosave.discard(earlier)
-        return f"Discarded {counted(earlier.count)}."
 
 
 def _close_rows(rows: Sequence[Any]) -> None:

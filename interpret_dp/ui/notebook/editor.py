@@ -38,7 +38,6 @@ from interpret_dp.ui.figure import BINS, EditedTerm
 from interpret_dp.ui.notebook.controls import (
     Controls,
     EarlierRows,
-    error_html,
     history_html,
     metrics_html,
     note_html,
@@ -266,7 +265,7 @@ class NotebookEditor:
 
     def _say(self, note: str, error: str = "") -> None:
         self.controls.note.value = note_html(note)
-        self.controls.error.value = error_html(error)
+        self.controls.error.value = note_html(error, is_error=True)
 
     # ----------------------------------------------------------------------------- the selection
 
