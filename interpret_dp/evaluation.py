@@ -599,11 +599,12 @@ def private_metrics(
         regression the root mean squared and the mean absolute error, and the mean deviance of its
         objective. They are computed from cells: logits beyond 6 or -6 count as these, probabilities
         below 2**-9 as 2**-9, and errors above a quarter of the target's range as a quarter. A
-        deviance counts as at most that of the target's bounds from the mean prediction. For two
-        classes and regressions also all predictions over all targets, 1 if the total is right; not
-        of quantiles. By group: the number of rows, and accuracy or mean absolute error; and but
-        for more classes than two also means of predictions and targets, their difference, and the
-        ratio of the totals.
+        deviance counts as at most that of the target's bounds from the mean prediction. Of a model
+        of survival, concordance leaves out pairs within one of 16 cells of time, and a row that
+        expects more than four events counts as four. For two classes and regressions also all
+        predictions over all targets, 1 if the total is right; not of quantiles. By group: the
+        number of rows, and accuracy or mean absolute error; and but for more classes than two also
+        means of predictions and targets, their difference, and the ratio of the totals.
 
     Raises
     ------

@@ -45,8 +45,8 @@ from interpret_dp.released.additive_model import file_of, login_name, lookup_tab
 from interpret_dp.released.background import public_generator
 from interpret_dp.released.rating import rating_table, save_rating_table
 from interpret_dp.released.summary import average_sentence, warn_after_fit
-from interpret_dp.released.survival import SurvivalCurves, concordance, survival_curves
-from interpret_dp.schema import Continuous, Schema, canonical_frame, encode_target
+from interpret_dp.released.survival import SurvivalCurves, survival_curves
+from interpret_dp.schema import Continuous, Schema, canonical_frame
 from interpret_dp.schema.containers import is_dask
 
 if TYPE_CHECKING:
@@ -239,8 +239,8 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
 
     def _start(self, init_score: Any, exposure: Any) -> Any:
         """Return the scores that predictions start from."""
-        if exposure is not None and getattr(self, "link_", "log") != "log":
-            raise ValueError(f"exposure needs a log link, and this model's is {self.link_!r}.")
+        if exposure is not None:
+            interpret_api.refuse_exposure(self.released_)
         return interpret_api.start_scores(init_score, exposure)
 
     def _of_rows(self, method: str, X: Any, *start: Any) -> Any:
@@ -1071,7 +1071,8 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         promised, ``predict`` returns the quantile, and a warning says if many rows seem to have one
         value. ``"survival_cox"`` is for times until an event, negative where a row was censored:
         the bounds are minus the latest time and that, ``predict`` returns hazard ratios, and
-        :meth:`predict_survival` curves. A given ``learning_rate`` is the share of a Newton step.
+        :meth:`predict_survival` curves. From times in whole months or years subtract half of one:
+        a row counts up to its time. A given ``learning_rate`` is the share of a Newton step.
 
     Attributes
     ----------
@@ -1157,7 +1158,7 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         check_is_fitted(self, self._model_attribute)
         if self.released_.baseline is not None:
             self._note_score()
-            return concordance(encode_target(y, Continuous(-1e100, 1e100)), self.predict(X))
+            return interpret_api.concordance_score(y, self.predict(X), sample_weight, exposure)
         if exposure is None and self.released_.exposure is not None:
             raise ValueError("The model was fitted with exposures. Pass exposure=...")
         if exposure is None:

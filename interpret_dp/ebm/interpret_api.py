@@ -37,7 +37,8 @@ from interpret_dp.released import (
     AdditiveTerm,
     FeaturePair,
 )
-from interpret_dp.schema import Categorical, Continuous, encode_classes, open_target
+from interpret_dp.released.survival import concordance
+from interpret_dp.schema import Categorical, Continuous, encode_classes, encode_target, open_target
 from interpret_dp.schema.cells import column_numbers, in_chunks, numbers_of
 from interpret_dp.schema.containers import is_dask, open_column, refuse_texts
 
@@ -472,6 +473,23 @@ def start_scores(init_score: Any, exposure: Any) -> Any:
             )
     # Of 0 a number whose exponential is 0: interpret takes finite scores.
     return np.log(np.maximum(exposure, _LEAST_EXPOSURE))
+
+
+def refuse_exposure(model: AdditiveModel | None) -> None:
+    """Raise ValueError if predictions of a fitted model are none per unit of exposure."""
+    if model is not None and (model.link != "log" or model.baseline is not None):
+        of = "survival" if model.baseline is not None else f"the link {model.link!r}"
+        raise ValueError(
+            f"exposure was given, and the model is one of {of}. It needs a model of counts or "
+            "amounts, with the link 'log'. Leave it out."
+        )
+
+
+def concordance_score(y: Any, ratios: FloatArray, *given: Any) -> float:
+    """Return the concordance of times and hazard ratios; ValueError if anything else is given."""
+    if any(argument is not None for argument in given):
+        raise ValueError("score of survival takes no sample_weight and no exposure. Leave it out.")
+    return concordance(encode_target(y, Continuous(-1e100, 1e100)), ratios)
 
 
 def predict_lazily(model: Any, method: str, X: Any, init_score: Any = None) -> Any:

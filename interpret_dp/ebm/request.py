@@ -535,7 +535,13 @@ def _declaring_task(settings: FitSettings, rows: PrivateRows) -> DeclaringTask:
         settings.classes,
         task=settings.task,
     )
-    partial = class_of(_objective(settings))[0].with_target(partial)
+    loss = class_of(_objective(settings))[0]
+    partial = loss.with_target(partial)
+    if loss.n_baselines and kind_of(rows.y).cells == "bools":
+        raise SchemaError(
+            f"The target's type is bool, and objective is {loss.name!r}, which needs times. Pass "
+            "the time of each event, and minus the time of each censored row."
+        )
     _check_target_width(partial.target)
     columns = _included_columns(table.names, settings.exclude)
     return DeclaringTask(

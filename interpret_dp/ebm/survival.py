@@ -224,6 +224,19 @@ class SurvivalCox(PoissonDeviance):
         shape = Shape(np.array([-0.5, 0.5, 1.5]), np.array([0.0, 1.0]), shares, noise)
         return replace(self, shape=shape, spread=shape.spread)
 
+    def findings(self) -> tuple[str, ...]:
+        """Say whether hardly any event was seen, or times seem to be in another unit."""
+        assert self.baseline is not None
+        counts, noise = self.baseline.counts, _SEEN * self.baseline.noise
+        bounds = f"the bounds, {-self.latest:g} and {self.latest:g}"
+        mend = f"Are times in the unit of {bounds}, and those of censored rows negative?"
+        if counts[0].sum() < noise * math.sqrt(CELLS):
+            return (f"The released number of events is no more than noise. {mend}",)
+        if counts[:, 0].sum() > max(counts.sum() / 2.0, noise):
+            short = self.latest / CELLS**2
+            return (f"Most times are below {short:g}. {mend}",)
+        return ()
+
     def level_error(self) -> float:
         """Return the error of the mean that noise of the baseline leaves, in events."""
         assert self.shape is not None

@@ -264,7 +264,7 @@ def test_a_classifier_takes_no_exposure():
     model = dp.DPExplainableBoostingClassifier(schema=schema)
     with pytest.raises(ValueError, match="exposure was given with 'classification'"):
         model.fit(X, y > 0, exposure=exposure)
-    with pytest.raises(ValueError, match="this model's is 'logit'"):
+    with pytest.raises(ValueError, match="one of the link 'logit'"):
         model.fit(X, y > 0).predict(X, exposure=exposure)
 
 

@@ -234,6 +234,8 @@ def test_what_does_not_suit_is_refused_before_a_charge():
         )
         with pytest.raises(ValueError, match="the time of each row is its exposure"):
             estimator.fit(X, y, **more)
+    with pytest.raises(dp.SchemaError, match="needs times"):
+        fitted(X, y > 0, **account)
     assert not ledger.entries()
     as_counts = dp.DPExplainableBoostingRegressor(schema=SCHEMA, max_rounds=1).fit(X, y)
     with pytest.raises(ValueError, match="has no times"):
@@ -241,4 +243,22 @@ def test_what_does_not_suit_is_refused_before_a_charge():
     with pytest.raises(ValueError, match="has no times"):
         as_counts.explain_global().draw("survival", 0)
     short = dp.Schema(FEATURES, target=dp.Continuous(0, 10))
+    X, y, _ = patients(4_000)
     assert fitted(X, y, schema=short, max_rounds=1).schema_.target == dp.Continuous(-10, 10)
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [(365.0, "number of events is no more than noise"), (1e-5, "Most times are")],
+)
+def test_times_in_another_unit_are_said(factor, words):
+    X, y, _ = patients(4_000)
+    with pytest.warns(dp.DeclarationWarning, match=words):
+        fitted(X, factor * y)
+
+
+def test_hazard_ratios_have_no_exposure(model):
+    X, y, _ = patients(100)
+    for method, rows in ((model.predict, (X,)), (model.score, (X, y))):
+        with pytest.raises(ValueError, match="exposure"):
+            method(*rows, exposure=np.ones(100))
