@@ -177,18 +177,12 @@ def test_the_cost_is_in_the_figure_and_broken_between_its_parts():
     assert parts.text_alternative(term_figure(model, AGE, "")) == html.unescape(sentence)
 
 
-def wide_city(names):
-    """Return a model whose term of cities has the given levels, all of them with rows."""
-    n_codes = len(names) + 2
-    scores = np.linspace(-1, 1, n_codes)
-    term = AdditiveTerm(CITY, scores, np.full(n_codes, 100.0), np.eye(n_codes) * 0.01)
-    city = AdditiveFeature("city", Categorical(names))
-    return changed(build_model(), CITY, feature=city, term=term)
-
-
 def test_a_thousand_levels_have_fifty_labels_and_all_names_on_hover():
     names = [f"level {number}" for number in range(1_000)]
-    figure = term_figure(wide_city(names), CITY, LINE)
+    scores, rows = np.linspace(-1, 1, 1_002), np.full(1_002, 100.0)
+    term = AdditiveTerm(CITY, scores, rows, np.eye(1_002) * 0.01)
+    city = AdditiveFeature("city", Categorical(names))
+    figure = term_figure(changed(build_model(), CITY, feature=city, term=term), CITY, LINE)
     labels = figure.layout.xaxis.ticktext
     assert 40 <= len(labels) <= 52
     assert "missing" in labels
@@ -201,9 +195,6 @@ def test_names_are_shown_literally():
     named = changed(model, AGE, feature=dataclasses.replace(model.features[AGE], name="<b>age</b>"))
     assert "<b>" not in term_figure(named, AGE, LINE).layout.title.text
     assert "<b>" not in json.dumps(overview_figure(named, LINE).to_dict(), default=str)
-
-
-# -------------------------------------------------------------------------- several classes
 
 
 # ------------------------------------------------------------------------------- heat maps of pairs

@@ -54,8 +54,7 @@ def regressor():
 
 def warnings_of(fit, *arguments):
     """Return the privacy warnings of a call."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         fit(*arguments)
     return [str(one.message) for one in caught if one.category is dp.PrivacyWarning]
 

@@ -152,7 +152,6 @@ def test_what_a_model_says_of_a_row_is_withheld():
     with pytest.raises(dp.ReleaseError, match="Its own message is withheld") as caught:
         model_of("binary").fit(X, y, init_score=Sensitive("fails"))
     assert caught.value.__context__ is None
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as seen:
         model_of("binary").fit(X, y, init_score=Sensitive("warns"))
     assert seen == []
