@@ -6,13 +6,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from interpret_dp import BudgetExceededError
-from interpret_dp.ledger import (
-    ApprovalNeededError,
-    BudgetExpiredError,
-    DeltaExceededError,
-    RoleError,
-)
+from interpret_dp import BudgetExceededError, ledger
 
 
 def refusal(largest):
@@ -36,10 +30,10 @@ def test_the_advice_is_never_above_what_fits(largest):
 
 ERRORS = [
     refusal(0.25),
-    DeltaExceededError(refusal(0.25), 2e-7, 1e-7, "ledger.raise_budget(...)"),
-    RoleError("'ben' may not.", "ben", ("anna",)),
-    BudgetExpiredError("It has expired.", "ward", "2026-01-01T00:00:00+00:00"),
-    ApprovalNeededError("It waits.", "ward", 7, "waiting"),
+    ledger.DeltaExceededError(refusal(0.25), 2e-7, 1e-7, "ledger.raise_budget(...)"),
+    ledger.RoleError("'ben' may not.", "ben", ("anna",)),
+    ledger.BudgetExpiredError("It has expired.", "ward", "2026-01-01T00:00:00+00:00"),
+    ledger.ApprovalNeededError("It waits.", "ward", 7, "waiting"),
 ]
 
 

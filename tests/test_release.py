@@ -11,22 +11,17 @@ import numpy as np
 import pytest
 
 from interpret_dp import LedgerError, PrivacyLedger, ReleaseError, release as release_module
-from interpret_dp.accounting.composition import GdpPair
+from interpret_dp.accounting import GdpPair, plans
 from interpret_dp.accounting.gaussian import lattice_sigma, mu_of_range
 from interpret_dp.accounting.lattice import LATTICE, Neighbourhood
-from interpret_dp.accounting.plans import (
-    PlannedChoice,
-    PlannedRelease,
-    PlannedSampling,
-    PlannedSelection,
-    ReleasePlan,
-)
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.release import ReleaseRequest
 from tests.audit.fits import FEATURES, base_records, classifier, frame
 
 SECRET = "Zebulon-48.7295"
-PLAN = ReleasePlan((PlannedRelease("target", 0.1, 1), PlannedRelease("rounds", 0.05, 4)))
+PLAN = plans.ReleasePlan(
+    (plans.PlannedRelease("target", 0.1, 1), plans.PlannedRelease("rounds", 0.05, 4))
+)
 ONE = np.array([[LATTICE]])
 
 
@@ -147,7 +142,7 @@ def test_a_plan_is_used_up():
         release(session, "rounds")
         with pytest.raises(ReleaseError, match="the plan has 0 left"):
             release(session, "rounds")
-    twice = ReleasePlan((PlannedSelection("levels", 0.1, 2, 1e-7),))
+    twice = plans.ReleasePlan((plans.PlannedSelection("levels", 0.1, 2, 1e-7),))
     assert twice.cost.delta == twice.shares[0].delta == pytest.approx(2e-7)
     with open_session(PrivacyLedger.in_memory(), twice) as session:
         for _ in range(2):
@@ -163,7 +158,7 @@ def test_a_promise_of_a_ledger_in_memory_says_that_nobody_counts_its_cost(tmp_pa
         assert any("memory of a process" in clause for clause in assumptions) is says
 
 
-STEPS = ReleasePlan((PlannedSampling("steps", 0.5, 1e-7),))
+STEPS = plans.ReleasePlan((plans.PlannedSampling("steps", 0.5, 1e-7),))
 
 
 def sample(session):
@@ -213,26 +208,26 @@ def test_a_closed_session_releases_nothing():
 @pytest.mark.parametrize("mu", [0.0, -1.0, 2.0**-29, 1025.0, math.inf, math.nan])
 def test_noise_that_the_lattice_cannot_carry_is_refused_in_the_plan(mu):
     with pytest.raises(ValueError, match="mu of each release 'a' is"):
-        PlannedRelease("a", mu, 1)
+        plans.PlannedRelease("a", mu, 1)
 
 
 def test_plans_are_checked():
     with pytest.raises(ValueError, match="number of releases 'a' is 0"):
-        PlannedRelease("a", 0.1, 0)
+        plans.PlannedRelease("a", 0.1, 0)
     with pytest.raises(ValueError, match="each needs its own name"):
-        ReleasePlan((PlannedRelease("a", 0.1, 1), PlannedRelease("a", 0.2, 1)))
+        plans.ReleasePlan((plans.PlannedRelease("a", 0.1, 1), plans.PlannedRelease("a", 0.2, 1)))
     for delta in (0.0, 1.0, -1e-9, math.nan):
         with pytest.raises(ValueError, match="delta of each release 'levels' is"):
-            PlannedSelection("levels", 0.1, 1, delta)
+            plans.PlannedSelection("levels", 0.1, 1, delta)
 
 
 # ------------------------------------------------------------------------------- three kinds
 
-KINDS = ReleasePlan(
+KINDS = plans.ReleasePlan(
     (
-        PlannedRelease("sums", 0.1, 2),
-        PlannedSelection("levels", 0.2, 1, 1e-9),
-        PlannedChoice("start", 0.3, 2),
+        plans.PlannedRelease("sums", 0.1, 2),
+        plans.PlannedSelection("levels", 0.2, 1, 1e-9),
+        plans.PlannedChoice("start", 0.3, 2),
     )
 )
 
@@ -263,7 +258,7 @@ def test_a_whole_plan_is_charged_once_and_no_more(charges_used):
 
 
 def test_a_choice_beyond_its_largest_range_is_billed_as_it_is_charged():
-    plan = ReleasePlan((PlannedChoice("start", 50.0, 2),))
+    plan = plans.ReleasePlan((plans.PlannedChoice("start", 50.0, 2),))
     assert plan.shares[0].mu == plan.cost.mu < 50
 
 

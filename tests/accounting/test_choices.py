@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from interpret_dp import BudgetExceededError, PrivacyLedger
-from interpret_dp.accounting import GdpPair, delta_of_mu, reduce_event
+from interpret_dp.accounting import delta_of_mu, reduce_event
 from interpret_dp.accounting.events import composed_json, exponential_node, gaussian_node
 from interpret_dp.accounting.gaussian import mu_of_range, range_of_mu
 
@@ -80,18 +79,3 @@ def test_choices_and_gaussians_compose():
     assert pair.delta == 0.0
     assert pair.mu == pytest.approx(math.hypot(2 * mu_of_range(0.3), 0.1), rel=1e-15)
     assert Fraction(pair.mu) ** 2 >= 4 * Fraction(mu_of_range(0.3)) ** 2 + Fraction(1, 100)
-
-
-def test_the_ledger_charges_and_refuses_choices():
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("people", epsilon=1.0, delta=1e-6)
-    event = composed_json([(exponential_node(0.1), 5)])
-    cost = reduce_event(event)
-    asked = {"epsilon": 1.0, "epsilon_delta": 1e-6, "explainer": "test"}
-    ledger.commit(ledger.reserve("people", mu=cost.mu, delta=0.0, event=event, **asked))
-    assert ledger.spent("people").mu == cost.mu == GdpPair(math.sqrt(5) * mu_of_range(0.1)).mu
-    with pytest.raises(ValueError, match="costs mu"):
-        ledger.reserve("people", mu=cost.mu / 2, delta=0.0, event=event, **asked)
-    large = composed_json([(exponential_node(5.0), 1)])
-    with pytest.raises(BudgetExceededError):
-        ledger.reserve("people", mu=reduce_event(large).mu, delta=0.0, event=large, **asked)

@@ -7,22 +7,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from interpret_dp.accounting import events, reduce_event
-from interpret_dp.accounting.events import (
-    check_event_json,
-    dominated_node,
-    exponential_node,
-    sampled_gaussian_node,
-    thresholding_node,
-)
 
 NOISE, DELTA, MU = st.floats(1e-3, 1e6), st.floats(1e-9, 0.1), st.floats(1e-6, 100)
 LEAVES = st.one_of(
     st.just({"kind": "no_op"}),
     st.builds(events.gaussian_node, MU),
-    st.builds(thresholding_node, MU, DELTA),
-    st.builds(sampled_gaussian_node, NOISE, st.floats(0.01, 1), st.integers(1, 99), DELTA),
-    st.builds(dominated_node, MU, DELTA),
-    st.builds(exponential_node, st.floats(1e-3, 100)),
+    st.builds(events.thresholding_node, MU, DELTA),
+    st.builds(events.sampled_gaussian_node, NOISE, st.floats(0.01, 1), st.integers(1, 99), DELTA),
+    st.builds(events.dominated_node, MU, DELTA),
+    st.builds(events.exponential_node, st.floats(1e-3, 100)),
 )
 TREES = st.recursive(
     LEAVES,
@@ -45,7 +38,7 @@ def document(node, **changes):
 @given(TREES)
 def test_every_tree_is_read_and_survives_json(event):
     tree = document(event)
-    check_event_json(tree)
+    events.check_event_json(tree)
     assert json.loads(json.dumps(tree, allow_nan=False)) == tree
 
 
@@ -80,20 +73,20 @@ BROKEN_DOCUMENTS = [
     (document({"kind": "self_composed", "event": GAUSSIAN, "count": 1.5}), TypeError, "count"),
     (document({"kind": "self_composed", "event": 3, "count": 1}), TypeError, "JSON object"),
     (document({"kind": "composed", "events": GAUSSIAN}), TypeError, "list of events"),
-    (document(dominated_node(0.1, 0.0)), ValueError, "delta is 0"),
-    (document(dominated_node(0.1, math.nan)), ValueError, "delta is nan"),
-    (document(thresholding_node(0.1, 1.0)), ValueError, "delta is 1"),
-    (document(thresholding_node(0.1, 0.0)), ValueError, "delta is 0"),
-    (document(sampled_gaussian_node(3.0, 2.0, 9, 0.1)), ValueError, "probability is 2"),
-    (document(exponential_node(101)), ValueError, "epsilon is 101"),
-    (document(exponential_node(0)), ValueError, "epsilon is 0"),
+    (document(events.dominated_node(0.1, 0.0)), ValueError, "delta is 0"),
+    (document(events.dominated_node(0.1, math.nan)), ValueError, "delta is nan"),
+    (document(events.thresholding_node(0.1, 1.0)), ValueError, "delta is 1"),
+    (document(events.thresholding_node(0.1, 0.0)), ValueError, "delta is 0"),
+    (document(events.sampled_gaussian_node(3.0, 2.0, 9, 0.1)), ValueError, "probability is 2"),
+    (document(events.exponential_node(101)), ValueError, "epsilon is 101"),
+    (document(events.exponential_node(0)), ValueError, "epsilon is 0"),
     (document(nested(40)), ValueError, "nested"),
 ]
 
 
 @pytest.mark.parametrize(("broken", "error", "message"), BROKEN_DOCUMENTS)
 def test_a_broken_document_is_refused(broken, error, message):
-    for read in (check_event_json, reduce_event):
+    for read in (events.check_event_json, reduce_event):
         with pytest.raises(error, match=message):
             read(broken)
 
@@ -103,4 +96,6 @@ def test_bad_parts_are_refused():
         with pytest.raises(ValueError, match=r"parts is empty|mu is 0|count is 0"):
             events.gaussian_events_json(parts)
     with pytest.raises(ValueError, match="delta is 0"):
-        events.composed_json([(dominated_node(0.1, 0.1), 1), (thresholding_node(0.1, 0.0), 2)])
+        events.composed_json(
+            [(events.dominated_node(0.1, 0.1), 1), (events.thresholding_node(0.1, 0.0), 2)]
+        )

@@ -11,17 +11,6 @@ from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.backends import local
 from interpret_dp.backends.base import MAX_RESIDUAL, MAX_SCORE
 from interpret_dp.backends.kernels import exponential_table, sigmoid_table
-from interpret_dp.backends.local import (
-    Grids,
-    LocalBinaryRows,
-    LocalMulticlassRows,
-    LocalRegressionRows,
-    gap_table,
-    log_means,
-    log_steps,
-    lowest_log_step,
-    poisson_table,
-)
 from interpret_dp.ebm.losses import GammaDeviance
 from tests.contract.test_additive_rows import BOUNDS, LOCAL
 
@@ -65,7 +54,7 @@ def test_targets_stay_within_their_integers(lower, upper, clip):
     target = np.array([lower, upper, (lower + upper) / 2, np.nextafter(lower, upper), np.nan])
     codes = [np.zeros(5, dtype=np.uint8)]
     for row in range(5):
-        rows = LocalRegressionRows(
+        rows = local.LocalRegressionRows(
             [codes[0][:1]], target[row : row + 1], lower=lower, upper=upper, clip=clip
         )
         count, total, squares = rows.target_sums().tolist()
@@ -105,14 +94,16 @@ def test_threads_change_no_bit_of_a_large_table(task):
 
 def test_an_error_in_a_thread_is_not_lost(monkeypatch):
     monkeypatch.setattr(local, "_ROWS_PER_THREAD", 1)
-    rows = LocalBinaryRows([np.zeros(4, dtype=np.uint8)], np.zeros(4, dtype=np.int16), n_threads=2)
+    rows = local.LocalBinaryRows(
+        [np.zeros(4, dtype=np.uint8)], np.zeros(4, dtype=np.int16), n_threads=2
+    )
 
     def failing(*arguments):
         first = arguments[-3]
         if threading.current_thread() is not threading.main_thread() and first > 0:
             raise RuntimeError("in a thread")
 
-    monkeypatch.setattr(LocalBinaryRows, "_kernel", staticmethod(failing))
+    monkeypatch.setattr(local.LocalBinaryRows, "_kernel", staticmethod(failing))
     none = np.zeros(0, dtype=np.int64)
     with pytest.raises(RuntimeError, match="in a thread"):
         rows.advance(none, np.zeros((0, 1, 1), dtype=np.int32), none, 1)
@@ -123,7 +114,7 @@ def test_an_error_in_a_thread_is_not_lost(monkeypatch):
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, 6.0), (2.0, 1e9), (1e-9, 1e-3), (0.0, 0.0)])
 def test_means_are_exponentials_between_the_bounds(lower, upper):
-    means, lowest = log_means(lower, upper), lowest_log_step(upper)
+    means, lowest = local.log_means(lower, upper), local.lowest_log_step(upper)
     assert len(means) == 4096
     assert means.min() >= lower
     assert means.max() <= upper
@@ -138,15 +129,17 @@ def test_means_are_exponentials_between_the_bounds(lower, upper):
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, 6.0), (1000.0, 1001.0), (0.0, 0.0)])
 def test_means_stay_within_the_integers_of_the_target(lower, upper):
     clip = (upper - lower) / 4 or 1.0
-    table = poisson_table(lower, upper, clip, upper).astype(np.int64)
+    table = local.poisson_table(lower, upper, clip, upper).astype(np.int64)
     assert np.abs(table).max() <= int((upper - lower) / 2 / clip * LATTICE)
     middle = (lower + upper) / 2
-    assert np.abs(table - (log_means(lower, upper) - middle) / clip * LATTICE).max() <= 1 + 1e-6
+    assert (
+        np.abs(table - (local.log_means(lower, upper) - middle) / clip * LATTICE).max() <= 1 + 1e-6
+    )
 
 
 @pytest.mark.parametrize("clip", [1.0, 2.0, 7.5])
 def test_relative_errors_are_tabulated_and_clipped_at_the_widest_bound(clip):
-    table = gap_table(GammaDeviance.residual, clip)
+    table = local.gap_table(GammaDeviance.residual, clip)
     assert table.max() == table[-1] == MAX_RESIDUAL
     assert table.min() >= -LATTICE / clip
     assert (np.diff(table) >= 0).all()
@@ -159,8 +152,8 @@ def test_relative_errors_are_tabulated_and_clipped_at_the_widest_bound(clip):
 def test_logarithms_are_those_of_their_step(bounds, share):
     lower, upper = bounds[0], min(bounds[0] * bounds[1], 1e100)
     target = min(max(lower * (upper / lower) ** share, lower), upper)
-    many = log_steps(np.array([lower, target, upper]), lower, upper)
-    alone = log_steps(np.array([target]), lower, upper)
+    many = local.log_steps(np.array([lower, target, upper]), lower, upper)
+    alone = local.log_steps(np.array([target]), lower, upper)
     assert many.dtype == np.int32
     assert many[1] == alone[0]
     exact = math.log(target) * LATTICE
@@ -179,7 +172,7 @@ def test_a_block_of_codes_is_taken_over(dtype, n_kept):
     maps = [(np.arange(n_codes) // 7 % 40).astype(np.uint16) for _ in range(4)]
     answers = []
     for codes in ([column.copy() for column in block], block):
-        rows = LocalBinaryRows(codes, labels)
+        rows = local.LocalBinaryRows(codes, labels)
         counts = rows.bin_counts([n_codes] * 4)
         rows.merge_bins(maps)
         rows.begin(np.zeros(1, dtype=np.int64))
@@ -192,13 +185,15 @@ def test_a_block_of_codes_is_taken_over(dtype, n_kept):
 
 
 def test_bins_are_merged_and_never_split():
-    rows = LocalBinaryRows([np.zeros(2, dtype=np.uint8)], np.array([0, 1], dtype=np.int16))
+    rows = local.LocalBinaryRows([np.zeros(2, dtype=np.uint8)], np.array([0, 1], dtype=np.int16))
     with pytest.raises(ValueError, match="merged, not split"):
         rows.merge_bins([np.array([300], dtype=np.uint16)])
 
 
 def test_merging_to_many_bins_keeps_two_bytes():
-    rows = LocalBinaryRows([np.array([0, 299], dtype=np.uint16)], np.array([0, 1], dtype=np.int16))
+    rows = local.LocalBinaryRows(
+        [np.array([0, 299], dtype=np.uint16)], np.array([0, 1], dtype=np.int16)
+    )
     rows.merge_bins([np.arange(300, dtype=np.uint16)])
     none = np.zeros(0, dtype=np.int64)
     sums = rows.advance(none, np.zeros((0, 300, 1), dtype=np.int32), np.array([0]), 300)
@@ -211,7 +206,7 @@ def test_one_rows_softmax_residuals_stay_within_the_declared_norm():
     codes = [np.array([1], dtype=np.uint8), np.array([2], dtype=np.uint8)]
     for n_classes in (3, 10, 200):
         for _ in range(50):
-            rows = LocalMulticlassRows(codes, label, n_classes=n_classes)
+            rows = local.LocalMulticlassRows(codes, label, n_classes=n_classes)
             scale = 2.0 ** rng.integers(10, 28)
             updates = rng.normal(scale=scale, size=(2, 4, n_classes)).astype(np.int32)
             sums = rows.advance(both, updates, both, 4)
@@ -230,7 +225,7 @@ widths_of_features = st.lists(st.integers(1, 70), min_size=1, max_size=9)
 @given(widths_of_features, st.integers(0, 5_000), st.randoms(use_true_random=False))
 def test_every_feature_is_in_one_group_and_groups_are_small(widths, most_cells, random):
     order = random.sample(range(len(widths)), random.randint(0, len(widths)))
-    found = Grids.of(np.array(order, dtype=np.int64), np.array(widths), most_cells=most_cells)
+    found = local.Grids.of(np.array(order, dtype=np.int64), np.array(widths), most_cells=most_cells)
     assert [place for group in found.members for place in group] == list(range(len(order)))
     for group, shape, features in zip(found.members, found.shapes, found.features, strict=True):
         assert features[features >= 0].tolist() == [order[place] for place in group]
@@ -241,14 +236,14 @@ def test_every_feature_is_in_one_group_and_groups_are_small(widths, most_cells, 
 @pytest.mark.parametrize("far", [False, True])
 def test_scores_are_added_at_once_only_where_none_can_saturate(monkeypatch, far):
     """A public bound decides, so that the answer is that of one feature after another."""
-    made = []
+    made, grids_of = [], local.Grids.of
 
     def noted(*arguments, **settings):
         made.append(settings.get("most_cells"))
-        return Grids.of(*arguments, **settings)
+        return grids_of(*arguments, **settings)
 
     monkeypatch.setattr(local, "Grids", type("Noted", (), {"of": staticmethod(noted)}))
-    rows = LocalBinaryRows([np.zeros(2, np.uint8)] * 2, np.array([0, 1], np.int16))
+    rows = local.LocalBinaryRows([np.zeros(2, np.uint8)] * 2, np.array([0, 1], np.int16))
     rows.merge_bins([np.zeros(1, np.uint16)] * 2)
     rows.begin(np.zeros(1, dtype=np.int64))
     up = MAX_SCORE if far else MAX_SCORE // 2

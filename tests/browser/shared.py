@@ -21,10 +21,6 @@ def script(name):
     return path.read_text(encoding="utf-8")
 
 
-def _chromium():
-    return os.environ.get(CHROMIUM_VARIABLE) or shutil.which("chromium")
-
-
 @pytest.fixture(scope="session")
 def browser():
     """Start Chromium with an empty profile."""
@@ -32,7 +28,7 @@ def browser():
 
     from tests.browser.driver import CHROMIUM_ARGUMENTS
 
-    executable = _chromium()
+    executable = os.environ.get(CHROMIUM_VARIABLE) or shutil.which("chromium")
     if executable is None:
         pytest.skip(
             "no chromium on PATH: install Debian's package 'chromium', "

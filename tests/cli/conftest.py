@@ -3,21 +3,12 @@
 import contextlib
 import shlex
 import shutil
-from dataclasses import dataclass
 
 import pytest
 
 from interpret_dp.cli import main
 
 N_ROWS = 2_345
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a command answered."""
-
-    out: str
-    err: str
 
 
 @pytest.fixture
@@ -38,7 +29,7 @@ def command(folder, capsys):
     def run(*arguments, code=0):
         capsys.readouterr()
         found = main([str(argument) for argument in arguments])
-        outcome = Outcome(*capsys.readouterr())
+        outcome = capsys.readouterr()
         assert found == code, outcome.err
         return outcome
 

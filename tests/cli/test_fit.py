@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpret_dp import Categorical, PrivacyLedger, Schema, load_model
+from interpret_dp import PrivacyLedger, load_model
 from interpret_dp.cli import main
 from interpret_dp.cli.console import left_text
 from tests.cli.conftest import N_ROWS
@@ -254,17 +254,3 @@ def test_shapes_are_constrained_and_paired(fit, patients):
     assert min(steps["age"], steps["length_of_stay"]) >= 0
     # The true curve of blood pressure falls and rises: without a constraint so does ours.
     assert steps["systolic_bp"] < 0
-
-
-REFUSED = [
-    ({"features": {"sex": Categorical([0, 1])}}, "'sex' has a dtype of texts"),
-    ({"target": Categorical(["yes"])}, "one declared class"),
-]
-
-
-@pytest.mark.parametrize(("change", "message"), REFUSED)
-def test_what_the_estimator_refuses_declares_no_budget(fit, patients, change, message):
-    Schema.load("schema.toml").replace(**change).save("changed.toml")
-    outcome = fit(patients, schema="changed.toml", budget=4, code=2)
-    assert message in " ".join(outcome.err.split())
-    assert not list(Path().rglob("privacy.db"))

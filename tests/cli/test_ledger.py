@@ -97,6 +97,7 @@ def test_link(typed, ledger):
     assert "have spent epsilon" in refused.err
     linked = typed(f"{line} --accept-overspent")
     assert "'ward' shares the budget of 'copy'" in linked.out
+    assert ledger.entries()[-1]["context"]["overspent"] is True
     shown = typed("ledger show").out
     assert "'copy' = 'ward'" in shown
     assert shown.count("Budget ") == 1

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, r2_score
 
-from interpret_dp import load_model
+from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema, load_model
 from interpret_dp.cli.tables import CsvFormat, read_declared
-from interpret_dp.schema import Categorical, Continuous, PrivacyUnit, Schema
 
 N_ROWS = 2_000
 # Header, a row, its labels where x is below 50 and from there on, and options.

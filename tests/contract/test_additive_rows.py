@@ -17,25 +17,9 @@ from hypothesis import given, settings, strategies as st
 from interpret_dp.accounting.lattice import LATTICE, PRODUCT_UNIT
 from interpret_dp.backends import local
 from interpret_dp.backends.base import MAX_RESIDUAL, MAX_SCORE
-from interpret_dp.backends.local import (
-    LocalBinaryRows,
-    LocalGapRows,
-    LocalMulticlassRows,
-    LocalPoissonRows,
-    LocalRegressionRows,
-    LocalWeightedRows,
-)
 from interpret_dp.ebm.losses import GammaDeviance
 from interpret_dp.ebm.objectives import Quantile, TweedieDeviance
-from tests.contract.simplest_rows import (
-    SimplestBinaryRows,
-    SimplestGapRows,
-    SimplestMulticlassRows,
-    SimplestPoissonRows,
-    SimplestRegressionRows,
-    SimplestWeightedRows,
-    as_lists,
-)
+from tests.contract import simplest_rows
 
 N_CLASSES = 3
 
@@ -49,24 +33,24 @@ LOG_COSH = {"residual": log_cosh_residual, "has_log_target": False}
 TWEEDIE = {"residual": TweedieDeviance(0.0, 6.0, 1.5, 1.0, variance_power=1.9).residual}
 QUANTILE = {"residual": Quantile(-3.0, 5.0, 2.0, 1.0, alpha=0.9).residual, "has_log_target": False}
 LOCAL = {
-    "binary": LocalBinaryRows,
-    "multiclass": LocalMulticlassRows,
-    "regression": LocalRegressionRows,
-    "poisson": LocalPoissonRows,
-    "gamma": partial(LocalGapRows, **GAMMA),
-    "gap": partial(LocalGapRows, **LOG_COSH),
-    "quantile": partial(LocalGapRows, **QUANTILE),
-    "tweedie": partial(LocalWeightedRows, **TWEEDIE),
+    "binary": local.LocalBinaryRows,
+    "multiclass": local.LocalMulticlassRows,
+    "regression": local.LocalRegressionRows,
+    "poisson": local.LocalPoissonRows,
+    "gamma": partial(local.LocalGapRows, **GAMMA),
+    "gap": partial(local.LocalGapRows, **LOG_COSH),
+    "quantile": partial(local.LocalGapRows, **QUANTILE),
+    "tweedie": partial(local.LocalWeightedRows, **TWEEDIE),
 }
 SIMPLEST = {
-    "binary": SimplestBinaryRows,
-    "multiclass": SimplestMulticlassRows,
-    "regression": SimplestRegressionRows,
-    "poisson": SimplestPoissonRows,
-    "gamma": partial(SimplestGapRows, **GAMMA),
-    "gap": partial(SimplestGapRows, **LOG_COSH),
-    "quantile": partial(SimplestGapRows, **QUANTILE),
-    "tweedie": partial(SimplestWeightedRows, **TWEEDIE),
+    "binary": simplest_rows.SimplestBinaryRows,
+    "multiclass": simplest_rows.SimplestMulticlassRows,
+    "regression": simplest_rows.SimplestRegressionRows,
+    "poisson": simplest_rows.SimplestPoissonRows,
+    "gamma": partial(simplest_rows.SimplestGapRows, **GAMMA),
+    "gap": partial(simplest_rows.SimplestGapRows, **LOG_COSH),
+    "quantile": partial(simplest_rows.SimplestGapRows, **QUANTILE),
+    "tweedie": partial(simplest_rows.SimplestWeightedRows, **TWEEDIE),
 }
 
 
@@ -302,7 +286,7 @@ def answers(rows, calls):
         if name == "pair_sums":
             answer = [table.reshape(-1, table.shape[2]) for table in answer]
         if answer is not None:
-            found.append(as_lists(answer))
+            found.append(simplest_rows.as_lists(answer))
     return found
 
 
@@ -460,7 +444,7 @@ def test_scores_saturate_and_never_wrap(name, task):
 def test_control_the_comparison_sees_a_row_that_moves_another():
     """A backend that centres scores by their mean fails the sum over rows."""
 
-    class Centring(LocalRegressionRows):
+    class Centring(local.LocalRegressionRows):
         def advance(self, *arguments):
             self._scores -= int(self._scores.mean())
             return super().advance(*arguments)

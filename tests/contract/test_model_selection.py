@@ -90,15 +90,6 @@ def test_a_search_whose_last_fit_is_not_covered_has_no_model(rows, ledger_for):
     check_charged(ledger, 4)
 
 
-def test_a_search_over_epsilon_charges_what_each_asks_for(rows):
-    ledger = dp.PrivacyLedger.in_memory()
-    GridSearchCV(model(ledger), {"epsilon": [0.25, 0.75]}, cv=2, refit=False).fit(*rows)
-    charged = ledger.report("survey")["asked_epsilon"].tolist()
-    assert charged == [0.25, 0.25, 0.75, 0.75]
-    squares = 2 * mu_of_budget(0.25, DELTA) ** 2 + 2 * mu_of_budget(0.75, DELTA) ** 2
-    assert ledger.spent("survey").mu == pytest.approx(np.sqrt(squares), rel=1e-6)
-
-
 # ------------------------------------------------------------------- routing of weights and units
 
 

@@ -15,7 +15,6 @@ from interpret.glassbox import (
 from sklearn.base import clone
 
 import interpret_dp as dp
-from interpret_dp import Categorical, Continuous, Integer, Schema
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.golden.kinds import FILES, rows
 
@@ -27,11 +26,11 @@ pytestmark = [
 
 KINDS = ("classification", "classes", "pairs", "monotone", "poisson", "gamma", "regression")
 FEATURES = {
-    "age": Continuous(0, 100),
-    "kids": Integer(0, 4),
-    "zone": Categorical([1, 2.5, 300]),
-    "smoker": Categorical([False, True]),
-    "job": Categorical(["cook", "1", "zoo"]),
+    "age": dp.Continuous(0, 100),
+    "kids": dp.Integer(0, 4),
+    "zone": dp.Categorical([1, 2.5, 300]),
+    "smoker": dp.Categorical([False, True]),
+    "job": dp.Categorical(["cook", "1", "zoo"]),
 }
 
 
@@ -60,7 +59,7 @@ def typed():
         "job": rng.choice(["cook", "1", "zoo"], 900),
     }
     X = pd.DataFrame(table)
-    schema = Schema(FEATURES, target=Continuous(0, 10))
+    schema = dp.Schema(FEATURES, target=dp.Continuous(0, 10))
     y = X["age"] / 20 + X["kids"] + X["smoker"] + np.log(X["zone"]) / 3
     with warnings.catch_warnings(action="ignore"), use_randomness(SeededRandomness(3)):
         model = dp.DPExplainableBoostingRegressor(epsilon=20.0, schema=schema, max_rounds=3)
@@ -131,7 +130,7 @@ def test_what_was_edited_by_interprets_methods_goes_along():
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_model_of_one_class_is_refused():
-    schema = Schema({"a": Continuous(0, 1)})
+    schema = dp.Schema({"a": dp.Continuous(0, 1)})
     model = dp.DPExplainableBoostingClassifier(epsilon=20.0, schema=schema, max_rounds=2)
     model.fit(pd.DataFrame({"a": np.linspace(0, 1, 500)}), ["yes"] * 500)
     with pytest.raises(ValueError, match="one class alone, 'yes'"):

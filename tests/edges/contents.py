@@ -17,9 +17,8 @@ import numpy as np
 
 from benchmarks.audit.results import to_json, to_markdown
 from benchmarks.audit_page import from_json
-from interpret_dp import EditSession, PrivateBackground, Schema, load_model
+from interpret_dp import EditSession, Guarantee, PrivateBackground, Schema, load_model
 from interpret_dp._documents import SEAL, canonical_json, sealed
-from interpret_dp.accounting import Guarantee
 from interpret_dp.ledger.chain import GENESIS, Entry
 from interpret_dp.ledger.folding import Running
 from interpret_dp.ledger.reader import account_document, oversight_document

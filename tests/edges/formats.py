@@ -12,7 +12,6 @@ from benchmarks.audit.results import AttackLine, ReplayLine, draw_figure, to_jso
 from benchmarks.audit_page import from_json
 from interpret_dp._documents import SEAL, write_file
 from interpret_dp.cli.console import pending_file
-from interpret_dp.explanation import PrivacySpend
 from interpret_dp.explanation.pages import render_html
 from interpret_dp.ledger import verify_archive
 from interpret_dp.ledger.chain import read_archive
@@ -191,7 +190,7 @@ def _read_audit(path):
 
 def _write_page(path):
     model = build_model()
-    write_file(path, render_html(model, PrivacySpend(guarantee=model.guarantee)))
+    write_file(path, render_html(model, dp.PrivacySpend(guarantee=model.guarantee)))
 
 
 def _write_for_interpret(path):

@@ -63,8 +63,7 @@ def with_row(row, rows=ROWS):
 
 def outcome(name, X, y=TARGET, **given):
     """Return what is published with frozen noise, and every warning."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         found = published(name, X, y, **given)
     return found, [str(warning.message) for warning in caught]
 

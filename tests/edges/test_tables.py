@@ -11,14 +11,7 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from interpret_dp import Categorical, Continuous, PrivacyUnit, Schema
-from tests.contract.explainers.registry import (
-    EXPLAINERS,
-    OF_ROWS,
-    OURS,
-    attempt,
-    check_error,
-    new_ledger,
-)
+from tests.contract.explainers import registry
 from tests.edges.tables import KINDS, PLAIN, declared, drawn_tables, specs
 
 # What a user is told about preprocessing, undeclared columns and shapes.
@@ -49,7 +42,7 @@ def test_any_table_is_fitted_or_refused(name):
         kinds = data.draw(st.sampled_from([PLAIN, PLAIN, None]))
         drawn = data.draw(drawn_tables(kinds))
         X = _table(drawn)
-        schema = declared(data.draw, drawn, EXPLAINERS[name].target)
+        schema = declared(data.draw, drawn, registry.EXPLAINERS[name].target)
         if name in ("binary", "regression", "background", "maps") and data.draw(st.booleans()):
             schema = None
         if name == "metrics":
@@ -58,11 +51,13 @@ def test_any_table_is_fitted_or_refused(name):
             np.random.default_rng(drawn.seed + 1), drawn.n_rows
         )
         y = list(labels) if data.draw(st.booleans()) else labels
-        results.append(attempt(name, X, y, new_ledger(), schema=schema, **_named(drawn, X)))
+        results.append(
+            registry.attempt(name, X, y, registry.new_ledger(), schema=schema, **_named(drawn, X))
+        )
 
     check()
     # The control: the strategies must not draw refusals alone; few fresh examples may, by chance.
-    n_fitted = sum(not isinstance(result, OURS) for result in results)
+    n_fitted = sum(not isinstance(result, registry.OURS) for result in results)
     assert n_fitted >= len(results) / 4 or not settings().derandomize
 
 
@@ -78,10 +73,12 @@ def test_weights_scores_and_people_of_any_kind(name, data):
         return KINDS[data.draw(st.sampled_from([*KINDS]))](rng, n_rows)
 
     frame = pd.DataFrame({"a": rng.uniform(size=n_rows)})
-    schema = Schema({"a": Continuous(0, 1)}, target=EXPLAINERS[name].target)
-    roles = ("unit",) if name == "metrics" else OF_ROWS
+    schema = Schema({"a": Continuous(0, 1)}, target=registry.EXPLAINERS[name].target)
+    roles = ("unit",) if name == "metrics" else registry.OF_ROWS
     of_rows = {role: column() for role in roles if data.draw(st.booleans(), label=role)}
-    attempt(name, frame, rng.integers(0, 2, n_rows), new_ledger(), schema=schema, **of_rows)
+    registry.attempt(
+        name, frame, rng.integers(0, 2, n_rows), registry.new_ledger(), schema=schema, **of_rows
+    )
 
 
 # ---------------------------------------------------------------------------------- schemas
@@ -112,7 +109,7 @@ def test_declarations_are_taken_or_refused(data):
     try:
         found = declare()
     except (TypeError, ValueError) as error:
-        check_error(error)
+        registry.check_error(error)
         return
     if kind == "schema":
         assert Schema.from_dict(found.to_dict()) == found

@@ -11,7 +11,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss, roc_auc_score
 
 import interpret_dp as dp
-from interpret_dp.editor import EditSession
 from tests.editor.models import build_model
 
 ROWS = [[age, n, "mid", city] for age in (15, 50, None) for n in (0, 7) for city in ("Lyon", 3)]
@@ -150,7 +149,7 @@ def test_edits_after_a_look_at_metrics_say_so_and_no_file_holds_a_row(model, tmp
     assert len(others) == 3
     editing.save(tmp_path / "edits.json")
     editing.model.save(tmp_path / "model.json")
-    again = EditSession.load(tmp_path / "edits.json", model)
+    again = dp.EditSession.load(tmp_path / "edits.json", model)
     assert (
         again.history == dp.load_model(tmp_path / "model.json").released_.edits == editing.history
     )

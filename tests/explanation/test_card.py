@@ -8,12 +8,11 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from interpret_dp import DPExplainableBoostingClassifier, PrivacyLedger, load_model
+from interpret_dp import DPExplainableBoostingClassifier, PrivacyLedger, PrivacySpend, load_model
 from interpret_dp.accounting.guarantee import ReleaseShare
 from interpret_dp.accounting.registry import STATEMENTS
 from interpret_dp.datasets import make_cohort
 from interpret_dp.explanation.card import NOT_COVERED, STATED, ModelCard, question_table
-from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.release import ReleaseSession
 from interpret_dp.released import AdditiveFeature, EditRecord
 from interpret_dp.schema import Categorical, Continuous

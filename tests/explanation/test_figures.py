@@ -9,15 +9,10 @@ import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier, PrivacySpend
 from interpret_dp.explanation.pages import render_html
+from interpret_dp.explanation.plots import parts
 from interpret_dp.explanation.plots.axes import bin_texts, term_places
 from interpret_dp.explanation.plots.bars import importance_figure, overview_figure
 from interpret_dp.explanation.plots.heat import contributions_figure, heat_figure
-from interpret_dp.explanation.plots.parts import (
-    TOO_FEW_ROWS,
-    row_noun,
-    score_unit,
-    text_alternative,
-)
 from interpret_dp.explanation.plots.prediction import local_figure, outcome_text
 from interpret_dp.explanation.plots.shape import monotone_previews, shape_figure, term_figure
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
@@ -179,21 +174,15 @@ def test_the_cost_is_in_the_figure_and_broken_between_its_parts():
     (note,) = term_figure(model, AGE, "").layout.annotations
     sentence = html.escape(term_sentence(model, model.terms[AGE]), quote=False)
     assert note.text.replace("<br>", " ") == sentence
-    assert text_alternative(term_figure(model, AGE, "")) == html.unescape(sentence)
-
-
-def wide_city(names):
-    """Return a model whose term of cities has the given levels, all of them with rows."""
-    n_codes = len(names) + 2
-    scores = np.linspace(-1, 1, n_codes)
-    term = AdditiveTerm(CITY, scores, np.full(n_codes, 100.0), np.eye(n_codes) * 0.01)
-    city = AdditiveFeature("city", Categorical(names))
-    return changed(build_model(), CITY, feature=city, term=term)
+    assert parts.text_alternative(term_figure(model, AGE, "")) == html.unescape(sentence)
 
 
 def test_a_thousand_levels_have_fifty_labels_and_all_names_on_hover():
     names = [f"level {number}" for number in range(1_000)]
-    figure = term_figure(wide_city(names), CITY, LINE)
+    scores, rows = np.linspace(-1, 1, 1_002), np.full(1_002, 100.0)
+    term = AdditiveTerm(CITY, scores, rows, np.eye(1_002) * 0.01)
+    city = AdditiveFeature("city", Categorical(names))
+    figure = term_figure(changed(build_model(), CITY, feature=city, term=term), CITY, LINE)
     labels = figure.layout.xaxis.ticktext
     assert 40 <= len(labels) <= 52
     assert "missing" in labels
@@ -206,9 +195,6 @@ def test_names_are_shown_literally():
     named = changed(model, AGE, feature=dataclasses.replace(model.features[AGE], name="<b>age</b>"))
     assert "<b>" not in term_figure(named, AGE, LINE).layout.title.text
     assert "<b>" not in json.dumps(overview_figure(named, LINE).to_dict(), default=str)
-
-
-# -------------------------------------------------------------------------- several classes
 
 
 # ------------------------------------------------------------------------------- heat maps of pairs
@@ -322,10 +308,10 @@ def test_bins_with_too_few_rows_say_so_and_have_no_band(n_classes):
     curve, levels = (shape_figure(model, model.terms[index]) for index in (DOSE, CITY))
     # One hover text a curve, and one hollow point for all classes.
     for drawn, n_texts in ((curve, 1 if n_classes == 2 else n_classes), (levels, 1)):
-        (mark,) = (trace for trace in drawn.data if trace.name == TOO_FEW_ROWS)
+        (mark,) = (trace for trace in drawn.data if trace.name == parts.TOO_FEW_ROWS)
         assert set(mark.y) <= {0.0, None}
         texts = [text for trace in drawn.data for text in trace.text or ()]
-        assert sum(TOO_FEW_ROWS in text for text in texts) == n_texts
+        assert sum(parts.TOO_FEW_ROWS in text for text in texts) == n_texts
     assert np.isfinite([trace.y for trace in curve.data if trace.fill == "tonexty"]).all()
     legend = "<i class=unlearned>"
     assert legend in render_html(model, PrivacySpend(guarantee=model.guarantee))
@@ -337,7 +323,7 @@ def test_bins_with_too_few_rows_say_so_and_have_no_band(n_classes):
     for values, n_lacking in (([30.0, 1.0, "low", "Bonn"], 2), ([30.0, 5.0, "low", "Lyon"], 0)):
         drawn = local_figure(model, record | {"values": values})
         notes = [note.text for note in drawn.layout.annotations]
-        assert notes.count(TOO_FEW_ROWS) == n_lacking
+        assert notes.count(parts.TOO_FEW_ROWS) == n_lacking
 
 
 def test_ranges_of_integers_are_written_as_integers():
@@ -403,12 +389,14 @@ def test_bars_of_a_prediction_have_the_noise_of_their_bin_and_name_the_probabili
 def test_axes_and_counts_name_the_outcome_and_the_privacy_unit():
     schema = dataclasses.replace(build_model().schema, unit=PrivacyUnit("patient_id"))
     named = _model(target="relapse", schema=schema)
-    assert score_unit(named) == "log-odds of relapse = b"
-    assert score_unit(dataclasses.replace(named, classes=("no", "yes"))) == "log-odds of relapse"
+    assert parts.score_unit(named) == "log-odds of relapse = b"
+    assert (
+        parts.score_unit(dataclasses.replace(named, classes=("no", "yes"))) == "log-odds of relapse"
+    )
     costs = dataclasses.replace(build_model(0), target="<i>cost</i>")
-    assert score_unit(costs) == "change of &lt;i&gt;cost&lt;/i&gt;, in its unit"
+    assert parts.score_unit(costs) == "change of &lt;i&gt;cost&lt;/i&gt;, in its unit"
     logs = dataclasses.replace(build_model(0), target="claims", has_log_link=True)
-    assert score_unit(logs) == "change of log(mean claims)"
+    assert parts.score_unit(logs) == "change of log(mean claims)"
     assert AdditiveModel.from_dict(named.to_dict()).target == "relapse"
     hover = [t for t in shape_figure(named, named.terms[AGE]).data if t.text is not None][-1]
     share = 1 / (1 + np.exp(-(named.intercept[0] + named.terms[AGE].scores[1])))
@@ -416,11 +404,11 @@ def test_axes_and_counts_name_the_outcome_and_the_privacy_unit():
     expected = f"<br>probability {100 * share:.3g} % (other terms at 0)<br>{count}"
     assert hover.text[0].endswith(expected)
     several = dataclasses.replace(schema, unit=PrivacyUnit("patient_id", max_rows=3))
-    assert row_noun(_model(schema=several)) == row_noun(build_model()) == "rows"
+    assert parts.row_noun(_model(schema=several)) == parts.row_noun(build_model()) == "rows"
     nouns = {"city_id": "cities", "personID": "people", "user": "users", ("h", "p"): "people"}
     for column, noun in nouns.items():
         unit = dataclasses.replace(schema, unit=PrivacyUnit(column))
-        assert row_noun(_model(schema=unit)) == noun
+        assert parts.row_noun(_model(schema=unit)) == noun
 
 
 def test_a_model_of_one_class_is_sure():

@@ -14,21 +14,6 @@ KINDS = [f"{of} {what}" for of in ("table", "image", "stroke") for what in ("cla
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def hostile_model():
-    schema = Schema(
-        {HOSTILE: Continuous(0, 1), "level": Categorical([HOSTILE, "b"])},
-        target=Categorical([HOSTILE, "no"]),
-    )
-    return maps.table_model(
-        schema=schema,
-        centres=[0.5, 0],
-        spreads=[0.3, 1],
-        weights=np.arange(12.0).reshape(2, 2, 3) - 5,
-        biases=np.zeros((2, 2)),
-        classes=(HOSTILE, "no"),
-    )
-
-
 def texts_of(figure):
     return " ".join(
         [figure.layout.title.text, *(note.text for note in figure.layout.annotations or ())]
@@ -198,7 +183,18 @@ def test_the_evidence_of_a_class_of_wavelets_is_that_of_the_released_mean():
 
 
 def test_names_are_shown_literally():
-    model = hostile_model()
+    schema = Schema(
+        {HOSTILE: Continuous(0, 1), "level": Categorical([HOSTILE, "b"])},
+        target=Categorical([HOSTILE, "no"]),
+    )
+    model = maps.table_model(
+        schema=schema,
+        centres=[0.5, 0],
+        spreads=[0.3, 1],
+        weights=np.arange(12.0).reshape(2, 2, 3) - 5,
+        biases=np.zeros((2, 2)),
+        classes=(HOSTILE, "no"),
+    )
     rows = maps.rows_of(model, [[0.5, 1.0, 0.0]], [[0.7, HOSTILE]])
     figures = [one.figure(key) for one in (maps.all_maps(model), rows) for key in (None, 0)]
     for figure in figures:

@@ -10,12 +10,11 @@ from unittest.mock import Mock
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from interpret_dp import LedgerError, PrivacyLedger
+from interpret_dp import LedgerError, PrivacyLedger, PrivacySpend
 from interpret_dp.accounting import GdpPair, Guarantee, ReleaseShare, mu_of_budget
 from interpret_dp.explanation.budget import BudgetState
 from interpret_dp.explanation.markup import render, share_text
 from interpret_dp.explanation.panel import meaning_text, panel_html, share_of_others
-from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.ledger.account import (
     Account,
     Request,

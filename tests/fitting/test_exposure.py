@@ -235,20 +235,20 @@ def test_the_rate_over_all_rows_of_people_is_that_of_their_exposure():
     assert predicted == pytest.approx(y.sum(), rel=0.08)
 
 
-@pytest.mark.parametrize(
-    ("settings", "given", "problem"),
-    [
-        ({"privacy_exposure_max": None}, {"exposure": [1.0] * 9}, "privacy_exposure_max is None"),
-        ({"privacy_exposure_max": 0}, {"exposure": [1.0] * 9}, "privacy_exposure_max is 0"),
-        # Under targets of 1e90 a mean of one unit would be beyond what a released model holds.
-        ({"privacy_exposure_max": 1e-95}, {"exposure": [1.0] * 9}, "privacy_exposure_max is 1e-95"),
-        ({}, {}, "privacy_exposure_max is 1.0, and no exposure was given"),
-        ({"objective": "rmse"}, {"exposure": [1.0] * 9}, "exposure was given with 'rmse'"),
-        ({}, {"exposure": [1.0] * 9, "init_score": [0.0] * 9}, "pass one of them"),
-        ({}, {"exposure": np.array(["one"] * 9)}, "exposure .* text"),
-        ({}, {"exposure": [1.0] * 8}, "exposure"),
-    ],
-)
+REFUSED = [
+    ({"privacy_exposure_max": None}, {"exposure": [1.0] * 9}, "privacy_exposure_max is None"),
+    ({"privacy_exposure_max": 0}, {"exposure": [1.0] * 9}, "privacy_exposure_max is 0"),
+    # Under targets of 1e90 a mean of one unit would be beyond what a released model holds.
+    ({"privacy_exposure_max": 1e-95}, {"exposure": [1.0] * 9}, "privacy_exposure_max is 1e-95"),
+    ({}, {}, "privacy_exposure_max is 1.0, and no exposure was given"),
+    ({"objective": "rmse"}, {"exposure": [1.0] * 9}, "exposure was given with 'rmse'"),
+    ({}, {"exposure": [1.0] * 9, "init_score": [0.0] * 9}, "pass one of them"),
+    ({}, {"exposure": np.array(["one"] * 9)}, "exposure .* text"),
+    ({}, {"exposure": [1.0] * 8}, "exposure"),
+]
+
+
+@pytest.mark.parametrize(("settings", "given", "problem"), REFUSED)
 def test_exposures_are_refused_before_anything_is_charged(settings, given, problem):
     X, y, _, _ = policies(9)
     ledger = dp.PrivacyLedger.in_memory()

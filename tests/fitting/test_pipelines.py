@@ -54,8 +54,7 @@ def regressor():
 
 def warnings_of(fit, *arguments):
     """Return the privacy warnings of a call."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         fit(*arguments)
     return [str(one.message) for one in caught if one.category is dp.PrivacyWarning]
 
@@ -185,15 +184,15 @@ def test_steps_that_learn_are_named(bits, step):
         assert f": 'before' ({type(step).__name__}). " in message
 
 
-@pytest.mark.parametrize(
-    ("wrap", "name"),
-    [
-        (lambda step: ColumnTransformer([("part", step, [0, 1, 2])]), "part"),
-        (lambda step: ColumnTransformer([("x", Normalizer(), [0])], remainder=step), "remainder"),
-        (lambda step: FeatureUnion([("same", "passthrough"), ("part", step)]), "part"),
-        (lambda step: Pipeline([("log", FunctionTransformer()), ("part", step)]), "part"),
-    ],
-)
+NESTINGS = [
+    (lambda step: ColumnTransformer([("part", step, [0, 1, 2])]), "part"),
+    (lambda step: ColumnTransformer([("x", Normalizer(), [0])], remainder=step), "remainder"),
+    (lambda step: FeatureUnion([("same", "passthrough"), ("part", step)]), "part"),
+    (lambda step: Pipeline([("log", FunctionTransformer()), ("part", step)]), "part"),
+]
+
+
+@pytest.mark.parametrize(("wrap", "name"), NESTINGS)
 def test_steps_that_learn_are_found_however_deep(bits, wrap, name):
     for step in (StandardScaler(), Normalizer()):
         messages = warnings_of(Pipeline([("before", wrap(step)), ("model", model())]).fit, *bits)
@@ -204,16 +203,16 @@ def test_steps_that_learn_are_found_however_deep(bits, wrap, name):
 # --------------------------------------------------------------- where the pipeline may be
 
 
-@pytest.mark.parametrize(
-    "wrap",
-    [
-        lambda one: CalibratedClassifierCV(one, cv=2),
-        lambda one: StackingClassifier([("one", one)], cv=2),
-        lambda one: SelfTrainingClassifier(one, max_iter=1),
-        lambda one: SequentialFeatureSelector(one, n_features_to_select=1, cv=2),
-        lambda one: GridSearchCV(one, {"epsilon": [1.0, 2.0]}, cv=2),
-    ],
-)
+WRAPPERS = [
+    lambda one: CalibratedClassifierCV(one, cv=2),
+    lambda one: StackingClassifier([("one", one)], cv=2),
+    lambda one: SelfTrainingClassifier(one, max_iter=1),
+    lambda one: SequentialFeatureSelector(one, n_features_to_select=1, cv=2),
+    lambda one: GridSearchCV(one, {"epsilon": [1.0, 2.0]}, cv=2),
+]
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS)
 def test_what_learns_around_the_fit_is_named(rows, wrap):
     wrapper = wrap(model())
     messages = warnings_of(wrapper.fit, *rows)
@@ -230,15 +229,15 @@ def paid_score(estimator, X, y):
     return float(estimator.epsilon)
 
 
-@pytest.mark.parametrize(
-    ("scoring", "epsilons", "state"),
-    [
-        (None, [1.0, 2.0], "does not hold"),
-        ("accuracy", [1.0, 2.0], "does not hold"),
-        (paid_score, [1.0, 2.0], "holds if"),
-        (None, [1.0], "holds"),
-    ],
-)
+SEARCHES = [
+    (None, [1.0, 2.0], "does not hold"),
+    ("accuracy", [1.0, 2.0], "does not hold"),
+    (paid_score, [1.0, 2.0], "holds if"),
+    (None, [1.0], "holds"),
+]
+
+
+@pytest.mark.parametrize(("scoring", "epsilons", "state"), SEARCHES)
 def test_what_a_search_chose_by_exact_scores_holds_nothing(rows, scoring, epsilons, state):
     for one in (model(), make_pipeline(Normalizer(), model())):
         name = "epsilon" if isinstance(one, dp.DPExplainableBoostingClassifier) else "__epsilon"

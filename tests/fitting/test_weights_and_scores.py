@@ -16,23 +16,6 @@ from tests.ebm.tasks import TARGETS, model_of, table
 
 
 @pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        ({"population": "all"}, "population is 'all'"),
-        ({"schema": None}, "something is not declared"),
-    ],
-)
-def test_a_population_is_refused_before_anything_is_charged(given, problem):
-    schema = dp.Schema({"a": dp.Continuous(0, 1)}, target=dp.Categorical([0, 1]))
-    settings = {"schema": schema, "population": "people", "ledger": dp.PrivacyLedger.in_memory()}
-    settings["ledger"].create_budget("d", 1.0, 1e-5)
-    model = dp.DPExplainableBoostingClassifier(**settings | given, dataset="d")
-    with pytest.raises(ValueError, match=problem):
-        model.fit(pd.DataFrame({"a": [0.5, 1.0]}), [0, 1])
-    assert settings["ledger"].remaining("d") == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize(
     ("task", "make"), [("binary", list), ("multiclass", pl.Series), ("regression", pd.Series)]
 )
 def test_weights_are_in_their_own_units(task, make):
@@ -152,7 +135,6 @@ def test_what_a_model_says_of_a_row_is_withheld():
     with pytest.raises(dp.ReleaseError, match="Its own message is withheld") as caught:
         model_of("binary").fit(X, y, init_score=Sensitive("fails"))
     assert caught.value.__context__ is None
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as seen:
         model_of("binary").fit(X, y, init_score=Sensitive("warns"))
     assert seen == []

@@ -193,3 +193,5 @@ def test_a_file_that_lost_its_link_is_refused():
         document.pop(key, None)
     with pytest.raises(ValueError, match="pairs or a log link"):
         AdditiveModel.from_dict(document)
+    with pytest.raises(ValueError, match="link is 'logs'"):
+        AdditiveModel.from_dict(document | {"link": "logs"})

@@ -72,16 +72,16 @@ def test_what_is_overspent_in_the_new_unit_is_refused_unless_accepted(ledger):
         reserve(ledger, "ward", protected=PERSON, mu=0.001)
 
 
-@pytest.mark.parametrize(
-    ("protected", "changes", "error", "words"),
-    [
-        (None, {}, LedgerError, "Nothing fixes yet"),
-        (PERSON, {}, LedgerError, "already"),
-        ("replace_one: one row", {}, LedgerError, "fixes the number of rows"),
-        ("add_or_remove_one: one row", {"at_most": 0}, ValueError, "at_most is 0"),
-        ("add_or_remove_one: one row", {"reason": ""}, ValueError, "reason is ''"),
-    ],
-)
+NO_CHANGES = [
+    (None, {}, LedgerError, "Nothing fixes yet"),
+    (PERSON, {}, LedgerError, "already"),
+    ("replace_one: one row", {}, LedgerError, "fixes the number of rows"),
+    ("add_or_remove_one: one row", {"at_most": 0}, ValueError, "at_most is 0"),
+    ("add_or_remove_one: one row", {"reason": ""}, ValueError, "reason is ''"),
+]
+
+
+@pytest.mark.parametrize(("protected", "changes", "error", "words"), NO_CHANGES)
 def test_what_cannot_be_changed_is_refused(protected, changes, error, words):
     ledger = budgeted("ward", epsilon=3, delta=1e-6)
     if protected is not None:

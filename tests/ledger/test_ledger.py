@@ -12,8 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from interpret_dp.accounting import gaussian_events_json, mu_of_budget
-from interpret_dp.accounting.composition import gaussian_part
+from interpret_dp.accounting import gaussian_events_json, gaussian_part, mu_of_budget
 from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.exceptions import BudgetExceededError, LedgerError
 from interpret_dp.fitting.account import account_of

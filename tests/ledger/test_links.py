@@ -2,8 +2,8 @@
 
 import pytest
 
-from interpret_dp import BudgetExceededError, LedgerError
-from tests.ledger.requests import budgeted, reserve, reserve_epsilon, unchanged
+from interpret_dp import LedgerError
+from tests.ledger.requests import budgeted, reserve, unchanged
 
 
 @pytest.fixture
@@ -27,25 +27,6 @@ def test_the_act_is_in_both_accounts_and_the_chain(ledger):
     assert [request["dataset"] for request in account["requests"]] == ["ward", "clinic"]
     assert ledger.datasets() == ["clinic", "ward"]
     assert sorted(ledger.report("clinic")["dataset"]) == ["clinic", "ward"]
-
-
-@pytest.mark.parametrize("what", ["mu", "delta"])
-def test_what_overspends_together_is_refused(ledger, what):
-    if what == "mu":
-        ledger.commit(reserve_epsilon(ledger, 1.8, 1e-6, "ward"))
-        ledger.commit(reserve_epsilon(ledger, 2.5, 1e-6, "clinic"))
-    else:
-        ledger.commit(reserve(ledger, "clinic", mu=0.1, delta=5e-8))
-    message = r"have spent epsilon .* does not cover it.*Nothing was changed"
-    with unchanged(ledger), pytest.raises(LedgerError, match=message):
-        ledger.link("clinic", to="ward", reason="same people")
-    assert ledger.spent("ward").mu < ledger.spent("clinic").mu
-    ledger.link("clinic", to="ward", reason="same people", accept_overspent=True)
-    assert ledger.entries()[-1]["context"]["overspent"] is True
-    with pytest.raises(BudgetExceededError):
-        reserve(ledger, "ward", mu=1e-3)
-    ledger.raise_budget("ward", 9.0, 1e-6, reason="after the link", delta_x=2e-7)
-    reserve(ledger, "ward", mu=1e-3)
 
 
 def test_promises_of_different_kinds_cannot_be_linked(ledger):

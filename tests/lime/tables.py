@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema
+from interpret_dp import Categorical, Continuous, Schema
+from tests.ledger.requests import budgeted
 
 SITES = ["a", "b", "c"]
 SCHEMA = Schema({"age": Continuous(0, 100), "site": Categorical(SITES), "noise": Continuous(-1, 1)})
@@ -22,9 +23,7 @@ def table(n_rows=300, seed=0):
 
 def account(epsilon=4.0):
     """Return a ledger with a budget of these people."""
-    ledger = PrivacyLedger.in_memory()
-    ledger.create_budget("people", epsilon, 1e-6, delta_x=0.0)
-    return ledger
+    return budgeted("people", epsilon, 1e-6, delta_x=0.0)
 
 
 class Risk:

@@ -19,3 +19,16 @@ def classifier(**parameters):
     """Return a classifier that trains in a fraction of a second."""
     settings = {"epsilon": 4.0, "schema": SCHEMA, "n_maps": 3, "epochs": 2, "sampling_rate": 0.1}
     return DPLocallyLinearClassifier(**(settings | parameters))
+
+
+class Stopped:
+    """A progress bar that is interrupted before step ``at``."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def __call__(self, steps, **options):
+        for step in steps:
+            if step == self.at:
+                raise KeyboardInterrupt
+            yield step

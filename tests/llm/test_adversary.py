@@ -12,7 +12,7 @@ from interpret_dp.audit import replay
 from interpret_dp.llm import training
 from interpret_dp.llm.config import TrainingRows
 from interpret_dp.llm.training import ClosedForm
-from tests.llm.tables import classifier, three_classes
+from tests.llm.tables import Stopped, classifier, three_classes
 
 CLIP_NORM = 0.5
 ENGINES = ["closed_form", "opacus"]
@@ -128,10 +128,7 @@ def test_mixed_precision_around_the_fit_does_not_reach_it():
 @pytest.mark.thorough
 @pytest.mark.parametrize("keep", [True, False])
 def test_a_stop_before_the_first_step_charges_no_gaussian_and_bills_none(keep, monkeypatch):
-    def stopped(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(training, "progress", stopped)
+    monkeypatch.setattr(training, "progress", Stopped(0))
     ledger = PrivacyLedger.in_memory()
     model = classifier(ledger=ledger, dataset="d", keep_on_interrupt=keep, centring=0.0)
     if keep:
@@ -159,13 +156,7 @@ def test_undeclared_labels_and_bounds_are_in_the_ledger_with_their_deltas():
 
 
 def test_nothing_of_a_row_is_kept_in_pickle_or_file(tmp_path, monkeypatch):
-    def two_steps(steps, **_):
-        for step in steps:
-            if step == 2:
-                raise KeyboardInterrupt
-            yield step
-
-    monkeypatch.setattr(training, "progress", two_steps)
+    monkeypatch.setattr(training, "progress", Stopped(2))
     X, y = three_classes(307)
     planted = np.array([1.2345678912345, -2.7182818284, 0.57721566490153, 2.99412345])
     X[17] = planted

@@ -15,7 +15,7 @@ from interpret_dp.audit import replay
 from interpret_dp.exceptions import DeclarationWarning, SchemaError
 from interpret_dp.llm import training
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
-from tests.llm.tables import classifier, three_classes
+from tests.llm.tables import Stopped, classifier, three_classes
 
 
 def spent(ledger, dataset="d"):
@@ -141,19 +141,6 @@ def test_a_batch_size_buys_a_noisy_count_or_takes_a_declared_one():
     assert [share.name for share in declared.guarantee_.releases] == ["gradients"]
     assert (declared.steps_.probability, declared.steps_.count) == (0.05, 40)
     assert any("number of rows" in clause for clause in declared.guarantee_.assumptions)
-
-
-class Stopped:
-    """A progress bar that is interrupted before step ``at``."""
-
-    def __init__(self, at):
-        self.at = at
-
-    def __call__(self, steps, **options):
-        for step in steps:
-            if step == self.at:
-                raise KeyboardInterrupt
-            yield step
 
 
 def test_an_interruption_keeps_the_weights_if_asked_and_charges_the_steps_begun(monkeypatch):

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from interpret_dp import Categorical, Continuous, Schema
 from interpret_dp.llm.request import scattering_coding
-from interpret_dp.schema import open_table
+from interpret_dp.schema import Categorical, Continuous, Schema, open_table
 from tests.llm.tables import classifier
 
 SCHEMA = Schema(default=Continuous(0, 16), target=Categorical(range(10)))

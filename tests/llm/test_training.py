@@ -7,21 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from interpret_dp.llm.config import (
-    CLIP_SHARE,
-    MOST_INPUTS,
-    MOST_PROJECTED,
-    PROJECTION_BITS,
-    default_settings,
-    lattice_points,
-    rows_at_a_time,
-)
+from interpret_dp.llm import config
 from interpret_dp.llm.request import MapsSettings, training_settings
 from interpret_dp.llm.training import public_projections
 
 IMAGE = (12, 10)
 SETTINGS = dataclasses.replace(
-    default_settings(120, IMAGE), n_maps=4, projection_dim=30, projection="gaussian"
+    config.default_settings(120, IMAGE), n_maps=4, projection_dim=30, projection="gaussian"
 )
 
 
@@ -46,30 +38,30 @@ def test_orthonormal_projections_are_orthogonal_and_of_the_same_length(smoothing
         # Random projections are rounded to bytes.
         assert projection @ projection.T == pytest.approx(60.0 * np.eye(30), abs=0.6)
         assert np.array_equal(
-            projection * 2**PROJECTION_BITS, np.rint(projection * 2**PROJECTION_BITS)
+            projection * 2**config.PROJECTION_BITS, np.rint(projection * 2**config.PROJECTION_BITS)
         )
 
 
 @pytest.mark.parametrize("n_parameters", [1, 100, 90_300, 235_500, 10**8])
 def test_truncation_fits_into_the_room_that_clipping_leaves(n_parameters):
     """Two truncated sums differ by at most the clipped norm plus the root of the dimension."""
-    points = lattice_points(n_parameters)
+    points = config.lattice_points(n_parameters)
     assert math.log2(points).is_integer()
-    assert CLIP_SHARE * points + math.sqrt(n_parameters) <= points * (1 - 4e-5)
+    assert config.CLIP_SHARE * points + math.sqrt(n_parameters) <= points * (1 - 4e-5)
 
 
 def test_physical_batches_are_bounded_whatever_the_model():
-    assert rows_at_a_time(300, 784) * (6 * 300 + 784) * 4 <= 2**26
-    assert rows_at_a_time(10**9, 10) == 1
+    assert config.rows_at_a_time(300, 784) * (6 * 300 + 784) * 4 <= 2**26
+    assert config.rows_at_a_time(10**9, 10) == 1
 
 
 def test_more_inputs_than_can_be_summed_exactly_are_refused_with_the_request():
-    coding = SimpleNamespace(n_inputs=MOST_PROJECTED + 1, n_varying=1, scattering=None)
+    coding = SimpleNamespace(n_inputs=config.MOST_PROJECTED + 1, n_varying=1, scattering=None)
     settings = MapsSettings(projection_dim=5)
     with pytest.raises(ValueError, match="projections of 524289 inputs; at most 524288"):
         training_settings(settings, coding, None)
     settings = dataclasses.replace(settings, projection_dim=0)
     assert training_settings(settings, coding, None).projection_dim is None
-    coding.n_inputs = MOST_INPUTS + 1
+    coding.n_inputs = config.MOST_INPUTS + 1
     with pytest.raises(ValueError, match="There are 4194305 inputs; at most 4194304 can be summed"):
         training_settings(settings, coding, None)

@@ -6,24 +6,18 @@ from functools import partial
 import numpy as np
 import pytest
 
-from interpret_dp import PrivacyLedger
+from interpret_dp import PrivacyLedger, mechanisms
 from interpret_dp.accounting.gaussian import mu_of_lattice
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.accounting.plans import PlannedRelease, ReleasePlan
-from interpret_dp.mechanisms import (
-    SeededRandomness,
-    SystemRandomness,
-    gaussian_mechanism,
-    use_randomness,
-)
-from interpret_dp.release import ReleaseRequest
 from tests.audit.fits import base_records, classifier, frame, regressor
 from tests.statistical.noise_checks import check_scale
+from tests.test_release import request_of
 
 
 def release(exact, mu=0.5, sensitivity=LATTICE):
-    return gaussian_mechanism(
-        "sums", exact, sensitivity=sensitivity, mu=mu, randomness=SeededRandomness(1)
+    return mechanisms.gaussian_mechanism(
+        "sums", exact, sensitivity=sensitivity, mu=mu, randomness=mechanisms.SeededRandomness(1)
     )
 
 
@@ -52,15 +46,8 @@ def standardised_noise(rounds, planned, claimed):
     """Return the noise of a session's releases in units of what ``claimed`` would need."""
     exact = np.arange(rounds, dtype=np.int64)[:, np.newaxis] * LATTICE
     plan = ReleasePlan((PlannedRelease("sums", planned, rounds),))
-    request = ReleaseRequest(
-        epsilon=1.0,
-        delta=1e-5,
-        plan=plan,
-        randomness=SystemRandomness(),
-        ledger=PrivacyLedger.in_memory(),
-        dataset="people",
-    )
-    with request.opened("test") as session:
+    ledger, randomness = PrivacyLedger.in_memory(), mechanisms.SystemRandomness()
+    with request_of(ledger, plan, randomness=randomness).opened("test") as session:
         noisy, _ = session.gaussian("sums", exact, row_norm=LATTICE, aligned=True)
     return (noisy - exact).ravel(), math.hypot(LATTICE / claimed, 3)
 
@@ -71,7 +58,7 @@ def test_the_session_adds_the_noise_of_the_plan():
     check_scale(lambda factor: standardised_noise(20_000, 0.03 / factor, 0.03))
 
 
-class Watching(SystemRandomness):
+class Watching(mechanisms.SystemRandomness):
     """The operating system's noise; keeps each draw beside its name and sensitivity."""
 
     def __init__(self, factor=1.0):
@@ -88,7 +75,7 @@ class Watching(SystemRandomness):
 def noise_of_a_fit(task, factor):
     """Return all noise of one fit, scaled to 2**20 by what its guarantee's bill says, and that."""
     randomness = Watching(factor)
-    with use_randomness(randomness):
+    with mechanisms.use_randomness(randomness):
         fit = classifier if task == "classification" else regressor
         # So many rows that no term stands still.
         model = fit(frame(base_records(task) * 250), max_rounds=150, max_bins=64, max_leaves=16)

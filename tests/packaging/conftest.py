@@ -6,6 +6,7 @@ import sys
 import venv
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,12 +32,6 @@ def succeed(*command, cwd):
 
 
 @dataclass(frozen=True)
-class Distributions:
-    sdist: Path
-    wheel: Path
-
-
-@dataclass(frozen=True)
 class Environment:
     folder: Path
 
@@ -57,7 +52,7 @@ def distributions(tmp_path_factory):
     succeed(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
     (sdist,) = folder.glob("*.tar.gz")
     (wheel,) = folder.glob("*.whl")
-    return Distributions(sdist, wheel)
+    return SimpleNamespace(sdist=sdist, wheel=wheel)
 
 
 @pytest.fixture(scope="session")

@@ -10,11 +10,9 @@ import sqlglot
 from hypothesis import given, settings, strategies as st
 from sqlglot import exp
 
-from interpret_dp import DPExplainableBoostingClassifier
+from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier
 from interpret_dp.released import AdditiveFeature
 from interpret_dp.released.sql import DIALECTS, scoring_sql
-from interpret_dp.schema import Categorical, Continuous
-from tests.ebm.tasks import machine
 from tests.released.models import assemble, build_model, odd_rows, score_rows
 
 SQLGLOT_NAMES = {"ansi": "", "mssql": "tsql", "postgresql": "postgres"}
@@ -76,31 +74,6 @@ def check(result, model, rows):
     shares = odds / odds.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(made, shares[:, -made.shape[1] :], atol=TOLERANCE)
     assert result["prediction"].tolist() == [model.classes[k] for k in scores.argmax(axis=1)]
-
-
-# ----------------------------------------------------------------------- whole estimators
-
-
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_sqlite_predicts_as_the_estimator_does(task, request):
-    is_regression = task == "regression"
-    data = request.getfixturevalue("cost_cohort" if is_regression else "cohort")
-    model = machine(data.schema, epsilon=4.0, delta=1e-6).fit(data.X, data.y)
-    rows = data.X.head(600).astype(object)
-    rows.iloc[::7, 0] = None
-    rows.iloc[1::7, 0] = 1e12
-    rows.iloc[2::7, 1] = -1e12
-    rows.iloc[3::5, -1] = "an undeclared level"
-    rows.iloc[::11] = None
-    model.monotonize(0, increasing=True)
-    sql = model.to_sql("sqlite", table="people", keep=["position"])
-    result = run_sqlite(sql, rows)
-    if is_regression:
-        np.testing.assert_allclose(result["prediction"], model.predict(rows), atol=TOLERANCE)
-    else:
-        shares = model.predict_proba(rows)[:, 1]
-        np.testing.assert_allclose(result["probability"], shares, atol=TOLERANCE)
-        assert result["prediction"].tolist() == model.predict(rows).tolist()
 
 
 # -------------------------------------------------------------------------- one database

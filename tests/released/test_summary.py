@@ -47,8 +47,7 @@ def fitted(X, y, specs=None, target=LABELS, unit=None, fit=None, **parameters):
     schema = dp.Schema(SPECS | (specs or {}), target=target, unit=unit)
     settings = {"epsilon": 2.0, "delta": 1e-6, "max_rounds": 1}
     model = machine(schema, **(settings | parameters))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         model.fit(X, y, **(fit or {}))
     assert all(one.filename == __file__ for one in caught)
     return model, [

@@ -7,12 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from interpret_dp.fitting.declaring import (
-    MagnitudeGrid,
-    count_occurring,
-    levels_of_keys,
-    number_kind,
-)
+from interpret_dp.fitting import declaring
 from interpret_dp.schema import Categorical
 from interpret_dp.schema.cells import level_key
 from tests.schema.tables import object_column
@@ -28,8 +23,8 @@ cells = st.one_of(
 
 @given(values=st.lists(cells, max_size=20), added=cells)
 def test_one_row_changes_one_count_by_one_at_most(values, added):
-    before = count_occurring(object_column(values))
-    after = count_occurring(object_column([*values, added]))
+    before = declaring.count_occurring(object_column(values))
+    after = declaring.count_occurring(object_column([*values, added]))
     changed = {key: after.get(key, 0) - before.get(key, 0) for key in {*before, *after}}
     moved = {key: change for key, change in changed.items() if change}
     assert moved in ({}, {level_key(added): 1})
@@ -37,8 +32,10 @@ def test_one_row_changes_one_count_by_one_at_most(values, added):
 
 @given(values=st.lists(cells, max_size=20))
 def test_every_counted_value_can_be_declared(values):
-    counts = count_occurring(object_column(values))
-    levels = levels_of_keys(sorted(counts, key=lambda key: (isinstance(key, str), key)), None)
+    counts = declaring.count_occurring(object_column(values))
+    levels = declaring.levels_of_keys(
+        sorted(counts, key=lambda key: (isinstance(key, str), key)), None
+    )
     if levels:
         Categorical(levels)
     assert sum(counts.values()) <= len(values)
@@ -62,7 +59,7 @@ COLUMNS = [
 
 @pytest.mark.parametrize(("column", "expected"), COLUMNS, ids=repr)
 def test_columns_of_every_kind(column, expected):
-    assert count_occurring(column) == expected
+    assert declaring.count_occurring(column) == expected
 
 
 WRITTEN_LEVELS = [
@@ -77,14 +74,14 @@ WRITTEN_LEVELS = [
 
 @pytest.mark.parametrize(("column", "keys", "levels"), WRITTEN_LEVELS, ids=repr)
 def test_levels_are_written_in_the_column_s_type(column, keys, levels):
-    written = levels_of_keys(keys, number_kind(column))
+    written = declaring.levels_of_keys(keys, declaring.number_kind(column))
     assert written == levels
     assert list(map(type, written)) == list(map(type, levels))
 
 
 # ----------------------------------------- the public grid over all numbers, one bin a number
 
-GRIDS = [MagnitudeGrid(1), MagnitudeGrid(4)]
+GRIDS = [declaring.MagnitudeGrid(1), declaring.MagnitudeGrid(4)]
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 
@@ -111,7 +108,7 @@ def test_a_number_lies_in_its_bin(grid, number):
 
 @given(values=st.lists(st.floats(), max_size=30), added=st.floats())
 def test_one_row_changes_one_count_of_the_grid_by_one_at_most(values, added):
-    grid = MagnitudeGrid(4)
+    grid = declaring.MagnitudeGrid(4)
     before = grid.counts(np.array(values, dtype=np.float64))
     change = grid.counts(np.array([*values, added], dtype=np.float64)) - before
     assert change.min() == 0

@@ -69,15 +69,12 @@ def figure(session, name, **options):
     return term.figure(gestures=GESTURES, **options)
 
 
-def names_in_legend(drawn):
-    return [trace.name for trace in drawn.data if trace.showlegend is not False]
-
-
 def test_released_last_and_present_scores_are_told_apart(session):
     session.shift("age", 0.5, bins=[2])
     session.shift("age", 0.5, bins=[4])
     drawn = figure(session, "age")
-    assert {"edited", "released", "before the last edit"} <= set(names_in_legend(drawn))
+    in_legend = {trace.name for trace in drawn.data if trace.showlegend is not False}
+    assert {"edited", "released", "before the last edit"} <= in_legend
     by_name = {trace.name: trace for trace in drawn.data if trace.mode == "lines"}
     versions = ("edited", "before the last edit", "released")
     assert len({by_name[name].line.color for name in versions}) == 3

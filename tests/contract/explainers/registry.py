@@ -13,13 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import interpret_dp
 import interpret_dp as dp
 from interpret_dp._documents import digest_of
 from interpret_dp.accounting.composition import GdpPair, compose
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 
-PACKAGE = str(Path(interpret_dp.__path__[0]))
+PACKAGE = str(Path(dp.__path__[0]))
 # Everything that a request may raise; SchemaError is a ValueError. `ReleaseError` is not among
 # them: inside the session no value of a row may make a computation fail.
 OURS = (TypeError, ValueError, dp.LedgerError, dp.BudgetExceededError)

@@ -168,10 +168,6 @@ def _undeclared_between(low, high):
     return {"schema": UNLABELLED, "privacy_target_min": low, "privacy_target_max": high}
 
 
-def _needs_more(X):
-    return X["other"] + X["a"]
-
-
 BAD = [
     *((ONE_EACH, {"epsilon": value}, OURS, "epsilon is ") for value in NUMBERS),
     *((ONE_EACH, {"delta": value}, OURS, "delta is ") for value in (*NUMBERS, 1.0)),
@@ -186,6 +182,8 @@ BAD = [
     (("binary", "maps"), {"schema": ONE_LABEL}, dp.SchemaError, "one declared class, 1"),
     (("binary", "maps"), {"schema": MANY_LABELS}, dp.SchemaError, "32768 class labels; at most"),
     (ADDITIVE, {"composition": "rdp"}, ValueError, "'rdp' .*'gdp', 'classic'.* less noise"),
+    (("binary",), {"population": "all"}, ValueError, "population is 'all'"),
+    (("binary",), {"population": "people", "schema": UNLABELLED}, ValueError, "is not declared"),
     (ADDITIVE, {"max_bins": 1}, ValueError, "max_bins is 1 .* at least 2"),
     (ADDITIVE, {"max_rounds": -1}, ValueError, "max_rounds is -1 .* at least 0.* None leaves it"),
     (ADDITIVE, {"learning_rate": 0}, ValueError, "learning_rate is 0 .* above 0.* None leaves it"),
@@ -321,7 +319,7 @@ BAD = [
             ({"model": LogisticRegression()}, "NotFittedError: .*not fitted yet"),
             ({"model": LogisticRegression(), "schema": None}, "NotFittedError: .*not fitted yet"),
             ({"model": lambda X: np.full(len(X), np.nan)}, "numbers that are not finite"),
-            ({"model": _needs_more}, "KeyError: 'other'"),
+            ({"model": lambda X: X["other"] + X["a"]}, "KeyError: 'other'"),
         )
     ),
     (("lime",), {"X": None}, TypeError, "neither of data and background"),

@@ -12,14 +12,7 @@ import pytest
 
 from interpret_dp import Categorical, Integer, LedgerError, PrivacyUnit, Schema, SchemaError
 from interpret_dp.fitting.rows import open_people
-from tests.contract.explainers.registry import (
-    DATASET,
-    EXPLAINERS,
-    ONE_EACH,
-    Metrics,
-    names,
-    new_ledger,
-)
+from tests.contract.explainers import registry
 from tests.contract.explainers.tables import (
     COLUMNS,
     N_ROWS,
@@ -37,7 +30,7 @@ WITH_IDS = {"person": IDS, **COLUMNS}
 
 
 def declared(name, max_rows=None):
-    return schema_of(name, PrivacyUnit("person", max_rows or EXPLAINERS[name].max_rows))
+    return schema_of(name, PrivacyUnit("person", max_rows or registry.EXPLAINERS[name].max_rows))
 
 
 CONTAINERS = {
@@ -48,12 +41,12 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize("name", names(only=(*ONE_EACH, "lime")))
+@pytest.mark.parametrize("name", registry.names(only=(*registry.ONE_EACH, "lime")))
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_a_unit_column_is_no_feature(name, container):
     """The same is released as from identifiers beside the table, and nobody is named."""
     make = CONTAINERS[container]
-    explainer, given = EXPLAINERS[name], {"schema": declared(name)}
+    explainer, given = registry.EXPLAINERS[name], {"schema": declared(name)}
     is_named = container != "array"
     if not is_named and name == "metrics":
         pytest.skip("metrics read columns by their places only where these are the model's")
@@ -63,7 +56,7 @@ def test_a_unit_column_is_no_feature(name, container):
     for ids in forms if container == "pandas" else forms[:1]:
         beside = fitted(name, make(COLUMNS), unit=ids, **given)
         assert explainer.published(result) == explainer.published(beside)
-    if isinstance(explainer, Metrics):
+    if isinstance(explainer, registry.Metrics):
         return
     assert list(result.feature_names_in_) == [*COLUMNS]
     predicted = explainer.predicted(result, make(COLUMNS))
@@ -75,10 +68,10 @@ def test_a_unit_column_is_no_feature(name, container):
     assert "person-" not in str(released.to_dict())
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", registry.names())
 def test_several_columns_and_rows_without_an_identifier(name):
     """Columns are as tuples beside the table, and a row that is dropped is as one never there."""
-    explainer, X = EXPLAINERS[name], frame().assign(ward=np.arange(N_ROWS) // 4, bed=IDS)
+    explainer, X = registry.EXPLAINERS[name], frame().assign(ward=np.arange(N_ROWS) // 4, bed=IDS)
     both = schema_of(name, PrivacyUnit(["ward", "bed"], explainer.max_rows))
     beside = X[["bed", "ward"]]
     pairs = list(X[["ward", "bed"]].itertuples(index=False, name=None))
@@ -113,30 +106,30 @@ UNCLEAR = {
 }
 
 
-@pytest.mark.parametrize("name", names(only=ONE_EACH))
+@pytest.mark.parametrize("name", registry.names(only=registry.ONE_EACH))
 @pytest.mark.parametrize("kind", UNCLEAR)
 def test_unclear_units_are_refused_before_anything_is_spent(name, kind):
     make, unit, message = UNCLEAR[kind]
     if name == "metrics" and message.startswith("unit was given"):
         pytest.skip("metrics read the model's features by their names, and need no other column")
-    ledger = new_ledger((1000.0, 1e-5))
-    given = {"schema": declared(name), "ledger": ledger, "dataset": DATASET}
+    ledger = registry.new_ledger((1000.0, 1e-5))
+    given = {"schema": declared(name), "ledger": ledger, "dataset": registry.DATASET}
     with unchanged(ledger), pytest.raises(ValueError, match=message):
         fitted(name, make(frame()), unit=unit, seed=None, **given)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", registry.names())
 def test_rows_are_protected_beside_identifiers_only_if_somebody_says_so(name):
     schema = schema_of(name).replace({"patient_id": Integer(0, N_ROWS)})
     X = frame({"patient_id": [*range(N_ROWS)], **COLUMNS})
-    ledger = new_ledger((1000.0, 1e-5))
+    ledger = registry.new_ledger((1000.0, 1e-5))
     message = r"'patient_id' looks like an identifier.*unit=\"rows\""
     with unchanged(ledger), pytest.raises(SchemaError, match=message):
-        fitted(name, X, schema=schema, ledger=ledger, dataset=DATASET, seed=None)
+        fitted(name, X, schema=schema, ledger=ledger, dataset=registry.DATASET, seed=None)
     for beside in ({"unit": "rows"}, {}) if name != "metrics" else ({},):
         declared_so = schema.replace(unit=None if beside else "rows")
         result = fitted(name, X, schema=declared_so, **beside)
-        assert EXPLAINERS[name].promise(result).unit == "one row"
+        assert registry.EXPLAINERS[name].promise(result).unit == "one row"
     with pytest.raises(SchemaError, match="schema names 'person' as the privacy unit"):
         fitted(name, X, schema=schema.replace(unit=PrivacyUnit("person")), unit="rows")
 
@@ -166,26 +159,26 @@ def test_names_dtypes_and_declarations_decide_what_looks_like_an_identifier(
         open_people(pd.DataFrame({column: cells}), None, schema, None)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", registry.names())
 def test_what_a_ledger_could_not_tell_apart_is_refused(name):
     """Identifiers without a name, and rows beside people; numbers of rows of the same people."""
-    ledger = new_ledger()
-    account = {"ledger": ledger, "dataset": DATASET, "seed": None, "epsilon": 0.5}
+    ledger = registry.new_ledger()
+    account = {"ledger": ledger, "dataset": registry.DATASET, "seed": None, "epsilon": 0.5}
     message = r"does not say what it identifies.*PrivacyUnit\("
     with unchanged(ledger), pytest.raises(ValueError, match=message):
         fitted(name, frame(), unit=IDS, **account)
-    for max_rows in range(1, EXPLAINERS[name].max_rows + 1):
+    for max_rows in range(1, registry.EXPLAINERS[name].max_rows + 1):
         fitted(name, frame(), unit=IDS, schema=declared(name, max_rows), **account)
-    assert ledger.spent(DATASET).n_requests == EXPLAINERS[name].max_rows
+    assert ledger.spent(registry.DATASET).n_requests == registry.EXPLAINERS[name].max_rows
     message = r"protects .*'person'.*one row.*Nothing was spent"
     with unchanged(ledger), pytest.raises(LedgerError, match=message):
         fitted(name, frame(), **account)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", registry.names())
 def test_a_unit_of_many_rows_counts_as_declared(name):
     """Persons of five equal rows each are as those of ``max_rows``, and not as those of fewer."""
-    max_rows = EXPLAINERS[name].max_rows
+    max_rows = registry.EXPLAINERS[name].max_rows
     given = {"schema": declared(name)}
 
     def released(n_rows):
@@ -201,9 +194,9 @@ def test_a_unit_of_many_rows_counts_as_declared(name):
     assert published(name, X, TARGET[1:], unit=np.arange(1, N_ROWS), **given) != released(1)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", registry.names())
 def test_the_promise_names_the_unit(name):
-    explainer = EXPLAINERS[name]
+    explainer = registry.EXPLAINERS[name]
     most = {1: "one of them is used", 2: "at most 2"}
     for max_rows in range(1, explainer.max_rows + 1):
         result = fitted(name, frame(), unit=IDS, schema=declared(name, max_rows), seed=None)
@@ -219,10 +212,10 @@ def test_the_promise_names_the_unit(name):
     assert promise.dataset == "unnamed (one 'unit')"
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", registry.names())
 def test_more_noise_than_fits_is_refused_before_anything_is_spent(name):
     message = "max_rows=1" if name == "maps" else r"needs more noise|Ask for a larger epsilon"
-    ledger = new_ledger((1000.0, 1e-5))
-    given = {"schema": declared(name, 10**12), "ledger": ledger, "dataset": DATASET}
+    ledger = registry.new_ledger((1000.0, 1e-5))
+    given = {"schema": declared(name, 10**12), "ledger": ledger, "dataset": registry.DATASET}
     with unchanged(ledger), pytest.raises(ValueError, match=message):
         fitted(name, frame(), unit=IDS, seed=None, **given)

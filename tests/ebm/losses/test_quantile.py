@@ -1,7 +1,6 @@
 """Quantiles: which share of the rows lies below, what is released for it, and doubts."""
 
 import dataclasses
-import sqlite3
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.released.summary import average_sentence
 from tests.ebm.losses.test_losses import normal_shape
 from tests.ebm.tasks import FEATURES, model_of
+from tests.released.test_sql import run_sqlite
 
 SCHEMA = dp.Schema(FEATURES, target=dp.Continuous(-40, 60))
 
@@ -91,10 +91,7 @@ def test_files_sql_and_figures_hold_a_quantile(models, tmp_path):
     again = dp.load_model(tmp_path / "model.json")
     assert again.objective == "quantile:alpha=0.9"
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    connection = sqlite3.connect(":memory:")
-    X.to_sql("people", connection, index_label="position")
-    sql = model.to_sql("sqlite", table="people", keep=["position"])
-    found = pd.read_sql(sql, connection).sort_values("position")
+    found = run_sqlite(model.to_sql("sqlite", table="people", keep=["position"]), X)
     np.testing.assert_allclose(found["prediction"], model.predict(X), rtol=1e-9)
     released = dataclasses.replace(model.to_released(), target="cost")
     assert score_unit(released) == "change of the 0.9 quantile of cost, in its unit"

@@ -9,15 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from interpret_dp import Categorical, Continuous, DPExplainableBoostingClassifier, Schema
-from interpret_dp.ebm.noise.boosted import (
-    Boosted,
-    _sums,
-    balanced_intercept,
-    balanced_intercepts,
-    mean_probability,
-    with_coupling,
-    with_noise_of_others,
-)
+from interpret_dp.ebm.noise import boosted
 from interpret_dp.ebm.noise.denoising import NoisyCurve, denoise
 from interpret_dp.ebm.noise.uncertainty import TermNoise
 from interpret_dp.ebm.trainer.binning import Bins
@@ -35,7 +27,7 @@ def bins_of(weights):
 @pytest.mark.parametrize("variance", [0.0, 1e300, np.inf])
 def test_noise_beyond_any_number_reaches_no_term_as_such(variance):
     noise = [TermNoise(variances=np.full(3, variance)), TermNoise(variances=np.ones(3))]
-    first, second = with_noise_of_others(noise, [bins_of(np.ones(3))] * 2)
+    first, second = boosted.with_noise_of_others(noise, [bins_of(np.ones(3))] * 2)
     assert first.variances.tolist() == [variance] * 3
     assert np.isfinite(second.variances).all()
 
@@ -115,7 +107,7 @@ def dense(noise, bins, correlations, ridge):
 @pytest.mark.parametrize("full_steps", [1.0, 5.0, FOREVER])
 def test_the_covariances_are_those_of_the_whole_system(case, full_steps):
     noise, bins, correlations = case
-    found = with_coupling(noise, bins, correlations, full_steps=full_steps)
+    found = boosted.with_coupling(noise, bins, correlations, full_steps=full_steps)
     for one, expected in zip(found, dense(noise, bins, correlations, 1 / full_steps), strict=True):
         assert one.covariance == pytest.approx(expected, rel=1e-8, abs=1e-8)
 
@@ -123,7 +115,7 @@ def test_the_covariances_are_those_of_the_whole_system(case, full_steps):
 def test_what_grew_beyond_numbers_is_left_alone(case):
     noise, bins, correlations = case
     wild = [noise[0], TermNoise(variances=np.full(bins[1].n_codes, 1e150)), noise[2]]
-    found = with_coupling(wild, bins, correlations, full_steps=5.0)
+    found = boosted.with_coupling(wild, bins, correlations, full_steps=5.0)
     assert all(one is other for one, other in zip(found, wild, strict=True))
 
 
@@ -154,7 +146,7 @@ def test_the_mean_is_that_of_all_combinations_of_bins(intercept, sizes, scale, s
     rng = np.random.default_rng(seed)
     curves = [scale * rng.normal(size=size) for size in sizes]
     weights = [rng.integers(0, 50, size=size) + np.eye(size)[0] for size in sizes]
-    found = mean_probability(intercept, *_sums(curves, weights))
+    found = boosted.mean_probability(intercept, *boosted._sums(curves, weights))
     # Between points of the table scores are split: 1/64 apart, that is a variance of 1e-4 a term.
     assert found == pytest.approx(mean_over_all(intercept, curves, weights), rel=5e-4, abs=1e-12)
 
@@ -173,16 +165,18 @@ def test_a_fit_predicts_a_rare_class_as_often_as_it_is(monkeypatch, others):
         with use_randomness(SeededRandomness(0)):
             shown = model.fit(X, y).predict_proba(X)[:, list(model.classes_).index("yes")]
         ratios.append(shown.mean() / np.mean(y == "yes"))
-        monkeypatch.setattr(Boosted, "balanced_intercept", lambda self, _: self._result.intercept)
+        monkeypatch.setattr(
+            boosted.Boosted, "balanced_intercept", lambda self, _: self._result.intercept
+        )
     assert 0.9 < ratios[0] < 1.1
     assert ratios[1] < ratios[0] - 0.05
 
 
 def test_scores_of_any_size_give_finite_intercepts():
     curve, none = np.array([-1e5, 0.0, 1e5]), np.zeros(3)
-    intercept = balanced_intercept([curve] * 3, 0.3, [none] * 3, [np.ones(3)] * 3)
+    intercept = boosted.balanced_intercept([curve] * 3, 0.3, [none] * 3, [np.ones(3)] * 3)
     assert abs(intercept) < 20.0
     wide, weights = np.column_stack([-curve, curve, none]), [np.ones(3), none]
     rng = np.random.default_rng(0)
-    found = balanced_intercepts([wide] * 2, none, [np.zeros((3, 3))] * 2, weights, rng)
+    found = boosted.balanced_intercepts([wide] * 2, none, [np.zeros((3, 3))] * 2, weights, rng)
     assert np.isfinite(found).all()

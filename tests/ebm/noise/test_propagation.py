@@ -6,15 +6,8 @@ from hypothesis import given, settings, strategies as st
 
 from interpret_dp.ebm.noise import propagation
 from interpret_dp.ebm.noise.propagation import TermHistory, noise_variances, unit_covariance
+from interpret_dp.ebm.trainer import partitions
 from interpret_dp.ebm.trainer.curves import Averaged
-from interpret_dp.ebm.trainer.partitions import (
-    Shifts,
-    TermUpdate,
-    centred_change,
-    leaf_gains,
-    partition_bins,
-    without_total,
-)
 from tests.memory import peak_of
 
 MANY = 65_534 + 2
@@ -41,8 +34,8 @@ def make_term(
     weights[-1] = 0.0 if is_ordered else weights[-1]
     updates = []
     for number in range(n_rounds):
-        part = partition_bins(weights, is_ordered, n_leaves, number)
-        gain = leaf_gains(
+        part = partitions.partition_bins(weights, is_ordered, n_leaves, number)
+        gain = partitions.leaf_gains(
             np.bincount(part.leaf, weights, minlength=part.n_leaves),
             step=0.8 if number < n_rounds // 2 else 0.8 * (1.5 - 0.5 * later),
             count_noise=count_noise,
@@ -51,8 +44,8 @@ def make_term(
         noise = later if number >= n_rounds // 2 else 1.0
         # Of the size that sums over all leaves have, and larger.
         size = noise * rng.uniform(0.5, 5.0) / weights.sum()
-        shifts = Shifts(int(rng.integers(4)), 0.3, float(size))
-        updates.append(TermUpdate(part, gain, noise, contrasts, shifts))
+        shifts = partitions.Shifts(int(rng.integers(4)), 0.3, float(size))
+        updates.append(partitions.TermUpdate(part, gain, noise, contrasts, shifts))
     return updates, weights, rng.uniform(0.05, 1.0, n_codes)
 
 
@@ -77,11 +70,11 @@ def covariance_by_units(updates, weights, curvature, averaged):
             if update.by_contrasts:
                 responses = np.zeros_like(sums)
                 np.add.at(responses, update.partition.leaf, -hessian[:, np.newaxis] * level)
-                sums += without_total(update, responses)
+                sums += partitions.without_total(update, responses)
             if index == first:
                 own = noisy.noise * np.eye(n_leaves)
-                sums[:, :n_leaves] += without_total(noisy, own)
-            change = centred_change(update, weights, sums)
+                sums[:, :n_leaves] += partitions.without_total(noisy, own)
+            change = partitions.centred_change(update, weights, sums)
             deviation += change
             if index >= len(updates) - averaged.rounds:
                 average += (deviation + averaged.extrapolation * change) / averaged.rounds

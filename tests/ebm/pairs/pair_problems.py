@@ -1,7 +1,6 @@
 """Simulated rows with an interaction that curves cannot show."""
 
-from dataclasses import dataclass
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,18 +18,8 @@ LABELS = Schema(FEATURES, target=Categorical(["no", "yes"]))
 COSTS = Schema(FEATURES, target=Continuous(-6, 6))
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Rows, both targets, and the scores that they were drawn from."""
-
-    X: pd.DataFrame
-    labels: np.ndarray[Any, Any]
-    costs: np.ndarray[Any, Any]
-    scores: np.ndarray[Any, Any]
-
-
 def problem(n_rows, seed=0):
-    """Return rows in which age and bmi interact, and dose with site."""
+    """Return rows in which age and bmi interact, and dose with site; both targets, and scores."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -45,7 +34,8 @@ def problem(n_rows, seed=0):
     scores += np.where(X["site"] == "a", 1.0, -0.5) * np.sign(X["dose"] - 0.5) * 0.4
     scores = scores.to_numpy()
     labels = np.where(rng.uniform(size=n_rows) < 1 / (1 + np.exp(-scores)), "yes", "no")
-    return Problem(X, labels, scores + rng.normal(0, 0.5, n_rows), scores)
+    costs = scores + rng.normal(0, 0.5, n_rows)
+    return SimpleNamespace(X=X, labels=labels, costs=costs, scores=scores)
 
 
 def interaction(age, bmi):

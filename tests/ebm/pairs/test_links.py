@@ -1,11 +1,9 @@
 """Pairs where predictions bend with the score: counts, and two classes or more."""
 
 import json
-import sqlite3
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import interpret_dp as dp
@@ -13,6 +11,7 @@ from interpret_dp.ebm import pairs as pairs_of_fits
 from interpret_dp.explanation.plots.heat import heat_figure
 from interpret_dp.released import AdditiveModel
 from tests.ebm.pairs.pair_problems import FEATURES, interaction, problem
+from tests.released.test_sql import run_sqlite
 
 N_ROWS = 20_000
 SETTINGS = {"epsilon": 4.0, "delta": 1e-6, "n_jobs": 1}
@@ -109,9 +108,7 @@ def test_pairs_of_classes_in_files_tables_and_databases(model, data):
     assert [scores.shape[2:] for scores in model.term_scores_[5:]] == [(3,), (3,)]
     document = json.loads(json.dumps(released.to_dict()))
     assert AdditiveModel.from_dict(document).digest == released.digest
-    with sqlite3.connect(":memory:") as database:
-        rows.to_sql("data", database, index=False)
-        answer = pd.read_sql(model.to_sql("sqlite"), database)
+    answer = run_sqlite(model.to_sql("sqlite", table="people", keep=["position"]), rows)
     np.testing.assert_allclose(
         answer.filter(like="probability"), model.predict_proba(rows), atol=1e-9
     )

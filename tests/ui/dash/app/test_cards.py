@@ -1,6 +1,7 @@
 """Results of `visualize` inside interpret's callbacks, and everywhere else."""
 
 import copy
+from unittest.mock import Mock
 
 import pytest
 
@@ -8,10 +9,6 @@ from interpret_dp.ui.dash.components import explanation_of
 from tests.explanation.influences import adult_explanation, background_spend, guarantee
 from tests.ledger.requests import budgeted, reserve
 from tests.ui.dash.client import components, ids, text_of
-
-
-def panels(tree):
-    return [i for i in ids(tree) if isinstance(i, dict) and i["type"] == "idp-panel"]
 
 
 def graphs(tree):
@@ -24,7 +21,7 @@ def test_interprets_callbacks_get_figure_and_panel(shown, open_app, kind, key):
     explanation = getattr(shown, kind)
     part = open_app(explanation).part(key)
     assert len(graphs(part)) == 1
-    (panel,) = panels(part)
+    (panel,) = [i for i in ids(part) if isinstance(i, dict) and i["type"] == "idp-panel"]
     assert panel["key"] == ("overview" if key is None else str(key))
     assert explanation_of(panel["uid"]) is explanation
     shown_text = text_of(part)
@@ -34,9 +31,7 @@ def test_interprets_callbacks_get_figure_and_panel(shown, open_app, kind, key):
 
 
 def test_an_error_in_the_figure_appears_in_the_card(shown, open_app, monkeypatch):
-    def broken(*_, **__):
-        raise ValueError("no such <term>")
-
+    broken = Mock(side_effect=ValueError("no such <term>"))
     explanation = copy.copy(shown.total)
     client = open_app(explanation)
     monkeypatch.setattr(type(explanation), "figure", broken)
@@ -49,9 +44,7 @@ def test_an_error_in_the_figure_appears_in_the_card(shown, open_app, monkeypatch
 
 
 def test_an_error_in_the_panel_leaves_the_figure(shown, open_app, monkeypatch):
-    def broken(*_, **__):
-        raise ValueError("no figures today")
-
+    broken = Mock(side_effect=ValueError("no figures today"))
     monkeypatch.setattr("interpret_dp.ui.dash.components.panel_html", broken)
     part = open_app(shown.total).part(1)
     assert "ValueError: no figures today" in text_of(part)

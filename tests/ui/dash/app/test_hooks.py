@@ -29,8 +29,9 @@ def _installed():
         pytest.skip("the package is on the path but not installed: it has no entry points")
 
 
-def foreign_app():
-    """Return somebody else's app, with ids that interpret uses as well."""
+def test_foreign_apps_are_untouched(shown):
+    AppClient(shown.total).part()
+    # Somebody else's app, with ids that interpret uses as well.
     app = dash.Dash("foreign")
     app.layout = html.Div(
         [
@@ -44,12 +45,6 @@ def foreign_app():
     def show(tab):
         return f"tab {tab}"
 
-    return app
-
-
-def test_foreign_apps_are_untouched(shown):
-    AppClient(shown.total).part()
-    app = foreign_app()
     AppClient([shown.total, shown.local]).privacy_tab()
     client = AppClient(app)
     assert client.layout() == json.loads(json.dumps(app.layout, cls=PlotlyJSONEncoder))

@@ -49,13 +49,6 @@ def test_a_click_takes_one_bin_and_shift_all_up_to_it(editor):
         assert editor.selected == expected
 
 
-def test_clicks_put_levels_in_and_out(shown, session):
-    editor = EditorClient(AppClient(shown.total), INSURANCE)
-    for bin_, expected in ((2, [2]), (1, [1, 2]), (2, [1])):
-        editor.change("idp-editor-select", "data", {"bin": bin_, "extends": False, "at": bin_})
-        assert editor.selected == expected
-
-
 # ------------------------------------------------------------------------------------- acting
 
 
