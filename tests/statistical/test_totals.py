@@ -14,7 +14,6 @@ import pytest
 from benchmarks.totals import SCHEMA, TARGETS, drawn
 from interpret_dp import Continuous, DPExplainableBoostingRegressor, PrivacyUnit
 from interpret_dp.ebm import losses, shape, training
-from interpret_dp.ebm.trainer import boosting as trainer_totals
 
 pytestmark = pytest.mark.statistical
 
@@ -91,6 +90,6 @@ def test_a_total_that_noise_hides_does_not_pass_for_a_right_one(monkeypatch):
     """
     assert error_over_stated(10).max() < 5
     monkeypatch.setattr(shape, "_least_rows", lambda n_rows, noise: 0.0)
-    real = trainer_totals.errors_of_mean
-    monkeypatch.setattr(trainer_totals, "errors_of_mean", lambda *given, start: real(*given))
+    real = losses.errors_of_mean
+    monkeypatch.setattr(losses, "errors_of_mean", lambda *given, start: real(*given))
     assert error_over_stated(30).max() > 10
