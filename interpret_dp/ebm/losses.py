@@ -419,7 +419,7 @@ class RegressionLoss(Loss):
             As for :func:`errors_of_mean`.
         """
         assert self.shape is not None
-        return errors_of_mean(self.shape, clips, noise, self.gaps, start)
+        return errors_of_mean(self.shape, clips, noise, self.gaps, start=start)
 
     def level(self, ratio: float, deviation: float, norm: float) -> tuple[float, LossScale]:
         """Return the score where boosting starts, and the meaning of a unit of it.

@@ -29,6 +29,7 @@ N_ROWS = 700
 pytestmark = [
     pytest.mark.filterwarnings("ignore:random_state:interpret_dp.PrivacyWarning"),
     pytest.mark.filterwarnings("ignore:No class label:interpret_dp.DeclarationWarning"),
+    pytest.mark.filterwarnings("ignore:The released number of ev:interpret_dp.DeclarationWarning"),
 ]
 
 
@@ -73,7 +74,7 @@ DROP = {"schema": PEOPLE["schema"].replace(unit=dp.PrivacyUnit("house", 40, miss
 WEIGHTS = {"sample_weight": "weight"}
 COUNTS = {"objective": "poisson_deviance", "privacy_exposure_max": 2.0, "interactions": 0}
 TIMES = {"objective": "survival_cox", "max_rounds": 6, "interactions": 1, "privacy_target_max": 2.0}
-TIMES |= {"schema": dp.Schema(FEATURES), "epsilon": 12.0}
+TIMES |= {"schema": dp.Schema(FEATURES)}
 HALF_WAY = {"epsilon": 12.0, "max_rounds": 16, "interactions": 1}
 
 # Estimator, its parameters, the target's column, and columns given to fit by argument.
