@@ -91,5 +91,5 @@ def test_a_total_that_noise_hides_does_not_pass_for_a_right_one(monkeypatch):
     assert error_over_stated(10).max() < 5
     monkeypatch.setattr(shape, "_least_rows", lambda n_rows, noise: 0.0)
     real = losses.errors_of_mean
-    monkeypatch.setattr(losses, "errors_of_mean", lambda *given, start: real(*given))
+    monkeypatch.setattr(losses, "errors_of_mean", lambda *given, start=0.0: real(*given))
     assert error_over_stated(30).max() > 10
