@@ -42,7 +42,7 @@ from interpret_dp.fitting.account import checked_budget, neighbourhood_of, threa
 from interpret_dp.fitting.declaring import Declared, DeclaringTask
 from interpret_dp.fitting.estimator import EstimatorSettings, FitRequest, open_data
 from interpret_dp.fitting.rows import INIT_SCORE_CONDITION, PrivateRows, open_init_score
-from interpret_dp.release import ReleaseSession
+from interpret_dp.release import ReleaseSession, Sharing
 from interpret_dp.released import AdditiveModel
 from interpret_dp.schema import (
     Categorical,
@@ -321,9 +321,14 @@ class EBMRequest(FitRequest):
     n_threads: int
     target_name: str | None
 
+    @property
+    def public_settings(self) -> str:
+        """Settings that all sites must have alike, beside plan and schema, as a text."""
+        return repr((self.task, self.config))
+
     def promise(self) -> Guarantee:
         """Return the guarantee, before it is charged: bill and promise must agree."""
-        choice = _CHOICE if self.config.n_chosen_pairs else ""
+        choice = _CHOICE if self.config.n_chosen_pairs and self.site is None else ""
         has_weights = self.rows.weights is not None
         is_declared = has_weights and self.declaring.declared_weight is not None
         maxima = [*([_WEIGHTS] if is_declared else [])]
@@ -351,6 +356,7 @@ def open_request(
     init_score: Any = None,
     exposure: Any = None,
     unit: Any = None,
+    site: Sharing | None = None,
     reads_dask: bool = False,
 ) -> EBMRequest:
     """Check an estimator's parameters and the form of the data, never a value in a row.
@@ -358,7 +364,7 @@ def open_request(
     Parameters
     ----------
     settings : FitSettings
-    X, y, sample_weight, init_score, exposure, unit
+    X, y, sample_weight, init_score, exposure, unit, site
         As ``fit`` takes them.
     reads_dask : bool
         Whether the caller can do without rows in memory.
@@ -414,6 +420,8 @@ def open_request(
     neighbourhood = neighbourhood_of(settings.neighboring, data.privacy_unit, population=population)
     mu = _mu_of(settings, epsilon, declaring.gaussian_delta(delta))
     config = trainer_config(settings, declaring.training_mu(mu, delta), len(columns), task.pairs)
+    if site is not None:
+        config = replace(config, excess=math.sqrt(site.n_sites / site.n_shares))
     config, neighbourhood = _with_rate(config, neighbourhood, settings.task)
     return EBMRequest.opened_for(
         settings,
@@ -422,6 +430,7 @@ def open_request(
         plan=ReleasePlan((*declaring.plan(mu, delta), *config.plan().releases)),
         neighbourhood=neighbourhood,
         rows=rows,
+        site=site,
         epsilon=epsilon,
         delta=delta,
         task=task,

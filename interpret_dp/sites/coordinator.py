@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from interpret_dp._validate import check_real, listed
+from interpret_dp._validate import check_real
 from interpret_dp.exceptions import SitesError
 from interpret_dp.sites.masks import COMMON, Header, SigningKey, digest, is_signed, packed, words_of
 from interpret_dp.sites.session import Site, refuse_differences
@@ -48,7 +48,7 @@ class Coordinator:
         self._arrived = Condition()
         # The present round, and the one before, whose answer may have been lost.
         self._rounds, self._present = {0: _Round()}, 0
-        self._stopped = ""
+        self._stopped, self._fit = "", ""
 
     def exchange(self, header: Header, payload: bytes) -> bytes:
         """Take one site's message, and return the answer to all once every site has sent its own.
@@ -79,10 +79,10 @@ class Coordinator:
     def _answered(self, name: str, header: Header, payload: bytes) -> bytes:
         number = header["round"]
         if header["kind"] == "stop":
-            # A stop of an earlier fit is none of this one.
-            if header["fit"] == self._fit or (header["fit"] == "" and self._present == 0):
+            # A site that could not begin knows no fit yet; a stop of an earlier fit is none.
+            if header["fit"] == self._fit or (header["fit"] == "" and self._present <= 1):
                 self._stop(f"Site {name!r} does not go on, so that the fit stopped.")
-            raise SitesError("Site {name!r} does not go on.")
+            raise SitesError(f"Site {name!r} does not go on.")
         current = self._rounds.get(number) if isinstance(number, int) else None
         if current is None:
             raise SitesError(
@@ -95,15 +95,14 @@ class Coordinator:
             self._add(current, name, header, payload, own)
         self._arrived.wait_for(lambda: bool(current.reply or self._stopped), self._timeout)
         if current.reply is None and not self._stopped:
-            missing = [site for site in self._participants if site not in current.digests]
-            self._stop(f"The fit stopped: {listed(missing)} did not send round {number}.")
+            missing = [repr(site) for site in self._participants if site not in current.digests]
+            who = ", ".join(missing)
+            self._stop(f"No message of round {number} came from {who}, so that the fit stopped.")
         if current.reply is None:
             raise SitesError(self._stopped)
         return current.reply
 
-    def _add(
-        self, current: _Round, name: str, header: Header, payload: bytes, own: str
-    ) -> None:
+    def _add(self, current: _Round, name: str, header: Header, payload: bytes, own: str) -> None:
         for first, message in list(current.messages.items())[:1]:
             try:
                 refuse_differences(header, message, name, first)
@@ -122,18 +121,14 @@ class Coordinator:
     def _finish(self, current: _Round, header: Header) -> None:
         common = {key: header[key] for key in COMMON}
         # Sums need no messages of others; keys and heads do, with their signatures.
-        told = {} if header["kind"] == "sum" else {"messages": current.messages}
-        current.reply = packed({**common, **told}, current.total.astype("<u8").tobytes())
+        messages = {} if header["kind"] == "sum" else {"messages": current.messages}
+        current.reply = packed({**common, **messages}, current.total.astype("<u8").tobytes())
         if header["kind"] == "open":
-            self._fit_id = digest(*(current.messages[name] for name in sorted(current.messages)))
+            self._fit = digest(*(current.messages[name] for name in sorted(current.messages)))
         self._present += 1
         before = self._present - 1
         self._rounds = {before: current, self._present: _Round()}
         self._arrived.notify_all()
-
-    @property
-    def _fit(self) -> str:
-        return getattr(self, "_fit_id", "")
 
     def _stop(self, reason: str) -> None:
         self._stopped = reason

@@ -104,6 +104,7 @@ class PairSecrets:
     def __init__(self, site: str) -> None:
         self._site, self._own = site, X25519PrivateKey.generate()
         self._shared: dict[str, bytes] = {}
+        self._last_round = -1
 
     @property
     def public(self) -> str:
@@ -127,8 +128,16 @@ class PairSecrets:
         sums : ndarray of int64
             With noise.
         context : mapping
-            Everything public of the round. No two rounds have the same one.
+            Everything public of the round.
+
+        Raises
+        ------
+        SitesError
+            If the round has masks already: two messages under one mask would tell their difference.
         """
+        if context["round"] <= self._last_round or not self._shared:
+            raise SitesError(f"Round {context['round']} has masks already, or none can be made.")
+        self._last_round = context["round"]
         total = sums.ravel().view(np.uint64).copy()
         for other, secret in self._shared.items():
             own = mask(secret, sorted((self._site, other)), context, total.size)
@@ -166,9 +175,9 @@ def unpacked(reply: bytes) -> tuple[dict[str, Any], bytes]:
     """
     try:
         (length,) = struct.unpack(">I", reply[:4])
-        header = parse_json(reply[4 : 4 + length], "answer")
+        header, payload = parse_json(reply[4 : 4 + length], "answer"), reply[4 + length :]
     except (struct.error, TypeError, ValueError):
-        header = None
+        header, payload = None, b""
     if not isinstance(header, dict):
         raise SitesError("The coordinator's answer is not one of this protocol.")
-    return header, reply[4 + length :]
+    return header, payload

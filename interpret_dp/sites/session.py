@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_int, listed
+from interpret_dp._validate import check_int
 from interpret_dp.accounting.gaussian import MINIMUM_LATTICE_SIGMA, log10_excess_of_sum
 from interpret_dp.exceptions import SitesError, warn_caller
 from interpret_dp.sites.masks import (
@@ -82,10 +82,13 @@ class Site:
     ) -> None:
         self.name, self._key, self._transport = name, key, transport
         self.participants = dict(sorted(participants.items()))
-        if len(self.participants) < 2 or self.participants.get(name) != key.public:
+        keys = set(self.participants.values())
+        is_alone = len(keys) < 2 or len(keys) < len(self.participants)
+        if is_alone or self.participants.get(name) != key.public:
             raise ValueError(
-                f"participants are {list(self.participants)}; there must be two or more, and the "
-                f"public key of {name!r} must be that of key. Ask each site for its key.public."
+                f"participants are {list(self.participants)}; there must be two or more, each with "
+                f"a key of its own, and that of {name!r} must be that of key. Ask each site for "
+                "its key.public."
             )
         self.n_sites = len(self.participants)
         self.n_colluding = check_int("n_colluding", n_colluding, low=1, high=self.n_sites - 1)
@@ -108,7 +111,7 @@ class Site:
         )
         return (
             "each site is trusted with its own rows, and nobody with those of all",
-            f"at most {self.n_colluding} of the sites {listed(self.participants)} and the "
+            f"at most {self.n_colluding} of the sites {', '.join(self.participants)} and the "
             "coordinator put together what they know, and all follow the protocol",
             "X25519, HKDF-SHA256 and ChaCha20 cannot be broken: the promise is computational",
             "all rows of a privacy unit are at one site",
@@ -163,14 +166,14 @@ class Site:
             Public; what release it is.
         """
         common = self._common("sum", {**facts, "shape": list(noisy.shape)})
-        reply, payload = self._exchange(common, {}, self._secrets.masked(noisy, common))
+        _, payload = self._exchange(common, {}, self._secrets.masked(noisy, common))
         if len(payload) != 8 * noisy.size:
             raise SitesError("The coordinator's sum has another length than was sent.")
         self._transcript = digest(common, payload)
         return words_of(payload).view(np.int64).reshape(noisy.shape)
 
     def close(self, head: str, model: str) -> tuple[str, ...]:
-        """Return a clause for each site, with the head of its ledger as far as it was told.
+        """Return a clause for each site, with the head of its ledger as far as it is known.
 
         Parameters
         ----------
@@ -185,19 +188,19 @@ class Site:
             If another site computed other numbers from the same sums.
         """
         own = {"head": head, "model": model}
-        told = {self.name: own}
+        closings = {self.name: own}
         # The model is complete: a site that is lost now changes nothing.
         with suppress(SitesError):
-            closings = self._gathered("close", {}, own)
-            told |= {name: closing["own"] for name, closing in closings.items()}
+            messages = self._gathered("close", {}, own)
+            closings |= {name: message["own"] for name, message in messages.items()}
         self._is_over = True
-        others = [name for name, of_site in told.items() if of_site.get("model") != model]
+        others = [name for name, of_site in closings.items() if of_site.get("model") != model]
         if others:
             warn_caller(
-                f"{listed(others)} computed another model from the same sums, by other versions "
-                "of libraries or another processor. Publish one site's model only."
+                f"Sites {_names(others)} computed another model from the same sums, by other "
+                "versions of libraries or another processor. Publish one site's model only."
             )
-        heads = {name: told.get(name, {}).get("head", "unknown") for name in self.participants}
+        heads = {name: closings.get(name, {}).get("head", "unknown") for name in self.participants}
         return tuple(f"{name} (ledger head {of_site})" for name, of_site in heads.items())
 
     def stop(self) -> None:
@@ -236,19 +239,19 @@ class Site:
         if self._is_over:
             raise SitesError(f"The fit of site {self.name!r} is over. Make a new Site for each.")
         message = self._key.signed({**common, "site": self.name, "own": dict(own)}, payload)
-        for attempt in range(self._n_attempts):
-            try:
-                reply, total = unpacked(self._transport.exchange(message, payload))
-                break
-            except OSError:
-                if attempt == self._n_attempts - 1:
-                    raise SitesError("The coordinator cannot be reached.") from None
+        reply, total = unpacked(self._delivered(message, payload))
         if "stop" in reply:
             raise SitesError(str(reply["stop"]))
         if [reply.get(name) for name in COMMON[:4]] != [common[name] for name in COMMON[:4]]:
             raise SitesError("The coordinator's answer is that of another round.")
         self._round += 1
         return reply, total
+
+    def _delivered(self, message: Header, payload: bytes) -> bytes:
+        for _ in range(self._n_attempts):
+            with suppress(OSError):
+                return self._transport.exchange(message, payload)
+        raise SitesError("The coordinator cannot be reached.")
 
 
 def refuse_differences(one: Header, other: Header, first: str, second: str) -> None:
@@ -259,6 +262,10 @@ def refuse_differences(one: Header, other: Header, first: str, second: str) -> N
     differing += [name for name in COMMON if name != "facts" and one[name] != other[name]]
     if differing:
         raise SitesError(
-            f"Sites {first!r} and {second!r} differ in {listed(differing)}. All sites must run the "
+            f"Sites {first!r} and {second!r} differ in {_names(differing)}. All sites must run the "
             "same fit, with the same schema and settings."
         )
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
