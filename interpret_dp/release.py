@@ -56,6 +56,7 @@ _PLAN = "Plan every release before the request starts."
 _ONE_ROW = Neighbourhood()
 
 _Planned = TypeVar("_Planned", bound=plans.PlannedRelease)
+_Model = TypeVar("_Model", bound=Any)
 
 
 # At sites, the noise that 64 bits must hold is that of 256 times larger sums: leaf sums are whole
@@ -538,20 +539,20 @@ class ReleaseSession:
         self._anything_released = True
         return planned
 
-    def concluded(self, promise: Guarantee, released: Any) -> Guarantee:
-        """Return the promise with the ledger's head, and with the heads of all sites.
+    def concluded(self, model: _Model) -> _Model:
+        """Return the released model with the ledger's head in its promise, and those of all sites.
 
         Parameters
         ----------
-        promise : Guarantee
-        released : object
-            The released model, with ``to_dict``.
+        model : dataclass
+            With ``guarantee`` and ``to_dict``.
         """
         site, heads = self.request.site, tuple[str, ...]()
         if site is not None:
-            document = {k: v for k, v in released.to_dict().items() if k != "guarantee"}
+            document = {k: v for k, v in model.to_dict().items() if k != "guarantee"}
             heads = site.close(self.head, digest_of(document))
-        return dataclasses.replace(promise, ledger_head=self.head, sites=heads)
+        promise = dataclasses.replace(model.guarantee, ledger_head=self.head, sites=heads)
+        return dataclasses.replace(model, guarantee=promise)
 
     def __exit__(
         self,

@@ -132,10 +132,9 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
                 "bags was given; it must be None. Bags would divide the budget: the noise is "
                 "known, so standard_deviations_ has the error bands without them."
             )
-        given = {"sample_weight": sample_weight, "init_score": init_score, "unit": unit}
-        given |= {"exposure": exposure, "site": site}
-        settings = FitSettings.of(self)
-        request = open_request(settings, X, y, **given, reads_dask=True).doubting(doubts)
+        given = {"sample_weight": sample_weight, "init_score": init_score, "exposure": exposure}
+        given |= {"unit": unit, "site": site, "reads_dask": True}
+        request = open_request(FitSettings.of(self), X, y, **given).doubting(doubts)
         promise = request.promise()
         with request.opened(type(self).__name__) as session:
             request = dataclasses.replace(request, rows=request.rows.with_init_scores())
@@ -147,12 +146,11 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
                 request.config,
                 session,
                 n_threads=request.n_threads,
-                verbose=bool(settings.verbose),
+                verbose=bool(request.settings.verbose),
             )
             model = interpret_api.fitted_model(request, trained, promise)
             model = with_rate(request, model, trained, session, self._with_model)
-        promise = session.concluded(promise, model)
-        self._publish(dataclasses.replace(model, guarantee=promise))
+        self._publish(session.concluded(model))
         self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
         self.pair_record_ = tuple(pair.gain for pair in trained.pairs)
         warn_after_fit(self.released_, *trained.boosting.start.loss.findings())

@@ -420,9 +420,7 @@ def open_request(
     neighbourhood = neighbourhood_of(settings.neighboring, data.privacy_unit, population=population)
     mu = _mu_of(settings, epsilon, declaring.gaussian_delta(delta))
     config = trainer_config(settings, declaring.training_mu(mu, delta), len(columns), task.pairs)
-    if site is not None:
-        config = replace(config, excess=math.sqrt(site.n_sites / site.n_shares))
-    config, neighbourhood = _with_rate(config, neighbourhood, settings.task)
+    config, neighbourhood = _with_rate(_at_sites(config, site), neighbourhood, settings.task)
     return EBMRequest.opened_for(
         settings,
         given["unit"],
@@ -439,6 +437,13 @@ def open_request(
         target_name=name_of_column(given["y"]),
         conditions=() if init_score is None else (INIT_SCORE_CONDITION,),
     )
+
+
+def _at_sites(config: TrainerConfig, site: Sharing | None) -> TrainerConfig:
+    """Return the settings with the noise of all sites."""
+    if site is None:
+        return config
+    return replace(config, excess=math.sqrt(site.n_sites / site.n_shares))
 
 
 def _with_rate(

@@ -520,9 +520,7 @@ class PrivateBackground(PrivateEstimator[Background]):
             dependence = None
             if request.has_dependence:
                 dependence = release_dependence(rows, columns, session)
-        background = Background(schema, columns, n_rows, promise, dependence)
-        promise = session.concluded(promise, background)
-        self._publish(dataclasses.replace(background, guarantee=promise))
+        self._publish(session.concluded(Background(schema, columns, n_rows, promise, dependence)))
         self._example, self._said = example_row(request.example, schema.features), request.said
         warn_after_fit(self.background_)
         return self

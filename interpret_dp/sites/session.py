@@ -104,19 +104,21 @@ class Site:
     @property
     def clauses(self) -> tuple[str, ...]:
         """What a promise assumes of the sites, as clauses of a sentence."""
-        of_form = (
-            f"the noise of {self.n_shares} sites together is discrete Gaussian, up to a factor of "
-            f"exp(10^{math.ceil(self._excess)}) in each probability, which was proved and is far "
-            "within the margin of the figures"
-        )
-        return (
+        clauses = (
             "each site is trusted with its own rows, and nobody with those of all",
             f"at most {self.n_colluding} of the sites {', '.join(self.participants)} and the "
             "coordinator put together what they know, and all follow the protocol",
             "X25519, HKDF-SHA256 and ChaCha20 cannot be broken: the promise is computational",
             "all rows of a privacy unit are at one site",
-            *((of_form,) if self.n_shares > 1 else ()),
         )
+        if self.n_shares == 1:
+            return clauses
+        of_form = (
+            f"the noise of {self.n_shares} sites together is discrete Gaussian, up to a factor of "
+            f"exp(10^{math.ceil(self._excess)}) in each probability, which was proved and is far "
+            "within the margin of the figures"
+        )
+        return *clauses, of_form
 
     @property
     def scope(self) -> str:

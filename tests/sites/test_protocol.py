@@ -1,0 +1,362 @@
+"""Masks hide, messages are checked, and the noise of all sites is what was stated."""
+
+import contextlib
+import json
+
+import numpy as np
+import pytest
+
+import interpret_dp as dp
+from interpret_dp.accounting.gaussian import log10_excess_of_sum, noise_share
+from interpret_dp.datasets import make_cohort
+from interpret_dp.exceptions import SitesError
+from interpret_dp.mechanisms import SystemRandomness, use_randomness
+from interpret_dp.mechanisms.additive import shared_gaussian_mechanism
+from interpret_dp.sites import Coordinator, SigningKey, Site, masks, simulate
+from interpret_dp.sites.masks import unpacked, words_of
+from interpret_dp.sites.session import Transport
+from tests.sites.together import NAMES, total_noise
+
+TERMS = {"schema": "a", "plan": "b", "privacy unit": "one row"}
+FACTS = {"release": "bins", "sensitivity": 1, "noise": 1024.0}
+ZEROS = np.zeros(4_000, dtype=np.int64)
+
+
+class Wire:
+    """A transport of which the tests see, change or lose messages."""
+
+    def __init__(self, coordinator):
+        self.coordinator, self.sent, self.change, self.losses = coordinator, [], None, 0
+
+    def exchange(self, header, payload):
+        self.sent.append((json.loads(json.dumps(header)), payload))
+        if self.change is not None:
+            header, payload = self.change(dict(header), payload)
+        reply = self.coordinator.exchange(header, payload)
+        if self.losses:
+            self.losses -= 1
+            raise ConnectionError
+        return reply
+
+
+def together(act, n_sites=2, terms=None, begin=True):
+    """Run ``act(site, wire)`` at each site; return results and wires by name."""
+    wires = {}
+
+    def of_site(site):
+        wires[site.name] = site._transport = Wire(site._transport)
+        if begin:
+            site.open(TERMS | (terms or {}).get(site.name, {}))
+        return act(site, wires[site.name])
+
+    return simulate(NAMES[:n_sites], of_site, timeout=20), wires
+
+
+def looks_uniform(payload):
+    """Whether the mean of 64-bit numbers, and each of their bits, are those of uniform ones."""
+    words = words_of(payload)
+    bits = np.unpackbits(words.view(np.uint8)).mean()
+    mean = (words / 2.0**64).mean()
+    return abs(bits - 0.5) < 6 * 0.5 / np.sqrt(64 * len(words)) and (
+        abs(mean - 0.5) < 6 * np.sqrt(1 / 12 / len(words))
+    )
+
+
+@pytest.mark.parametrize("n_sites", [2, 3])
+def test_masks_hide_and_cancel_and_no_two_rounds_have_the_same(n_sites):
+    def act(site, wire):
+        own = np.arange(len(ZEROS)) * (1 + NAMES.index(site.name)) - 2_000
+        return [site.total(own, FACTS) for _ in range(2)]
+
+    results, wires = together(act, n_sites)
+    factors = np.arange(1, n_sites + 1).sum()
+    for totals in results.values():
+        for total in totals:
+            assert np.array_equal(total, np.arange(len(ZEROS)) * factors - 2_000 * n_sites)
+    for wire in wires.values():
+        first, second = (payload for _, payload in wire.sent[1:3])
+        assert looks_uniform(first)
+        assert looks_uniform(second)
+        assert not set(words_of(first)) & set(words_of(second))
+        difference = words_of(first) - words_of(second)
+        assert looks_uniform(difference.tobytes())
+    assert not looks_uniform(ZEROS.tobytes())
+
+
+def test_what_the_coordinator_gets_of_neighbouring_tables_is_uniform_at_each_site():
+    """Only the sum of all sites, with all noise, says anything."""
+
+    def act(site, wire):
+        row = 2**20 * (site.name == "north")
+        return site.total(ZEROS + row, FACTS)
+
+    _, wires = together(act)
+    messages = [words_of(wire.sent[1][1]) for wire in wires.values()]
+    assert all(looks_uniform(message.tobytes()) for message in messages)
+    assert np.array_equal(sum(messages), (ZEROS + 2**20).view(np.uint64))
+    headers = [set(wire.sent[1][0]["facts"]) for wire in wires.values()]
+    assert headers == [{"release", "sensitivity", "noise", "shape"}] * 2
+
+
+def test_a_lost_answer_is_asked_for_by_the_very_same_bytes():
+    def act(site, wire):
+        wire.losses = 2 * (site.name == "north")
+        first = site.total(ZEROS, FACTS)
+        return first, site.total(ZEROS + 1, FACTS)
+
+    results, wires = together(act)
+    sent = wires["north"].sent
+    assert sent[1] == sent[2] == sent[3] != sent[4]
+    assert all(np.array_equal(second, ZEROS + 2) for _, second in results.values())
+
+
+def test_a_round_has_one_mask_and_a_second_message_is_refused():
+    def act(site, wire):
+        if site.name == "north":
+            wire.losses = 3
+            with pytest.raises(SitesError, match="cannot be reached"):
+                site.total(ZEROS, FACTS)
+        return site.total(ZEROS + 1, FACTS)
+
+    with pytest.raises(SitesError, match="masks already"):
+        together(act)
+
+
+def altered(change, kind):
+    """Return what changes messages of one kind of the site in the north."""
+
+    def changed(header, payload):
+        return change(header, payload) if header["kind"] == kind else (header, payload)
+
+    return changed
+
+
+CHANGES = {
+    "unsigned": lambda header, payload: (header | {"signature": "00"}, payload),
+    "altered payload": lambda header, payload: (header, bytes(8) + payload[8:]),
+    "altered facts": lambda header, payload: (header | {"facts": {}}, payload),
+    "altered round": lambda header, payload: (header | {"round": 7}, payload),
+    "another's name": lambda header, payload: (header | {"site": "south"}, payload),
+    "a stranger": lambda header, payload: (header | {"site": "east"}, payload),
+    "no header": lambda header, payload: ({}, payload),
+}
+
+
+@pytest.mark.parametrize("kind", ["open", "sum"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_messages_that_no_site_signed_are_refused(change, kind):
+    def act(site, wire):
+        if site.name == "north":
+            wire.change = altered(CHANGES[change], kind)
+        site.open(TERMS)
+        return site.total(ZEROS, FACTS)
+
+    with pytest.raises(SitesError, match="no site's key has signed it"):
+        together(act, begin=False)
+
+
+def test_an_old_message_is_refused_and_so_is_a_second_one_of_a_round():
+    def act(site, wire):
+        site.total(ZEROS, FACTS)
+        site.total(ZEROS, FACTS)
+        return [unpacked(wire.coordinator.exchange(*wire.sent[k]))[0] for k in (0, 1, 2)]
+
+    results, _ = together(act)
+    for first, second, third in results.values():
+        assert "sent a message of round 0; it is round 3" in first["stop"]
+        assert "round 1" in second["stop"]
+        assert third["round"] == 2  # the last one may have been lost
+    key = SigningKey.generate()
+    participants = {"north": key.public, "south": SigningKey.generate().public}
+    coordinator = Coordinator(participants, timeout=0.01)
+    for name in ("first", "second"):
+        site = Site("north", key, participants, coordinator)
+        with pytest.raises(SitesError, match=r"south|different message"):
+            site.open({"plan": name})
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_other_terms_are_refused_by_name(name):
+    with pytest.raises(SitesError, match=f"differ in '{name}'"):
+        together(lambda site, wire: None, terms={"south": {name: "another"}})
+
+
+def test_another_release_or_number_of_colluding_sites_is_refused():
+    def act(site, wire):
+        return site.total(ZEROS, FACTS | {"release": site.name})
+
+    with pytest.raises(SitesError, match="differ in 'release'"):
+        together(act)
+    keys = {name: SigningKey.generate() for name in NAMES}
+    public = {name: key.public for name, key in keys.items()}
+    for wrong in (0, 3):
+        with pytest.raises(ValueError, match="n_colluding"):
+            Site("north", keys["north"], public, Coordinator(public), n_colluding=wrong)
+    with pytest.raises(ValueError, match="two or more"):
+        Site("north", keys["south"], public, Coordinator(public))
+
+
+def test_sites_that_see_other_sums_make_no_sums_together():
+    """A coordinator that tells sites different sums gets masks that do not cancel."""
+
+    def act(site, wire):
+        site.total(ZEROS, FACTS)
+        site._transcript = site.name
+        return site.total(ZEROS, FACTS)
+
+    with pytest.raises(SitesError, match="differ in 'transcript'"):
+        together(act)
+
+
+class Watched(SystemRandomness):
+    def perturb(self, *arguments):
+        raise AssertionError("a row was read")
+
+
+def test_a_site_whose_ledger_refuses_stops_all_before_a_row_is_read(tmp_path):
+    cohort = make_cohort(100)
+    ledgers = {name: dp.PrivacyLedger(f"sqlite:///{tmp_path}/{name}.db") for name in NAMES}
+    for name, ledger in ledgers.items():
+        ledger.create_budget("ward", epsilon=0.1 if name == "west" else 9.0, delta=1e-5)
+
+    def fit(site):
+        account = {"ledger": ledgers[site.name], "dataset": "ward", "delta": 1e-6}
+        model = dp.DPExplainableBoostingClassifier(schema=cohort.schema, **account)
+        with use_randomness(Watched()):
+            return model.fit(cohort.X, cohort.y, site=site)
+
+    caught = {}
+
+    def noted(site):
+        try:
+            fit(site)
+        except Exception as error:
+            caught[site.name] = error
+            raise
+
+    with pytest.raises((dp.BudgetExceededError, SitesError)):
+        simulate(NAMES, noted)
+    assert isinstance(caught["west"], dp.BudgetExceededError)
+    for name in ("north", "south"):
+        assert "'west' does not go on" in str(caught[name])
+        assert ledgers[name].spent("ward").mu == 0
+
+
+def test_a_lost_site_stops_the_others_which_say_so_and_are_charged():
+    cohort = make_cohort(300)
+    ledgers = {name: dp.PrivacyLedger.in_memory() for name in NAMES[:2]}
+
+    def fit(site):
+        if site.name == "south":
+            real = site.total
+
+            def total(noisy, facts):
+                if facts["release"] == "boosting":
+                    raise KeyboardInterrupt
+                return real(noisy, facts)
+
+            site.total = total
+        account = {"ledger": ledgers[site.name], "dataset": "ward"}
+        with contextlib.suppress(KeyboardInterrupt):
+            model = dp.DPExplainableBoostingClassifier(schema=cohort.schema, **account)
+            return model.fit(cohort.X, cohort.y, site=site)
+
+    with pytest.raises(SitesError, match=r"'south' does not go on.*charged in full"):
+        simulate(NAMES[:2], fit)
+    spent = {name: ledger.spent("ward").mu for name, ledger in ledgers.items()}
+    assert spent["north"] == spent["south"] > 0
+
+
+def noise_of_all(n_sites, n_colluding, mechanism=shared_gaussian_mechanism):
+    """Return the noise of a release of zeros, and the scale that is planned for one place."""
+
+    def act(site, wire):
+        return mechanism(
+            "bins",
+            ZEROS[np.newaxis],
+            sensitivity=2**20,
+            mu=0.5,
+            n_shares=site.n_shares,
+            total=lambda own, scale: site.total(own, FACTS | {"noise": scale}),
+            randomness=SystemRandomness(),
+        )[0]
+
+    def of_site(site):
+        site.open(TERMS)
+        return act(site, None)
+
+    totals = simulate(NAMES[:n_sites], of_site, n_colluding=n_colluding, timeout=20)
+    return totals["north"].ravel(), (4 * 2.0**40 + 9) ** 0.5
+
+
+def has_scale(noise, sigma):
+    """Whether the noise has the scale: level 1e-8, and power 1 - 1e-8 against 13 % of it."""
+    return abs(noise.std() / sigma - 1) < 5.7 / np.sqrt(2 * len(noise))
+
+
+@pytest.mark.parametrize(("n_sites", "n_colluding"), [(2, 1), (3, 1), (3, 2)])
+def test_all_noise_together_has_the_stated_scale(n_sites, n_colluding):
+    noise, sigma = noise_of_all(n_sites, n_colluding)
+    assert has_scale(noise, total_noise(sigma, n_sites, n_colluding))
+
+
+def late(name, exact, *, total, sensitivity, mu, n_shares, randomness):
+    """Add masks first, and noise afterwards: a planted fault."""
+    scale = noise_share(sensitivity / mu, n_shares)
+    return randomness.perturb(name, total(exact, scale), sensitivity, scale), scale
+
+
+def lazy(name, exact, *, total, **given):
+    """Add no noise: a planted fault."""
+    return total(exact, 1.0), 0.0
+
+
+def test_control_a_site_that_adds_no_noise_is_found():
+    noise, sigma = noise_of_all(2, 1, lazy)
+    assert not has_scale(noise, total_noise(sigma, 2, 1))
+    of_one = SystemRandomness().noise(sigma, len(ZEROS))
+    assert not has_scale(of_one, total_noise(sigma, 2, 1))
+
+
+@pytest.mark.parametrize("mechanism", [shared_gaussian_mechanism, late, lazy])
+def test_noise_comes_before_the_masks_and_controls_are_found(mechanism):
+    given = []
+
+    def total(noisy, scale):
+        given.append(noisy)
+        return noisy
+
+    account = {"sensitivity": 2**20, "mu": 0.5, "n_shares": 1}
+    mechanism("bins", ZEROS, total=total, randomness=SystemRandomness(), **account)
+    is_sound = has_scale(given[0], 2**21)
+    assert is_sound == (mechanism is shared_gaussian_mechanism)
+
+
+def test_control_a_mask_that_is_used_twice_is_found(monkeypatch):
+    real = masks.mask
+    monkeypatch.setattr(masks, "mask", lambda secret, pair, _, size: real(secret, pair, {}, size))
+
+    def act(site, wire):
+        return [site.total(ZEROS, FACTS) for _ in range(2)]
+
+    _, wires = together(act)
+    first, second = (words_of(payload) for _, payload in wires["north"].sent[1:3])
+    assert not looks_uniform((first - second).tobytes())
+
+
+def test_shares_add_up_to_the_noise_of_one_place_and_the_excess_is_rounded_up():
+    assert noise_share(3.0e6, 4) == 1.5e6
+    assert noise_share(1.0, 4) == 2.0**10
+    for sigma, n in ((1.0, 2), (1.0, 3), (1.5, 5)):
+        exact = 10 * sum(np.exp(-2 * np.pi**2 * sigma**2 * k / (k + 1)) for k in range(1, n))
+        assert log10_excess_of_sum(sigma, n) >= np.log10(exact)
+    k = np.arange(-30, 31)
+    one, wide = np.exp(-(k**2) / 2.0), np.exp(-(k**2) / 4.0)
+    both = np.convolve(one / one.sum(), one / one.sum())[30:91]
+    ratio = np.abs(np.log(both / (wide / wide.sum())))[20:41].max()
+    assert 0 < ratio < 10 ** log10_excess_of_sum(1.0, 2)
+    assert log10_excess_of_sum(2.0**10, 2) < -4e6
+
+
+def test_transport_has_one_method():
+    assert [name for name in vars(Transport) if not name.startswith("_")] == ["exchange"]
