@@ -175,6 +175,7 @@ class ReleaseRequest:
         cost, site = self.plan.cost, self.site
         if site is not None:
             # Nobody is trusted with all rows.
+            mechanism += "; each site adds a share of the noise, before masks that cancel"
             assumptions = (*(a for a in assumptions if a != _TRUSTED), *site.clauses)
             scope = " ".join(part for part in (scope, site.scope) if part)
         return Guarantee(

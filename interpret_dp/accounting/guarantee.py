@@ -545,7 +545,7 @@ class Guarantee:
                 ),
             },
             "deployment_model": {
-                "model_name": "Central",
+                "model_name": "Federated" if self.sites else "Central",
                 "model_name_details": f"Assumptions: {'; '.join(self.shown_assumptions)}."
                 if self.shown_assumptions
                 else self.state_sentence,
