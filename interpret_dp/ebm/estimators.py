@@ -1072,7 +1072,9 @@ class DPExplainableBoostingRegressor(PrivateEBM, _InterpretRegressor):
         amounts at a multiple of its standard deviation, those of gamma deviance at twice the mean.
         Those of a quantile are ``alpha`` at most or ``alpha - 1`` at least; no mean or total is
         promised, ``predict`` returns the quantile, and a warning says if many rows seem to have one
-        value. A given ``learning_rate`` is the share of a Newton step.
+        value. ``"survival_cox"`` is for times until an event, negative where a row was censored:
+        the bounds are minus the latest time and that, ``predict`` returns hazard ratios, and
+        :meth:`predict_survival` curves. A given ``learning_rate`` is the share of a Newton step.
 
     Attributes
     ----------

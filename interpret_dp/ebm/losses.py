@@ -210,6 +210,8 @@ class RegressionLoss(Loss):
         How many histograms of time are released, of losses of survival.
     target_parts : float
         How many times their usual share of the budget the releases of the target alone have.
+    largest_shortfall : float
+        Of the mean, as a share of it.
     is_relative : bool
         Whether residuals are relative to the mean.
     parameter : str or None
@@ -225,6 +227,7 @@ class RegressionLoss(Loss):
     fits_mean: ClassVar[bool] = True
     n_baselines: ClassVar[int] = 0
     target_parts: ClassVar[float] = 1.0
+    largest_shortfall: ClassVar[float] = 0.5
     is_relative: ClassVar[bool] = False
     link: ClassVar[str] = "identity"
     rule: ClassVar[str] = "gap"
@@ -402,6 +405,10 @@ class RegressionLoss(Loss):
         if self.shape is None:
             return 0.0
         return float(errors_of_mean(self.shape, np.array([self.clip]), noise, self.gaps)[0])
+
+    def level_error(self) -> float:
+        """Return the error of the mean that noise of a baseline leaves, in units of a residual."""
+        return 0.0
 
     def errors_of_total(self, clips: FloatArray, noise: float, start: float) -> FloatArray:
         """Return the error of the mean prediction with each clip of the total's residuals.

@@ -35,6 +35,9 @@ _SEEN = 3.0
 _MOST_VARIANCE = 100.0  # of a logarithm: nothing is known
 # Hazard ratios count up to so many standard deviations of their logarithms, within these limits.
 _SPREADS, _LEAST_RATIO, _LARGEST_RATIO = 3.0, 2.0, 32.0
+# They are smaller where noise of all rows at risk would be more than such a share of them.
+_NOISE_OF_RISK = 0.3
+_LARGEST_FACTOR = 10.0  # by which noise may move a cumulative hazard
 _HAZARDS = 1e-9, 1e9  # least and largest last cumulative hazard
 # Residuals of the rounds are cut at so many events. With a narrower clip log hazards would be up to
 # 15 % too steep, with a wider one noisier (benchmarks/NOTES.md). The total may have a wider one.
@@ -92,11 +95,18 @@ class Baseline:
         steps = hazard * widths
         steps[:seen] = self.counts[0, :seen] / risk[:seen]
         cumulative = np.append(0.0, isotonic(np.cumsum(steps), np.ones(CELLS), increasing=True))
+        cumulative = np.maximum(cumulative, 0.0)
         if cumulative[-1] <= 0.0:
             cumulative = np.append(0.0, hazard * np.cumsum(widths))
-        return replace(
-            self, risk=np.maximum(risk, deviation), cumulative=np.maximum(cumulative, 0.0)
-        )
+        # All rows together expect as many events as there are.
+        middles = (cumulative[1:] + cumulative[:-1]) / 2.0
+        expected, least = float(sums @ middles), _SEEN * noise * float(np.linalg.norm(middles))
+        if self.cumulative[-1] > 0.0 and (seen < CELLS // 4 or expected < least):
+            return self  # what was released before is known better
+        n_events = max(float(self.counts[0].sum()), self.noise)
+        factor = n_events / max(expected, sys.float_info.min)
+        cumulative = cumulative * min(max(factor, 1.0 / _LARGEST_FACTOR), _LARGEST_FACTOR)
+        return replace(self, risk=np.maximum(risk, deviation), cumulative=cumulative)
 
     def deviations(self, total_error: float) -> FloatArray:
         """Return the standard deviation of the logarithm of the cumulative hazard.
@@ -161,19 +171,23 @@ class SurvivalCox(PoissonDeviance):
 
     Attributes
     ----------
+    latest : float
+        Rows with a later time are censored there.
     baseline : Baseline or None
         Once it is released.
     """
 
     name = "survival_cox"
     n_shapes, n_baselines = 0, 4
+    largest_shortfall = 1.0 - 1.0 / _LARGEST_FACTOR
 
+    latest: float = 1.0
     baseline: Baseline | None = None
 
     @classmethod
     def of(cls, target: Continuous, *, has_init_scores: bool) -> Self:
         """Return the loss of events, of which a row has one at most."""
-        return cls(0.0, 1.0, _CLIP, 0.5)
+        return cls(0.0, 1.0, _CLIP, 0.5, latest=target.upper)
 
     @classmethod
     def with_target(cls, partial: PartialSchema) -> PartialSchema:
@@ -202,6 +216,19 @@ class SurvivalCox(PoissonDeviance):
         shape = Shape(np.array([-0.5, 0.5, 1.5]), np.array([0.0, 1.0]), shares, noise)
         return replace(self, shape=shape, spread=shape.spread)
 
+    def level_error(self) -> float:
+        """Return the error of the mean that noise of the baseline leaves, in events."""
+        assert self.shape is not None
+        assert self.baseline is not None
+        events = max(float(self.baseline.counts[0].sum()), self.baseline.noise)
+        noise = _SEEN * self.baseline.noise * math.sqrt(CELLS)
+        return self.shape.mean * min(noise / events, 1.0)
+
+    def shift(self, shortfall: float, mean: float) -> float:
+        """Return the logarithm of the factor by which the mean prediction falls short."""
+        factor = 1.0 + shortfall / mean
+        return math.log(min(max(factor, 1.0 / _LARGEST_FACTOR), _LARGEST_FACTOR))
+
     def clips(self) -> FloatArray:
         """Return the clips from which that of the total is chosen, the widest first."""
         return _CLIPS
@@ -225,9 +252,18 @@ class SurvivalCox(PoissonDeviance):
         return replace(loss, baseline=replace(loss.baseline, cumulative=cumulative))
 
 
-def largest_ratio(spread: float) -> float:
-    """Return up to which hazard ratio rows at risk count, given the spread of its logarithm."""
-    return min(max(math.exp(_SPREADS * spread), _LEAST_RATIO), _LARGEST_RATIO)
+def largest_ratio(spread: float, noise: float) -> float:
+    """Return up to which hazard ratio rows at risk count.
+
+    Parameters
+    ----------
+    spread : float
+        Standard deviation of its logarithm.
+    noise : float
+        Of a count, as a share of all rows.
+    """
+    seen = _NOISE_OF_RISK / (noise * math.sqrt(CELLS))
+    return max(min(math.exp(_SPREADS * spread), _LARGEST_RATIO, seen), _LEAST_RATIO)
 
 
 def spread_of(curves: Sequence[FloatArray], weights: Sequence[FloatArray]) -> float:

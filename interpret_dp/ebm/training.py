@@ -282,7 +282,8 @@ def _levelled(
     tables, first = paired if stage.pairs else (stage.scores, stage.intercept)
     score_rows(rows, tables, first)
     spread = spread_of(stage.scores, [np.maximum(b.weights, 0.0) for b in bins])
-    start = release_risk(rows, result.start, float(stage.intercept[0]), spread, session)
+    mean = float(stage.intercept[0])
+    start = release_risk(rows, result.start, config, session, level=mean, spread=spread)
     result = replace(result, start=start)
     shift, error = release_total(rows, len(tables[0]), bins, scores, result, config, session)
     return result, replace(level, intercept=stage.intercept + shift, total_error=error)
@@ -347,36 +348,19 @@ def _encoded(
     edges = [config.fine_edges(spec) for spec in task.specs]
     codes = encode_features(table, task.columns, task.specs, edges, n_threads=n_threads)
     weights = row_weights(private, task.largest_weight)
-    if isinstance(loss, SurvivalCox) and loss.baseline is not None:
-        events, places = encode_times(private.y, _latest(task), table.n_rows)
-        return LocalSurvivalRows(
-            codes,
-            events,
-            places=places,
-            shares=loss.baseline.shares,
-            lower=loss.lower,
-            upper=loss.upper,
-            clip=loss.clip,
-            weights=weights,
-            n_threads=n_threads,
-        )
     if isinstance(task.target, Continuous) and isinstance(loss, RegressionLoss):
+        settings: dict[str, Any] = {"lower": loss.lower, "upper": loss.upper, "clip": loss.clip}
+        settings |= {"weights": weights, "n_threads": n_threads}
+        if isinstance(loss, SurvivalCox) and loss.baseline is not None:
+            events, places = encode_times(private.y, loss.latest, table.n_rows)
+            settings |= {"places": places, "shares": loss.baseline.shares}
+            return LocalSurvivalRows(codes, events, **settings)
         target = encode_target(private.y, task.target, table.n_rows)
         if start is not None:
             target = np.clip(target - start[:, 0], loss.lower, loss.upper)
-        return regression_rows(
-            loss.rule,
-            loss.residual,
-            codes,
-            target,
-            lower=loss.lower,
-            upper=loss.upper,
-            clip=loss.clip,
-            weights=weights,
-            exposure=row_exposures(private, task),
-            counts_exposure=loss.counts_exposure,
-            n_threads=n_threads,
-        )
+        settings |= {"exposure": row_exposures(private, task)}
+        settings |= {"counts_exposure": loss.counts_exposure}
+        return regression_rows(loss.rule, loss.residual, codes, target, **settings)
     if not isinstance(task.target, Categorical):
         raise TypeError(f"The target is {task.target!r}; it must be Continuous or Categorical.")
     labels = encode_classes(private.y, task.target, table.n_rows)
@@ -416,19 +400,14 @@ def _with_baseline(
 
     A row is in one cell.
     """
-    exact = private.total(_by_time, task)[np.newaxis]
+    exact = private.total(_by_time, loss.latest, task.largest_weight)[np.newaxis]
     counts, sigma = session.gaussian("baseline", exact, row_norm=LATTICE, aligned=True)
     return replace(loss, baseline=Baseline.of(counts[0] / LATTICE, sigma / LATTICE))
 
 
-def _latest(task: TrainingTask) -> float:
-    """Return the time at which rows are censored that have a later one."""
-    return float(task.target.upper) if isinstance(task.target, Continuous) else 1.0
-
-
-def _by_time(private: PrivateRows, task: TrainingTask) -> Integers:
-    times = encode_times(private.y, _latest(task))
-    return cells_of_times(*times, row_weights(private, task.largest_weight))
+def _by_time(private: PrivateRows, latest: float, largest_weight: float) -> Integers:
+    times = encode_times(private.y, latest)
+    return cells_of_times(*times, row_weights(private, largest_weight))
 
 
 def _on_lattice(scores: FloatArray) -> NDArray[np.int32]:

@@ -26,6 +26,7 @@ from hypothesis import Phase, given, settings, strategies as st
 import interpret_dp
 from interpret_dp import Categorical, Continuous, Integer, PrivacyLedger, PrivacyUnit, Schema
 from interpret_dp.accounting.lattice import LATTICE
+from interpret_dp.backends.survival import LocalSurvivalRows
 from interpret_dp.ebm import training
 from interpret_dp.lime import background
 from interpret_dp.llm.estimator import DPLocallyLinearClassifier
@@ -584,6 +585,14 @@ def test_a_row_without_exposure_that_is_counted_beyond_the_bounds_is_found(monke
     monkeypatch.setattr(training, "_weights_beyond", planted)
     found = [fault for seed in range(24) for fault in replayed("counts", seed)[1]]
     assert any("target cells" in fault and "of its norm" in fault for fault in found)
+
+
+def test_a_row_that_is_at_risk_with_more_than_the_largest_ratio_is_found(monkeypatch):
+    """A ratio that is cut too late adds more than its norm to a cell of time."""
+    real = LocalSurvivalRows.risk_sums
+    monkeypatch.setattr(LocalSurvivalRows, "risk_sums", lambda *given: 2 * real(*given))
+    found = [fault for seed in range(24) for fault in replayed("times", seed)[1]]
+    assert any("baseline" in fault and "of its norm" in fault for fault in found)
 
 
 @pytest.mark.parametrize("words", PLANTED)

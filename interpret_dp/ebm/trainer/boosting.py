@@ -160,6 +160,7 @@ def release_total(
     if loss.is_relative or loss.rule == "weighted mean" or config.n_baselines:
         # Weighted or clipped residuals cancel elsewhere than the total where curves are not exact.
         error_before = math.hypot(error_before, _MISFIT * loss.shape.spread / unit)
+    error_before = math.hypot(error_before, loss.level_error())
     errors = loss.errors_of_total(clips, noise, error_before)
     best = int(np.argmin(errors))
     before = rows.residual_norm
@@ -179,7 +180,7 @@ def release_total(
     error = unit * math.sqrt(share) * float(errors[best])
     if loss.is_relative or config.n_baselines:
         # Of the predictions, where it was that of the targets.
-        mean -= min(shortfall, mean / 2.0)
+        mean -= min(shortfall, loss.largest_shortfall * mean)
     return loss.shift(shortfall, mean) / loss.score_unit, error
 
 
@@ -333,7 +334,9 @@ class _Rounds:
             self._move_rows(np.zeros(0, dtype=np.int64))
             curves = [scores / LATTICE for scores in self.terms.scores]
             level, spread = float(self._level[0]) / LATTICE, spread_of(curves, self.terms.weights)
-            later = release_risk(self._rows, task.start, level, spread, self._session)
+            later = release_risk(
+                self._rows, task.start, task.config, self._session, level=level, spread=spread
+            )
             self._task = replace(task, start=later)
 
     def _move_rows(self, block: Integers) -> None:

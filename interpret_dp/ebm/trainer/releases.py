@@ -228,7 +228,13 @@ def release_correlations(
 
 
 def release_risk(
-    rows: AdditiveRows, start: Start, level: float, spread: float, session: ReleaseSession
+    rows: AdditiveRows,
+    start: Start,
+    config: TrainerConfig,
+    session: ReleaseSession,
+    *,
+    level: float,
+    spread: float,
 ) -> Start:
     """Release the rows at risk, each with its hazard ratio; let rows start from what follows.
 
@@ -238,9 +244,10 @@ def release_risk(
         Private, at their present scores.
     start : Start
         Returned as it is but for models of survival.
+    config : TrainerConfig
+    session : ReleaseSession
     level, spread : float
         Mean of the scores, and their standard deviation over the rows.
-    session : ReleaseSession
 
     Notes
     -----
@@ -253,7 +260,9 @@ def release_risk(
         or not isinstance(rows, SurvivalRows)
     ):
         return start
-    most = largest_ratio(spread) * math.exp(level)
+    norm = session.neighbourhood.sensitivity(LATTICE, aligned=True) / LATTICE
+    noise = config.noise_of_total(start.n_rows, norm, "baseline")
+    most = largest_ratio(spread, noise) * math.exp(level)
     exact = rows.risk_sums(*risk_table(most))[np.newaxis]
     sums, sigma = session.gaussian("baseline", exact, row_norm=LATTICE, aligned=True)
     unit = most / LATTICE
