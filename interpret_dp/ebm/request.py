@@ -278,6 +278,8 @@ class FitSettings(EstimatorSettings):
         As :class:`~interpret_dp.ebm.estimators.DPExplainableBoostingClassifier` and
         :class:`~interpret_dp.ebm.estimators.DPExplainableBoostingRegressor` name them, with their
         defaults.
+    excess : float
+        Noise of all sites together, over that of one place; a fit asks its site.
     """
 
     task: str
@@ -299,6 +301,7 @@ class FitSettings(EstimatorSettings):
     objective: str = "rmse"
     interactions: Interactions = 0
     population: str = "rows"
+    excess: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -443,7 +446,12 @@ def _at_sites(config: TrainerConfig, site: Sharing | None) -> TrainerConfig:
     """Return the settings with the noise of all sites."""
     if site is None:
         return config
-    return replace(config, excess=math.sqrt(site.n_sites / site.n_shares))
+    return replace(config, excess=excess_of(site.n_sites, site.n_shares))
+
+
+def excess_of(n_sites: int, n_shares: int) -> float:
+    """Return the noise of all sites over that of so many, which suffices."""
+    return math.sqrt(n_sites / n_shares)
 
 
 def _with_rate(
@@ -635,6 +643,7 @@ def trainer_config(
         fits_mean=loss.fits_mean,
         n_baselines=loss.n_baselines,
         target_parts=loss.target_parts,
+        excess=settings.excess,
     )
 
 

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import interpret_dp as dp
 from interpret_dp.datasets import make_cohort
+from tests.ebm.tasks import machine
 from tests.fitting.test_survival import SCHEMA as TIMES, patients
 from tests.golden.kinds import FEATURES, rows, score
-from tests.sites.together import at_one_place, at_sites
+from tests.sites.together import at_one_place, at_sites, one_place
 
 pytestmark = pytest.mark.filterwarnings("ignore::interpret_dp.DeclarationWarning")
 
@@ -57,14 +59,11 @@ CASES = {
 
 def fit_of(name):
     schema, X, y, given, settings = CASES[name]
+    model = machine(schema, **QUICK | settings)
 
     def fit(site, own):
-        kind = dp.DPExplainableBoostingClassifier
-        if isinstance(schema.target, dp.Continuous):
-            kind = dp.DPExplainableBoostingRegressor
-        model = kind(schema=schema, **QUICK | settings)
         parts = {role: np.asarray(cells)[own] for role, cells in given.items()}
-        return model.fit(X.iloc[own], y[own], site=site, **parts).released_
+        return clone(model).fit(X.iloc[own], y[own], site=site, **parts).released_
 
     return fit
 
@@ -123,19 +122,10 @@ def test_a_fit_of_sites_is_as_good_as_one_of_all_rows():
 
 
 def test_what_sites_cannot_do_is_refused_before_anything_is_spent():
-    ledger = dp.PrivacyLedger.in_memory()
-    account = {"ledger": ledger, "dataset": "ward"}
-
-    def undeclared(site, own):
-        model = dp.DPExplainableBoostingClassifier(schema=dp.Schema({}), **account)
-        return model.fit(X, SIGNS, site=site)
-
-    with pytest.raises(dp.SchemaError, match="sites release no bounds or levels"):
-        at_sites(undeclared, np.zeros(len(X)), 2)
-    with pytest.raises(ValueError, match="DP-LLM"):
-        at_sites(
-            lambda site, own: dp.DPLocallyLinearClassifier(**account).fit(X, SIGNS, site=site),
-            np.zeros(len(X)),
-            2,
-        )
-    assert ledger.datasets() == []
+    account = {"ledger": dp.PrivacyLedger.in_memory(), "dataset": "ward"}
+    undeclared = dp.DPExplainableBoostingClassifier(schema=dp.Schema({}), **account)
+    maps = dp.DPLocallyLinearClassifier(**account)
+    for model, message in ((undeclared, "sites release no bounds or levels"), (maps, "DP-LLM")):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, SIGNS, site=one_place(2))
+    assert account["ledger"].datasets() == []

@@ -1,6 +1,6 @@
 """Sites of a test: their noise is fixed, and one place can be fitted by the rules of sites."""
 
-import math
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -26,31 +26,19 @@ class Shares(SeededRandomness):
         return exact + (shares.sum(axis=0) if self.place is None else shares[self.place])
 
 
-class OnePlace:
-    """All rows at one place, which follows the rules of sites and has their noise."""
-
-    clauses, scope = (), "sites"
-
-    def __init__(self, n_sites, n_colluding=1):
-        self.n_sites, self.n_shares = n_sites, n_sites - n_colluding
-
-    def open(self, terms):
-        return SEED
-
-    def total(self, noisy, facts):
-        return noisy
-
-    def close(self, head, digest):
-        return ()
-
-    def stop(self):
-        pass
+def one_place(n_sites):
+    """Return a site that has all rows, follows the rules of sites and has their noise."""
+    return SimpleNamespace(
+        **{"n_sites": n_sites, "n_shares": n_sites - 1, "clauses": (), "scope": "sites"},
+        **{"open": lambda terms: SEED, "total": lambda noisy, facts: noisy},
+        **{"close": lambda head, digest: (), "stop": lambda: None},
+    )
 
 
 def at_one_place(fit, n_sites):
     """Fit all rows; ``fit`` takes a site, and which rows are its own."""
     with use_randomness(Shares(None, n_sites)):
-        return fit(OnePlace(n_sites), slice(None))
+        return fit(one_place(n_sites), slice(None))
 
 
 def at_sites(fit, places, n_sites, **options):
@@ -63,8 +51,3 @@ def at_sites(fit, places, n_sites, **options):
             return fit(site, np.flatnonzero(places == number))
 
     return simulate(NAMES[:n_sites], of_site, timeout=60, **options)
-
-
-def total_noise(sigma, n_sites, n_colluding):
-    """Return the scale of all sites' noise together."""
-    return sigma * math.sqrt(n_sites / (n_sites - n_colluding))
