@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import interpret_dp as dp
+from interpret_dp.audit import replay
 from interpret_dp.datasets import make_cohort
 from tests.ebm.tasks import machine
 from tests.fitting.test_survival import SCHEMA as TIMES, patients
@@ -63,13 +64,13 @@ def fit_of(name):
 
     def fit(site, own):
         parts = {role: np.asarray(cells)[own] for role, cells in given.items()}
-        return clone(model).fit(X.iloc[own], y[own], site=site, **parts).released_
+        return clone(model).fit(X.iloc[own], y[own], site=site, **parts)
 
     return fit
 
 
 def numbers(model):
-    document = model.to_dict()
+    document = model.to_released().to_dict()
     del document["guarantee"]
     return document
 
@@ -83,22 +84,32 @@ def test_sites_release_what_one_place_does(name, n_sites):
     models = at_sites(fit_of(name), places, n_sites)
     for model in models.values():
         assert numbers(model) == numbers(whole)
-        assert [line.split(" ")[0] for line in model.guarantee.sites] == list(models)
-        assert "unknown" not in str(model.guarantee.sites)
+        assert [line.split(" ")[0] for line in model.guarantee_.sites] == list(models)
+        assert "unknown" not in str(model.guarantee_.sites)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sums_of_a_site_move_by_no_more_than_is_declared(name):
+    """Of two sites one has the noise of one place: its share suffices alone."""
+    unit = CASES[name][0].unit
+    neighbour = np.arange(len(X) - (1 if unit is None else 3))
+    report = replay(lambda own: fit_of(name)(one_place(2), own), np.arange(len(X)), neighbour)
+    assert report.violations == ()
+    assert 0.1 < report.worst_ratio <= 1
 
 
 def test_a_site_without_rows_takes_part():
     name = "two classes, weights"
     models = at_sites(fit_of(name), np.zeros(len(X), dtype=int), 3, n_colluding=2)
     assert numbers(models["west"]) == numbers(models["north"])
-    promise = models["north"].guarantee
+    promise = models["north"].guarantee_
     assert "while at most 2 of the sites" in promise.scope
     assert not [clause for clause in promise.assumptions if "the curator" in clause]
 
 
 def test_a_background_of_sites():
     def fit(site, own):
-        return dp.PrivateBackground(dp.Schema(FEATURES)).fit(X.iloc[own], site=site).background_
+        return dp.PrivateBackground(dp.Schema(FEATURES)).fit(X.iloc[own], site=site)
 
     whole = at_one_place(fit, 2)
     for released in at_sites(fit, np.arange(len(X)) % 2, 2).values():
