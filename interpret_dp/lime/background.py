@@ -502,7 +502,7 @@ class PrivateBackground(PrivateEstimator[Background]):
         ReleaseError
             If the computation failed. What was charged is in the message.
         """
-        return self._release(X, unit, site=site)
+        return self._release(X, unit, None, site)
 
     def _release(
         self, X: Any, unit: Any, model: PublicModel | None = None, site: Sharing | None = None
