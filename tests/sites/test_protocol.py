@@ -56,11 +56,11 @@ def two_equal_rounds(site, wire):
 
 
 def looks_uniform(words):
-    """Whether the mean of 64-bit numbers, and their share of bits, are those of uniform ones."""
+    """Whether 64-bit numbers, and their share of bits, are those of uniform ones: level 1e-8."""
     bits = np.unpackbits(words.view(np.uint8)).mean() - 0.5
-    mean = (words / 2.0**64).mean() - 0.5
-    n_words = len(words)
-    return abs(bits) < 3 / np.sqrt(64 * n_words) and abs(mean) < 6 / np.sqrt(12 * n_words)
+    places, n_words = np.sort(words / 2.0**64), len(words)
+    distance = np.abs(places - (np.arange(n_words) + 0.5) / n_words).max()
+    return bool(abs(bits) < 3 / np.sqrt(64 * n_words) and distance < 3.2 / np.sqrt(n_words))
 
 
 @pytest.mark.parametrize("n_sites", [2, 3])
@@ -76,7 +76,7 @@ def test_masks_hide_and_cancel_and_no_two_rounds_have_the_same(n_sites):
         assert looks_uniform(first - second)
         assert not set(first) & set(second)
         assert set(wire.sent[1][0]["facts"]) == {"release", "sensitivity", "noise", "shape"}
-    assert not looks_uniform(words_of(ZEROS.tobytes()))
+    assert not looks_uniform(SystemRandomness().noise(2.0**50, len(ZEROS)).view(np.uint64))
 
 
 def test_control_a_mask_that_is_used_twice_is_found(monkeypatch):
@@ -272,6 +272,28 @@ def has_scale(noise, sigma):
 def test_all_noise_together_has_the_stated_scale(n_sites, n_colluding):
     noise, sigma = noise_of_all(n_sites, n_colluding)
     assert has_scale(noise, sigma * np.sqrt(n_sites / (n_sites - n_colluding)))
+
+
+@pytest.mark.parametrize("n_sites", [2, 3])
+def test_who_knows_the_last_site_s_secrets_finds_the_noise_of_the_others_alone(n_sites):
+    """Together it has the scale of one place; of two others each one's message stays uniform."""
+    *honest, colluding = NAMES[:n_sites]
+    secrets, sigma = {}, 2.0**21
+
+    def act(site, wire):
+        secrets.update(site._secrets._shared if site.name == colluding else {})
+        share = noise_share(sigma, n_sites - 1)
+        return site.total(SystemRandomness().noise(share, len(ZEROS)), FACTS)
+
+    _, wires = together(act, n_sites)
+    found = []
+    for name in honest:
+        header, payload = wires[name].sent[1]
+        context = {key: header[key] for key in masks.COMMON}
+        known = masks.mask(secrets[name], sorted((name, colluding)), context, len(ZEROS))
+        found.append(words_of(payload) + (-known if name < colluding else known))
+    assert has_scale(sum(found).view(np.int64), sigma)
+    assert [looks_uniform(own) for own in found] == [n_sites > 2] * len(honest)
 
 
 def late(name, exact, *, total, sensitivity, mu, n_shares, randomness):

@@ -105,6 +105,8 @@ def test_a_site_without_rows_takes_part():
     promise = models["north"].guarantee_
     assert "while at most 2 of the sites" in promise.scope
     assert not [clause for clause in promise.assumptions if "the curator" in clause]
+    assert promise.registry_sections()["deployment_model"]["model_name"] == "Federated"
+    assert dp.Guarantee.from_dict(promise.to_dict()) == promise
 
 
 def test_a_background_of_sites():
@@ -140,3 +142,14 @@ def test_what_sites_cannot_do_is_refused_before_anything_is_spent():
         with pytest.raises(ValueError, match=message):
             model.fit(X, SIGNS, site=one_place(2))
     assert account["ledger"].datasets() == []
+
+
+def test_a_plan_shows_the_noise_of_sites():
+    given = {"epsilon": [1.0], "delta": 1e-6, "rate": 0.4, "n_fits": 1}
+    schema = dp.Schema(FEATURES, target=TWO)
+    alone, together = (dp.plan(schema, 500, n_sites=n, **given) for n in (1, 2))
+    assert "Noise of 2 sites: 1.41 times" in together.source
+    ratio = together.fits[0].level_rows / alone.fits[0].level_rows
+    assert ratio == pytest.approx(2**0.5, rel=1e-3)
+    with pytest.raises(ValueError, match="n_colluding"):
+        dp.plan(schema, 500, n_sites=2, n_colluding=2, **given)
