@@ -69,8 +69,8 @@ class Sharing(Protocol):
 
     Attributes
     ----------
-    n_sites, n_shares : int
-        All of them, and those whose noise must suffice.
+    n_sites, n_shares, max_sites : int
+        All of them; those whose noise must suffice; and those that may have rows of one unit.
     clauses : tuple of str
         What the promise assumes of sites.
     scope : str
@@ -79,6 +79,7 @@ class Sharing(Protocol):
 
     n_sites: int
     n_shares: int
+    max_sites: int
 
     @property
     def clauses(self) -> tuple[str, ...]: ...  # noqa: D102
@@ -283,9 +284,10 @@ class ReleaseSession:
                 "privacy only for adding or removing one unit of which one row is used. Declare "
                 "PrivacyUnit(..., max_rows=1)."
             )
-        scale = 1 if self.request.site is None else _SCALE_AT_SITES
+        site = self.request.site
+        scale = 1 if site is None else _SCALE_AT_SITES * site.max_sites
         kinds = {type(part) for part in self.request.plan.releases}
-        if self.request.site is not None and kinds != {plans.PlannedRelease}:
+        if site is not None and kinds != {plans.PlannedRelease}:
             raise ValueError(
                 "Sites release noisy sums alone: no choices among candidates or values that occur, "
                 "and no sums over samples of rows, as DP-LLM needs. Fit at one place, or without."
@@ -376,6 +378,8 @@ class ReleaseSession:
                 mu=planned.mu,
                 randomness=self._randomness,
             )
+        # A unit moves the sums of so many sites, each by no more than that of one.
+        sensitivity *= site.max_sites
         facts = {"release": name, "sensitivity": sensitivity}
         noisy, share = additive.shared_gaussian_mechanism(
             name,

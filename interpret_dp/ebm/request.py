@@ -446,7 +446,7 @@ def _at_sites(config: TrainerConfig, site: Sharing | None) -> TrainerConfig:
     """Return the settings with the noise of all sites."""
     if site is None:
         return config
-    return replace(config, excess=excess_of(site.n_sites, site.n_shares))
+    return replace(config, excess=site.max_sites * excess_of(site.n_sites, site.n_shares))
 
 
 def excess_of(n_sites: int, n_shares: int) -> float:

@@ -139,8 +139,8 @@ def simulate(
     names: Sequence[str],
     fit: Callable[[Site], _Result],
     *,
-    n_colluding: int = 1,
     timeout: float = 600.0,
+    **options: Any,
 ) -> dict[str, _Result]:
     """Run all sites of a fit in this process, each in a thread, for tests and notebooks.
 
@@ -151,9 +151,10 @@ def simulate(
     fit : callable
         Given a :class:`~interpret_dp.sites.Site`, fits on that site's rows: ``site.name`` says
         which.
-    n_colluding : int, default=1
     timeout : float, default=600.0
         Seconds that the coordinator waits for a site.
+    **options
+        Of each site, as :class:`~interpret_dp.sites.Site` takes them: ``n_colluding`` and others.
 
     Returns
     -------
@@ -171,8 +172,7 @@ def simulate(
     errors: list[BaseException] = []
 
     def run(name: str) -> _Result:
-        key = keys[name]
-        site = Site(name, key, participants, coordinator, n_colluding=n_colluding)
+        site = Site(name, keys[name], participants, coordinator, **options)
         try:
             return fit(site)
         except BaseException as error:

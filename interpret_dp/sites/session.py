@@ -61,6 +61,9 @@ class Site:
     n_colluding : int, default=1
         So many sites may tell the coordinator all that they know; below the number of sites. The
         noise of the others suffices alone. At least 1: whoever sees the model knows its own noise.
+    max_sites : int, default=1
+        Sites that may have rows of one privacy unit, such as a patient of two hospitals. The noise
+        grows with it: what is promised holds for all rows of the unit together.
     n_attempts : int, default=3
         How often a message that was lost is sent.
 
@@ -78,6 +81,7 @@ class Site:
         transport: Transport,
         *,
         n_colluding: int = 1,
+        max_sites: int = 1,
         n_attempts: int = 3,
     ) -> None:
         self.name, self._key, self._transport = name, key, transport
@@ -93,6 +97,7 @@ class Site:
         self.n_sites = len(self.participants)
         self.n_colluding = check_int("n_colluding", n_colluding, low=1, high=self.n_sites - 1)
         self.n_shares = self.n_sites - self.n_colluding
+        self.max_sites = check_int("max_sites", max_sites, low=1, high=self.n_sites)
         self._n_attempts = check_int("n_attempts", n_attempts, low=1)
         self._secrets = PairSecrets(name)
         self._fit, self._transcript = "", ""
@@ -109,7 +114,7 @@ class Site:
             f"at most {self.n_colluding} of the sites {', '.join(self.participants)} and the "
             "coordinator put together what they know, and all follow the protocol",
             "X25519, HKDF-SHA256 and ChaCha20 cannot be broken: the promise is computational",
-            "all rows of a privacy unit are at one site",
+            f"the rows of a privacy unit are at {self.max_sites} of the sites at most",
         )
         if self.n_shares == 1:
             return clauses
@@ -150,7 +155,8 @@ class Site:
         """
         if self._round or self._is_over:
             raise SitesError(f"Site {self.name!r} was in a fit already. Make a new Site for each.")
-        agreed = {"sites": self.participants, "colluding sites": self.n_colluding}
+        numbers = {"colluding sites": self.n_colluding, "sites of one unit": self.max_sites}
+        agreed = {"sites": self.participants, **numbers}
         openings = self._gathered("open", {**terms, **agreed}, {"key": self._secrets.public})
         self._fit = self._transcript = digest(*openings.values())
         keys = {name: str(opening["own"].get("key")) for name, opening in openings.items()}

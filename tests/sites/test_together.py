@@ -7,6 +7,7 @@ from sklearn.base import clone
 import interpret_dp as dp
 from interpret_dp.audit import replay
 from interpret_dp.datasets import make_cohort
+from interpret_dp.mechanisms import active_randomness
 from tests.ebm.tasks import machine
 from tests.fitting.test_survival import SCHEMA as TIMES, patients
 from tests.golden.kinds import FEATURES, rows, score
@@ -132,6 +133,15 @@ def test_a_fit_of_sites_is_as_good_as_one_of_all_rows():
     alone = dp.DPExplainableBoostingClassifier(**settings).fit(cohort.X, cohort.y)
     scores = [one.decision_function(fresh.X) for one in (model, alone)]
     assert np.corrcoef(scores)[0, 1] > 0.9
+
+
+def test_people_at_two_sites_have_twice_the_noise():
+    def scale_of(site, own):
+        fit_of("people")(site, own)
+        return active_randomness().exact[0][3]
+
+    one, two = (at_sites(scale_of, np.arange(len(X)) % 2, 2, max_sites=n) for n in (1, 2))
+    assert two["north"] == pytest.approx(2 * one["north"])
 
 
 def test_what_sites_cannot_do_is_refused_before_anything_is_spent():

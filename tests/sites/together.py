@@ -28,10 +28,11 @@ class Shares(SeededRandomness):
 
 def one_place(n_sites):
     """Return a site that has all rows, follows the rules of sites and has their noise."""
+    numbers = {"n_sites": n_sites, "n_shares": n_sites - 1, "max_sites": 1}
     return SimpleNamespace(
-        **{"n_sites": n_sites, "n_shares": n_sites - 1, "clauses": (), "scope": "sites"},
-        **{"open": lambda terms: SEED, "total": lambda noisy, facts: noisy},
+        **{"clauses": (), "scope": "sites", "open": lambda terms: SEED} | numbers,
         **{"close": lambda head, digest: (), "stop": lambda: None},
+        total=lambda noisy, facts: noisy,
     )
 
 
