@@ -7,6 +7,7 @@ from sklearn.base import clone
 import interpret_dp as dp
 from interpret_dp.audit import replay
 from interpret_dp.datasets import make_cohort
+from interpret_dp.ebm.trainer.partitions import LeafRelease
 from interpret_dp.mechanisms import active_randomness
 from tests.ebm.tasks import machine
 from tests.fitting.test_survival import SCHEMA as TIMES, patients
@@ -97,6 +98,15 @@ def test_sums_of_a_site_move_by_no_more_than_is_declared(name):
     report = replay(lambda own: fit_of(name)(one_place(2), own), np.arange(len(X)), neighbour)
     assert report.violations == ()
     assert 0.1 < report.worst_ratio <= 1
+
+
+def test_control_a_norm_of_leaf_sums_without_their_multiples_is_found(monkeypatch):
+    monkeypatch.setattr(
+        LeafRelease, "row_norm", lambda self, residual_norm, n_scores: residual_norm
+    )
+    fit = fit_of("two classes, weights")
+    report = replay(lambda own: fit(one_place(2), own), np.arange(len(X)), np.arange(len(X) - 1))
+    assert {fault.kind for fault in report.violations} == {"sensitivity"}
 
 
 def test_a_site_without_rows_takes_part():
