@@ -31,6 +31,7 @@ def case(target, y, X=X, unit=None, given=(), **settings):
 
 TIMED, DIED, _ = patients(600)
 CASES = {
+    "background": case(None, LATENT),
     "two classes, weights": case(
         TWO, SIGNS, given={"sample_weight": 1 + (X["dose"] > 10)}, privacy_weight_max=2.0
     ),
@@ -62,7 +63,7 @@ CASES = {
 
 def fit_of(name):
     schema, X, y, given, settings = CASES[name]
-    model = machine(schema, **QUICK | settings)
+    model = machine(schema, **QUICK | settings) if schema.target else dp.PrivateBackground(schema)
 
     def fit(site, own):
         parts = {role: np.asarray(cells)[own] for role, cells in given.items()}
@@ -118,15 +119,6 @@ def test_a_site_without_rows_takes_part():
     assert not [clause for clause in promise.assumptions if "the curator" in clause]
     assert promise.registry_sections()["deployment_model"]["model_name"] == "Federated"
     assert dp.Guarantee.from_dict(promise.to_dict()) == promise
-
-
-def test_a_background_of_sites():
-    def fit(site, own):
-        return dp.PrivateBackground(dp.Schema(FEATURES)).fit(X.iloc[own], site=site)
-
-    whole = at_one_place(fit, 2)
-    for released in at_sites(fit, np.arange(len(X)) % 2, 2).values():
-        assert numbers(released) == numbers(whole)
 
 
 def test_a_fit_of_sites_is_as_good_as_one_of_all_rows():
