@@ -7,6 +7,7 @@ released numbers, which all have alike. docs/proofs/sites.md has the protocol an
 from __future__ import annotations
 
 from interpret_dp._optional import import_optional
+from interpret_dp.exceptions import SitesError
 
 import_optional("cryptography", extra="sites", purpose="Fitting at sites")
 
@@ -14,4 +15,4 @@ from interpret_dp.sites.coordinator import Coordinator, simulate  # noqa: E402
 from interpret_dp.sites.masks import SigningKey  # noqa: E402
 from interpret_dp.sites.session import Site, Transport  # noqa: E402
 
-__all__ = ["Coordinator", "SigningKey", "Site", "Transport", "simulate"]
+__all__ = ["Coordinator", "SigningKey", "Site", "SitesError", "Transport", "simulate"]
