@@ -136,6 +136,13 @@ class BackendError(ReleaseError):
         super().__init__(f"{self.REASONS[reason]} {charge}".strip())
 
 
+class SitesError(ReleaseError):
+    """Sites cannot begin, or go on with, a fit that they make together.
+
+    The message speaks of names of sites and of what they declared: never of rows.
+    """
+
+
 class BudgetExceededError(InterpretDPError, RuntimeError):
     """A request does not fit into what is left of a data set's budget; nothing was spent.
 

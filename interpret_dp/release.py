@@ -9,14 +9,16 @@ Nothing else in the package may turn private sums into public numbers. The exact
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interpret_dp._documents import digest_of
 from interpret_dp._version import __version__
 from interpret_dp.accounting import plans
 from interpret_dp.accounting.composition import GdpPair, compose_repeated
@@ -28,9 +30,9 @@ from interpret_dp.accounting.guarantee import (
     ReleaseShare,
 )
 from interpret_dp.accounting.lattice import LATTICE, Neighbourhood
-from interpret_dp.exceptions import BackendError, ReleaseError
+from interpret_dp.exceptions import BackendError, ReleaseError, SitesError
 from interpret_dp.mechanisms import additive
-from interpret_dp.mechanisms.entropy import Randomness, refuse_seed
+from interpret_dp.mechanisms.entropy import Randomness, refuse_seed, shared_choices
 
 if TYPE_CHECKING:
     from interpret_dp.ledger import PrivacyLedger, Reservation
@@ -47,11 +49,55 @@ _UNRECORDED = (
     "holds and no head can show once that process has ended"
 )
 
+_TRUSTED = DEFAULT_ASSUMPTIONS[0]
+
 _PLAN = "Plan every release before the request starts."
 
 _ONE_ROW = Neighbourhood()
 
 _Planned = TypeVar("_Planned", bound=plans.PlannedRelease)
+_Model = TypeVar("_Model", bound=Any)
+
+
+# At sites, the noise that 64 bits must hold is that of 256 times larger sums: leaf sums are whole
+# multiples of what one curator releases, and all pairs are compared in one release.
+_SCALE_AT_SITES = 2**8
+
+
+class Sharing(Protocol):
+    """One of the sites that fit a model together, as :class:`interpret_dp.sites.Site` is.
+
+    Attributes
+    ----------
+    n_sites, n_shares, max_sites : int
+        All of them; those whose noise must suffice; and those that may have rows of one unit.
+    clauses : tuple of str
+        What the promise assumes of sites.
+    scope : str
+        What a promise at sites says of itself.
+    """
+
+    n_sites: int
+    n_shares: int
+    max_sites: int
+
+    @property
+    def clauses(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    @property
+    def scope(self) -> str: ...  # noqa: D102
+
+    def open(self, terms: Mapping[str, str]) -> int:
+        """Agree with all sites on public terms, by name; return a seed that all have alike."""
+
+    def total(self, noisy: NDArray[np.int64], facts: Mapping[str, Any]) -> NDArray[np.int64]:
+        """Return the sum of all sites' noisy sums, of a release with these public facts."""
+
+    def close(self, head: str, digest: str) -> tuple[str, ...]:
+        """Tell the ledger's head and the digest of what was released; return those of all."""
+
+    def stop(self) -> None:
+        """Tell the other sites that this one does not go on; no reason is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +118,8 @@ class ReleaseRequest:
     conditions, failures : tuple of str
         As in :class:`~interpret_dp.accounting.guarantee.Guarantee`. They follow from arguments and
         from the calling code, never from a value in a row.
+    site : Sharing or None
+        The site that holds the rows, where others hold more; None: there are no others.
     """
 
     epsilon: float
@@ -83,6 +131,17 @@ class ReleaseRequest:
     dataset: str
     conditions: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
+    site: Sharing | None = None
+
+    @property
+    def terms(self) -> Mapping[str, str]:
+        """What all sites of a request must have alike, by name."""
+        return {
+            "interpret_dp": __version__,
+            "numpy": np.__version__,
+            "plan": digest_of({"releases": [repr(part) for part in self.plan.releases]}),
+            "privacy unit": repr(self.neighbourhood),
+        }
 
     def doubting(self, doubts: Doubts) -> Self:
         """Return the request with more conditions of its promise, or reasons why it is void."""
@@ -114,7 +173,12 @@ class ReleaseRequest:
         scope : str, default=None
             As in :class:`~interpret_dp.accounting.guarantee.Guarantee`.
         """
-        cost = self.plan.cost
+        cost, site = self.plan.cost, self.site
+        if site is not None:
+            # Nobody is trusted with all rows.
+            mechanism += "; each site adds a share of the noise, before masks that cancel"
+            assumptions = (*(a for a in assumptions if a != _TRUSTED), *site.clauses)
+            scope = " ".join(part for part in (scope, site.scope) if part)
         return Guarantee(
             epsilon=self.epsilon,
             delta=self.delta,
@@ -207,6 +271,7 @@ class ReleaseSession:
         if request.ledger.persistent:
             refuse_seed(request.randomness, request.ledger)
         self._check_noise()
+        self._shared_choices: np.random.Generator | None = None
 
     def _check_noise(self) -> None:
         """Refuse, before anything is reserved, noise that would leave the lattice."""
@@ -219,8 +284,16 @@ class ReleaseSession:
                 "privacy only for adding or removing one unit of which one row is used. Declare "
                 "PrivacyUnit(..., max_rows=1)."
             )
+        site = self.request.site
+        scale = 1 if site is None else _SCALE_AT_SITES * site.max_sites
+        kinds = {type(part) for part in self.request.plan.releases}
+        if site is not None and kinds != {plans.PlannedRelease}:
+            raise ValueError(
+                "Sites release noisy sums alone: no choices among candidates or values that occur, "
+                "and no sums over samples of rows, as DP-LLM needs. Fit at one place, or without."
+            )
         for part in self._planned.values():
-            least = plans.SMALLEST_MU * (most if part.of_total else factor)
+            least = scale * plans.SMALLEST_MU * (most if part.of_total else factor)
             if part.mu < least:
                 name = "total_rows" if part.of_total else "max_rows"
                 raise ValueError(
@@ -232,13 +305,28 @@ class ReleaseSession:
     @property
     def public_choices(self) -> np.random.Generator:
         """Random numbers on which no privacy rests."""
-        return self._randomness.public
+        return self._shared_choices or self._randomness.public
 
     def __enter__(self) -> ReleaseSession:
-        """Reserve the whole plan."""
-        request = self.request
-        cost = request.plan.cost
-        self._reservation = request.ledger.reserve(
+        """Reserve the whole plan; then begin with all sites, or cancel."""
+        request, site = self.request, self.request.site
+        try:
+            self._reservation = self._reserve()
+            if site is not None:
+                self._shared_choices = shared_choices(site.open(request.terms))
+        except BaseException:
+            if site is not None:
+                site.stop()
+            reservation, self._reservation = self._reservation, None
+            if reservation is not None:
+                request.ledger.cancel(reservation)
+            raise
+        self._silence.__enter__()
+        return self
+
+    def _reserve(self) -> Reservation:
+        request, cost = self.request, self.request.plan.cost
+        return request.ledger.reserve(
             request.dataset,
             protected=self.neighbourhood.protected,
             mu=cost.mu,
@@ -248,8 +336,6 @@ class ReleaseSession:
             epsilon_delta=request.delta,
             explainer=self._explainer,
         )
-        self._silence.__enter__()
-        return self
 
     def gaussian(
         self, name: str, exact: NDArray[np.int64], *, row_norm: int, aligned: bool
@@ -280,15 +366,31 @@ class ReleaseSession:
             If the plan has no such release left, or the session is not open.
         """
         planned = self._take(name, len(exact), plans.PlannedRelease)
-        return additive.gaussian_mechanism(
+        sensitivity = self.neighbourhood.sensitivity(
+            row_norm, aligned=aligned, of_total=planned.of_total
+        )
+        site = self.request.site
+        if site is None:
+            return additive.gaussian_mechanism(
+                name,
+                exact,
+                sensitivity=sensitivity,
+                mu=planned.mu,
+                randomness=self._randomness,
+            )
+        # A unit moves the sums of so many sites, each by no more than that of one.
+        sensitivity *= site.max_sites
+        facts = {"release": name, "sensitivity": sensitivity}
+        noisy, share = additive.shared_gaussian_mechanism(
             name,
             exact,
-            sensitivity=self.neighbourhood.sensitivity(
-                row_norm, aligned=aligned, of_total=planned.of_total
-            ),
+            sensitivity=sensitivity,
             mu=planned.mu,
+            n_shares=site.n_shares,
+            total=lambda own, scale: site.total(own, facts | {"noise": scale}),
             randomness=self._randomness,
         )
+        return noisy, share * math.sqrt(site.n_sites)
 
     def select(self, name: str, counts: Mapping[str | float, int]) -> additive.Selection:
         """Release which values occur often, with their noisy counts, under the planned name.
@@ -442,6 +544,21 @@ class ReleaseSession:
         self._anything_released = True
         return planned
 
+    def concluded(self, model: _Model) -> _Model:
+        """Return the released model with the ledger's head in its promise, and those of all sites.
+
+        Parameters
+        ----------
+        model : dataclass
+            With ``guarantee`` and ``to_dict``.
+        """
+        site, heads = self.request.site, tuple[str, ...]()
+        if site is not None:
+            document = {k: v for k, v in model.to_dict().items() if k != "guarantee"}
+            heads = site.close(self.head, digest_of(document))
+        promise = dataclasses.replace(model.guarantee, ledger_head=self.head, sites=heads)
+        return dataclasses.replace(model, guarantee=promise)
+
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -453,9 +570,12 @@ class ReleaseSession:
         if reservation is None:
             return
         self._silence.__exit__(None, None, None)
+        if error is not None and self.request.site is not None:
+            self.request.site.stop()
         # An interruption comes from the user, not from the rows, and passes.
         failed = isinstance(error, Exception)
         reason = error.reason if isinstance(error, BackendError) else None
+        of_sites = str(error) if isinstance(error, SitesError) else None
         if error is not None and not failed:
             error.__cause__ = error.__context__ = None
         try:
@@ -470,7 +590,7 @@ class ReleaseSession:
             # This frame is part of the traceback that the caller sees, with its variables.
             del kind, error, trace
         if failed:
-            _raise_failure(self._anything_released, reason)
+            _raise_failure(self._anything_released, reason, of_sites)
 
     def _commit(self, reservation: Reservation, *, whole: bool) -> None:
         # Noted before the commit: if that fails the reservation stays open, which is spent too.
@@ -491,11 +611,13 @@ class ReleaseSession:
         )
 
 
-def _raise_failure(charged: bool, reason: str | None) -> NoReturn:
+def _raise_failure(charged: bool, reason: str | None, of_sites: str | None) -> NoReturn:
     charge = "Nothing was released and nothing was charged."
     if charged:
         charge = "The request was charged in full, since part of it had been released."
     failure = ReleaseError(_FAILURE.format(charge=charge))
+    if of_sites is not None:
+        failure = SitesError(f"{of_sites} {charge}")
     if reason is not None:
         # A backend's own reason is one of a few fixed texts.
         failure = BackendError(reason, charge)

@@ -50,6 +50,54 @@ _RANGE_ROUNDING = 1e-12
 _MIDDLE = 2.0
 
 
+def noise_share(sigma: float, n_shares: int) -> float:
+    """Return the scale of each of some independent shares of noise, whose sum has ``sigma``.
+
+    Parameters
+    ----------
+    sigma : float
+        In lattice units.
+    n_shares : int
+
+    Returns
+    -------
+    float
+        Rounded up, and at least ``MINIMUM_LATTICE_SIGMA``.
+    """
+    share = sqrt_up(Fraction(sigma) ** 2 / check_int("n_shares", n_shares, low=1))
+    return max(share, MINIMUM_LATTICE_SIGMA)
+
+
+def log10_excess_of_sum(sigma: float, n_shares: int) -> float:
+    """Return the logarithm, to base 10, of how far a sum of shares is from a discrete Gaussian.
+
+    Parameters
+    ----------
+    sigma : float
+        Scale of each share, at least 1.
+    n_shares : int
+
+    Returns
+    -------
+    float
+        Rounded up. At every integer the probabilities of the sum and of the discrete Gaussian of
+        the same variance differ by a factor of at most exp(10 to this power); -inf for one share.
+
+    Notes
+    -----
+    Kairouz, Liu and Steinke (2021): the logarithm of the factor is at most
+    10 (sum over k = 1 ... n - 1 of exp(-2 pi^2 sigma^2 k / (k + 1))), where k / (k + 1) is at least
+    1 / 2 (docs/proofs/sites.md).
+    """
+    sigma = check_real("sigma", sigma, low=1)
+    n_shares = check_int("n_shares", n_shares, low=1)
+    if n_shares == 1:
+        return -math.inf
+    # Both constants are rounded down: pi squared, and the logarithm of e.
+    exponent = 9.8696 * 0.434294 * sigma * sigma * (1.0 - 2.0**-40)
+    return math.log10(10 * (n_shares - 1)) + 2.0**-40 - exponent
+
+
 def delta_of_mu(mu: float, epsilon: float) -> float:
     """Return the delta that a mu-GDP mechanism has at this epsilon, rounded up.
 

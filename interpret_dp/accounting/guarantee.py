@@ -105,7 +105,7 @@ _FORMAT = "interpret_dp.guarantee"
 _VERSION = 1
 _RELATIVE_TOLERANCE = 1e-9
 # Fields that documents of older versions lack, and that are left out where they are empty.
-_OPTIONAL = ("scope", "conditions", "failures", "package_version")
+_OPTIONAL = ("scope", "conditions", "failures", "package_version", "sites")
 
 _PAIRS_OF_TABLES = {
     "add_or_remove_one": "any two tables that differ by adding or removing {unit}",
@@ -233,6 +233,8 @@ class Guarantee:
         the state is "does not hold".
     package_version : str or None
         Version of this package that made the noise; None: one before 0.2.0.dev1.
+    sites : tuple of str
+        The sites that fitted together, each with the head of its ledger; empty: one place did.
 
     Raises
     ------
@@ -262,6 +264,7 @@ class Guarantee:
     conditions: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     package_version: str | None = None
+    sites: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check every field, and that mu, (epsilon, delta) and the releases agree."""
@@ -273,6 +276,7 @@ class Guarantee:
             "releases": _checked_tuple("releases", self.releases, ReleaseShare),
             "conditions": _checked_tuple("conditions", self.conditions, str),
             "failures": _checked_tuple("failures", self.failures, str),
+            "sites": _checked_tuple("sites", self.sites, str),
         }.items():
             object.__setattr__(self, name, value)
         check_text("mechanism", self.mechanism)
@@ -283,7 +287,7 @@ class Guarantee:
                 check_text(name, getattr(self, name))
         if self.dataset is not None:
             object.__setattr__(self, "dataset", check_name("dataset", self.dataset))
-        for name in ("assumptions", "conditions", "failures"):
+        for name in ("assumptions", "conditions", "failures", "sites"):
             for clause in getattr(self, name):
                 check_text(f"a clause of {name}", clause)
         if not isinstance(self.tests_only, bool):
@@ -413,6 +417,8 @@ class Guarantee:
             "data set": self.dataset or "not named",
             "ledger head": self.ledger_head or "none",
         }
+        if self.sites:
+            figures["sites"] = "; ".join(self.sites)
         if self.state != DOES_NOT_HOLD:
             figures |= {f"of which {share.name}": _share_text(share) for share in self.releases}
         clauses = [f"Assumed: {clause}" for clause in self.shown_assumptions]
@@ -539,7 +545,7 @@ class Guarantee:
                 ),
             },
             "deployment_model": {
-                "model_name": "Central",
+                "model_name": "Federated" if self.sites else "Central",
                 "model_name_details": f"Assumptions: {'; '.join(self.shown_assumptions)}."
                 if self.shown_assumptions
                 else self.state_sentence,

@@ -312,6 +312,8 @@ class TrainerConfig:
         Terms that boosting can move, from 1 to ``n_terms``, once the bins are released.
     n_kept : int or None
         How many of them go on after half of the rounds, from 1 to ``n_movable``.
+    excess : float
+        Noise of all sites together, over that of one curator: above 1 at sites alone.
     """
 
     mu: float
@@ -330,6 +332,12 @@ class TrainerConfig:
     has_rate: bool = False
     n_movable: int | None = None
     n_kept: int | None = None
+    excess: float = 1.0
+
+    @property
+    def has_sites(self) -> bool:
+        """Whether several sites fit together."""
+        return self.excess > 1.0
 
     @property
     def has_total(self) -> bool:
@@ -443,8 +451,11 @@ class TrainerConfig:
             "total": int(self.has_total),
             "rate": int(self.has_rate),
         }
+        if self.has_sites:
+            # The tables of all candidates are one release.
+            counts["pair selection"] = min(self.n_chosen_pairs, 1)
         total = sum(shares[name] for name in shares if counts[name])
-        kinds = {"pair selection": PlannedChoice}
+        kinds = {} if self.has_sites else {"pair selection": PlannedChoice}
         return ReleasePlan(
             tuple(
                 kinds.get(name, PlannedRelease)(
@@ -485,7 +496,7 @@ class TrainerConfig:
             Fine bins of the feature.
         """
         planned = self._planned("bins")
-        return planned is not None and n_rows / n_bins >= norm / planned.mu
+        return planned is not None and n_rows / n_bins >= self.excess * norm / planned.mu
 
     def target_bins(self, n_rows: float, count_noise: float) -> int:
         """Choose the number of merged bins: no finer than the noise of the counts allows.
@@ -593,7 +604,7 @@ class TrainerConfig:
             Of the release.
         """
         planned = self._planned(name)
-        return math.inf if planned is None else norm / (planned.mu * n_rows)
+        return math.inf if planned is None else self.excess * norm / (planned.mu * n_rows)
 
     def can_correlate(self, n_rows: float, norm: float) -> bool:
         """Return whether anything can be seen of how features are correlated.
@@ -606,7 +617,7 @@ class TrainerConfig:
             Sensitivity of the sums of products, where the product of two features is at most one.
         """
         planned = self._planned("correlations")
-        return planned is not None and norm < planned.mu * n_rows
+        return planned is not None and self.excess * norm < planned.mu * n_rows
 
     def pair_boosting(self, n_rows: float, scale: LossScale) -> BoostingSettings:
         """Choose bins and learning rate of the pairs; ``leaves`` are bins of each feature.
@@ -634,7 +645,7 @@ class TrainerConfig:
         if planned is None:
             return math.inf
         total_mu = planned.mu * math.sqrt(self.n_rounds)
-        return scale.norm / (total_mu * n_rows * scale.curvature)
+        return self.excess * scale.norm / (total_mu * n_rows * scale.curvature)
 
     def _planned(self, name: str) -> PlannedRelease | None:
         """Return the planned release of a name; None if there is none."""

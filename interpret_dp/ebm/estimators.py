@@ -40,6 +40,7 @@ from interpret_dp.explanation.objects import PrivateEBMExplanation, attach_priva
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.estimator import FeatureTypes, PrivatePredictor
 from interpret_dp.fitting.pipelines import warn_of_learning_steps, with_substitutes
+from interpret_dp.release import Sharing
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, EditRecord
 from interpret_dp.released.additive_model import file_of, login_name, lookup_tables, note_file
 from interpret_dp.released.background import public_generator
@@ -76,6 +77,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         init_score: Any = None,
         unit: Any = None,
         exposure: Any = None,
+        site: Sharing | None = None,
     ) -> Self:
         """Fit on private rows and charge the ledger.
 
@@ -107,6 +109,9 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             its mean is the exposure times what the model predicts. Clipped at
             ``privacy_exposure_max``. A row whose exposure is missing, or not above a millionth of
             that, contributes nothing.
+        site : interpret_dp.sites.Site, default=None
+            This site, where others hold more rows: all sites fit one model, with their own
+            ledgers, and masked noisy sums alone leave them.
 
         Returns
         -------
@@ -127,10 +132,9 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
                 "bags was given; it must be None. Bags would divide the budget: the noise is "
                 "known, so standard_deviations_ has the error bands without them."
             )
-        given = {"sample_weight": sample_weight, "init_score": init_score, "unit": unit}
-        given["exposure"] = exposure
-        settings = FitSettings.of(self)
-        request = open_request(settings, X, y, **given, reads_dask=True).doubting(doubts)
+        given = {"sample_weight": sample_weight, "init_score": init_score, "exposure": exposure}
+        given |= {"unit": unit, "site": site, "reads_dask": True}
+        request = open_request(FitSettings.of(self), X, y, **given).doubting(doubts)
         promise = request.promise()
         with request.opened(type(self).__name__) as session:
             request = dataclasses.replace(request, rows=request.rows.with_init_scores())
@@ -142,12 +146,11 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
                 request.config,
                 session,
                 n_threads=request.n_threads,
-                verbose=bool(settings.verbose),
+                verbose=bool(request.settings.verbose),
             )
             model = interpret_api.fitted_model(request, trained, promise)
             model = with_rate(request, model, trained, session, self._with_model)
-        promise = dataclasses.replace(promise, ledger_head=session.head)
-        self._publish(dataclasses.replace(model, guarantee=promise))
+        self._publish(session.concluded(model))
         self.boosting_record_ = tuple(tuple(updates) for updates in trained.boosting.updates)
         self.pair_record_ = tuple(pair.gain for pair in trained.pairs)
         warn_after_fit(self.released_, *trained.boosting.start.loss.findings())

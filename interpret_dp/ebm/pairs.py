@@ -19,7 +19,7 @@ from interpret.utils import purify
 from numpy.typing import NDArray
 
 from interpret_dp.accounting.lattice import LATTICE
-from interpret_dp.backends.base import AdditiveRows
+from interpret_dp.backends.base import AdditiveRows, Integers
 from interpret_dp.ebm.config import (
     MOST_LEVELS,
     MOST_RANKED,
@@ -254,7 +254,8 @@ def train_pairs(
     score_rows(rows, trained.scores, trained.intercept)
     chosen = list(task.named)
     if task.n_chosen:
-        chosen += select_pairs(rows, bins, specs, trained.scores, task, session)
+        candidates = rows, bins, specs, trained.scores, task, session
+        chosen += (measure_pairs if config.has_sites else select_pairs)(*candidates)
     # interpret's order of terms.
     chosen.sort(key=lambda pair: (*sorted(pair), *pair))
     n_rows = start.n_rows
@@ -467,6 +468,61 @@ def select_pairs(
     session : ReleaseSession
         Every choice passes through it.
     """
+    candidates, exact = _candidates(rows, bins, specs, scores, task)
+    strengths = [interaction_size(table) for table in exact]
+    chosen = []
+    for _ in range(task.n_chosen):
+        place = session.choose("pair selection", strengths, row_norm=rows.residual_norm)
+        chosen.append(candidates.pop(place))
+        strengths.pop(place)
+    return chosen
+
+
+def measure_pairs(
+    rows: AdditiveRows,
+    bins: Sequence[Bins],
+    specs: Sequence[FeatureSpec],
+    scores: Sequence[FloatArray],
+    task: PairTask,
+    session: ReleaseSession,
+) -> list[tuple[int, int]]:
+    """Choose ``task.n_chosen`` pairs by noisy tables of all candidates, where sites fit together.
+
+    Nobody there has the exact totals that the exponential mechanism needs. The square of an
+    interaction's size is corrected for what the noise adds to it on average.
+
+    Parameters
+    ----------
+    rows, bins, specs, scores, task, session
+        As :func:`select_pairs` takes them.
+    """
+    candidates, exact = _candidates(rows, bins, specs, scores, task)
+    flat = np.concatenate([table.ravel() for table in exact])
+    # A row is in one cell of each table at most.
+    row_norm = math.isqrt(len(exact) * rows.residual_norm**2) + 1
+    noisy, sigma = session.gaussian(
+        "pair selection", flat[np.newaxis], row_norm=row_norm, aligned=False
+    )
+    ends = np.cumsum([table.size for table in exact])
+    squares = []
+    for table, end in zip(exact, ends, strict=True):
+        n_first, n_second, n_scores = table.shape
+        own = noisy[0, end - table.size : end].reshape(table.shape).astype(np.float64)
+        centred = own - own.mean(axis=0) - own.mean(axis=1, keepdims=True) + own.mean(axis=(0, 1))
+        of_noise = (n_first - 1) * (n_second - 1) * n_scores * sigma**2
+        squares.append(n_first * n_second * (float((centred**2).sum()) - of_noise))
+    best = sorted(range(len(candidates)), key=lambda k: (-squares[k], k))
+    return [candidates[k] for k in best[: task.n_chosen]]
+
+
+def _candidates(
+    rows: AdditiveRows,
+    bins: Sequence[Bins],
+    specs: Sequence[FeatureSpec],
+    scores: Sequence[FloatArray],
+    task: PairTask,
+) -> tuple[list[tuple[int, int]], list[Integers]]:
+    """Return the candidates, and the private sums of residuals on the cells of each."""
     sizes = [_mean(b, np.abs(curve)).mean() for b, curve in zip(bins, scores, strict=True)]
     ranked = sorted(task.eligible, key=lambda k: (-sizes[k], k))
     candidates = task.candidates(ranked[:MOST_RANKED])
@@ -474,13 +530,7 @@ def select_pairs(
     # One group more than are compared: rows in it are left out.
     widths = [int(group.max()) + 1 for group in groups]
     exact = rows.pair_sums(candidates, groups, widths)
-    strengths = [interaction_size(table[:-1, :-1]) for table in exact]
-    chosen = []
-    for _ in range(task.n_chosen):
-        place = session.choose("pair selection", strengths, row_norm=rows.residual_norm)
-        chosen.append(candidates.pop(place))
-        strengths.pop(place)
-    return chosen
+    return candidates, [table[:-1, :-1] for table in exact]
 
 
 def _mean(bins: Bins, scores: FloatArray) -> FloatArray:

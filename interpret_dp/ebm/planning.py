@@ -27,6 +27,7 @@ from interpret_dp.ebm.request import (
     EBMRequest,
     FitSettings,
     clip_and_error,
+    excess_of,
     open_request,
 )
 from interpret_dp.ebm.trainer.binning import Bins
@@ -74,6 +75,7 @@ class _UnpaidSession(ReleaseSession):
     def __init__(self, request: EBMRequest, seed: int, rows_each: float) -> None:
         super().__init__(request, "plan")
         self._randomness, self._rows_each = SeededRandomness(seed), rows_each
+        self._excess = request.config.excess
 
     def gaussian(
         self, name: str, exact: NDArray[np.int64], *, row_norm: int, aligned: bool
@@ -83,7 +85,11 @@ class _UnpaidSession(ReleaseSession):
         planned, limits = self._planned[name], self.neighbourhood
         sensitivity = limits.sensitivity(row_norm, aligned=aligned, of_total=planned.of_total)
         noisy, sigma = gaussian_mechanism(
-            name, scaled, sensitivity=sensitivity, mu=planned.mu, randomness=self._randomness
+            name,
+            scaled,
+            sensitivity=sensitivity,
+            mu=planned.mu / self._excess,
+            randomness=self._randomness,
         )
         return (scaled if name == "target" else noisy), sigma
 
@@ -115,6 +121,8 @@ def plan(
     neighboring: str = "add_or_remove_one",
     population: str = "rows",
     n_fits: int = 3,
+    n_sites: int = 1,
+    n_colluding: int = 1,
 ) -> FitPlan:
     """Return what fits of a DP-EBM would show at several budgets, before a private row is read.
 
@@ -150,6 +158,9 @@ def plan(
     population : {"rows", "people"}, default="rows"
     n_fits : int, default=3
         Fits of each size and epsilon, of which the median is taken.
+    n_sites, n_colluding : int, default=1
+        How many sites fit together, and how many of them may put together what they know with the
+        coordinator, as :class:`interpret_dp.sites.Site` takes it: their noise is not counted on.
 
     Returns
     -------
@@ -194,6 +205,7 @@ def plan(
     sizes = [check_int("n_rows", size, low=2) for size in np.ravel(n_rows).tolist()]
     budgets = sorted(checked_budget(one, delta)[0] for one in np.ravel(epsilon).tolist())
     n_fits = check_int("n_fits", n_fits, low=1)
+    excess = _excess(n_sites, n_colluding)
     if not sizes or not budgets:
         raise ValueError(f"n_rows is {n_rows!r} and epsilon is {epsilon!r}; give one each or more.")
     shares = None
@@ -212,6 +224,7 @@ def plan(
         schema=schema,
         neighboring=neighboring,
         population=population,
+        excess=excess,
         ledger=PrivacyLedger.in_memory(),
         dataset="plan",
     )
@@ -225,6 +238,8 @@ def plan(
             fits.append(_planned(own, size, tables, correlated, left, shares))
     if schema.people is not None:
         source += f". The model speaks of {schema.people.speaks_of(population)}"
+    if n_sites > 1:
+        source += f". Noise of {n_sites} sites: {excess:.2f} times that of one place"
     return FitPlan(
         fits=tuple(fits),
         kinds={
@@ -235,6 +250,14 @@ def plan(
         unit="log-odds" if is_class else "units of the target",
         source=source,
     )
+
+
+def _excess(n_sites: int, n_colluding: int) -> float:
+    """Return the noise of all sites over that of one place."""
+    if check_int("n_sites", n_sites, low=1) == 1:
+        return 1.0
+    n_colluding = check_int("n_colluding", n_colluding, low=1, high=n_sites - 1)
+    return excess_of(n_sites, n_sites - n_colluding)
 
 
 def _check_like(like: Any, rate: Any, spread: Any) -> None:

@@ -42,7 +42,7 @@ from interpret_dp.fitting.account import checked_budget, neighbourhood_of, threa
 from interpret_dp.fitting.declaring import Declared, DeclaringTask
 from interpret_dp.fitting.estimator import EstimatorSettings, FitRequest, open_data
 from interpret_dp.fitting.rows import INIT_SCORE_CONDITION, PrivateRows, open_init_score
-from interpret_dp.release import ReleaseSession
+from interpret_dp.release import ReleaseSession, Sharing
 from interpret_dp.released import AdditiveModel
 from interpret_dp.schema import (
     Categorical,
@@ -278,6 +278,8 @@ class FitSettings(EstimatorSettings):
         As :class:`~interpret_dp.ebm.estimators.DPExplainableBoostingClassifier` and
         :class:`~interpret_dp.ebm.estimators.DPExplainableBoostingRegressor` name them, with their
         defaults.
+    excess : float
+        Noise of all sites together, over that of one place; a fit asks its site.
     """
 
     task: str
@@ -299,6 +301,7 @@ class FitSettings(EstimatorSettings):
     objective: str = "rmse"
     interactions: Interactions = 0
     population: str = "rows"
+    excess: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -321,9 +324,14 @@ class EBMRequest(FitRequest):
     n_threads: int
     target_name: str | None
 
+    @property
+    def public_settings(self) -> str:
+        """Settings that all sites must have alike, beside plan and schema, as a text."""
+        return repr((self.task, self.config))
+
     def promise(self) -> Guarantee:
         """Return the guarantee, before it is charged: bill and promise must agree."""
-        choice = _CHOICE if self.config.n_chosen_pairs else ""
+        choice = _CHOICE if self.config.n_chosen_pairs and self.site is None else ""
         has_weights = self.rows.weights is not None
         is_declared = has_weights and self.declaring.declared_weight is not None
         maxima = [*([_WEIGHTS] if is_declared else [])]
@@ -351,6 +359,7 @@ def open_request(
     init_score: Any = None,
     exposure: Any = None,
     unit: Any = None,
+    site: Sharing | None = None,
     reads_dask: bool = False,
 ) -> EBMRequest:
     """Check an estimator's parameters and the form of the data, never a value in a row.
@@ -358,7 +367,7 @@ def open_request(
     Parameters
     ----------
     settings : FitSettings
-    X, y, sample_weight, init_score, exposure, unit
+    X, y, sample_weight, init_score, exposure, unit, site
         As ``fit`` takes them.
     reads_dask : bool
         Whether the caller can do without rows in memory.
@@ -414,7 +423,7 @@ def open_request(
     neighbourhood = neighbourhood_of(settings.neighboring, data.privacy_unit, population=population)
     mu = _mu_of(settings, epsilon, declaring.gaussian_delta(delta))
     config = trainer_config(settings, declaring.training_mu(mu, delta), len(columns), task.pairs)
-    config, neighbourhood = _with_rate(config, neighbourhood, settings.task)
+    config, neighbourhood = _with_rate(_at_sites(config, site), neighbourhood, settings.task)
     return EBMRequest.opened_for(
         settings,
         given["unit"],
@@ -422,6 +431,7 @@ def open_request(
         plan=ReleasePlan((*declaring.plan(mu, delta), *config.plan().releases)),
         neighbourhood=neighbourhood,
         rows=rows,
+        site=site,
         epsilon=epsilon,
         delta=delta,
         task=task,
@@ -430,6 +440,18 @@ def open_request(
         target_name=name_of_column(given["y"]),
         conditions=() if init_score is None else (INIT_SCORE_CONDITION,),
     )
+
+
+def _at_sites(config: TrainerConfig, site: Sharing | None) -> TrainerConfig:
+    """Return the settings with the noise of all sites."""
+    if site is None:
+        return config
+    return replace(config, excess=site.max_sites * excess_of(site.n_sites, site.n_shares))
+
+
+def excess_of(n_sites: int, n_shares: int) -> float:
+    """Return the noise of all sites over that of so many, which suffices."""
+    return math.sqrt(n_sites / n_shares)
 
 
 def _with_rate(
@@ -627,6 +649,7 @@ def trainer_config(
         fits_mean=loss.fits_mean,
         n_baselines=loss.n_baselines,
         target_parts=loss.target_parts,
+        excess=settings.excess,
     )
 
 

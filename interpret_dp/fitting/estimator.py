@@ -16,10 +16,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 from sklearn.utils.validation import check_is_fitted
 
-from interpret_dp._documents import write_sealed
+from interpret_dp._documents import digest_of, write_sealed
 from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, UNDECLARED_ASSUMPTIONS, Guarantee
 from interpret_dp.accounting.lattice import ADD_OR_REMOVE_ONE, Neighbourhood
 from interpret_dp.accounting.plans import ReleasePlan
+from interpret_dp.exceptions import SchemaError
 from interpret_dp.explanation.card import guarantee_card, plan_card
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.account import account_of, ledger_of, randomness_of, refuse_unnamed_unit
@@ -33,7 +34,7 @@ from interpret_dp.fitting.partitioned import (
 )
 from interpret_dp.fitting.pipelines import SCORED
 from interpret_dp.fitting.rows import PrivateRows, open_rows
-from interpret_dp.release import ReleaseRequest, ReleaseSession
+from interpret_dp.release import ReleaseRequest, ReleaseSession, Sharing
 from interpret_dp.released import AdditiveModel
 from interpret_dp.released.background import Background
 from interpret_dp.released.locally_linear import LocallyLinearModel
@@ -208,6 +209,7 @@ class FitRequest(ReleaseRequest):
         declaring: DeclaringTask,
         plan: ReleasePlan,
         neighbourhood: Neighbourhood,
+        site: Sharing | None = None,
         **own: Any,
     ) -> Self:
         """Return the request with the account that pays for it.
@@ -220,6 +222,8 @@ class FitRequest(ReleaseRequest):
         declaring : DeclaringTask
         plan : ReleasePlan
         neighbourhood : Neighbourhood
+        site : Sharing or None
+            As ``fit`` takes it.
         **own
             All other attributes.
 
@@ -234,6 +238,12 @@ class FitRequest(ReleaseRequest):
             As :func:`~interpret_dp.fitting.declaring.warn_of_gaps` does.
         """
         schema = declaring.without_rows()
+        if site is not None and declaring.is_needed:
+            raise SchemaError(
+                "Something is not declared, and sites release no bounds or levels: which values "
+                "occur at one of them is its own. Declare every column, the target and, with "
+                "weights, privacy_weight_max."
+            )
         ledger, dataset = account_of(settings.ledger, settings.dataset, neighbourhood)
         refuse_unnamed_unit(settings.ledger, unit, schema)
         request = cls(
@@ -245,10 +255,25 @@ class FitRequest(ReleaseRequest):
             randomness=randomness_of(settings.random_state),
             ledger=ledger,
             dataset=dataset,
+            site=site,
             **own,
         )
         warn_of_gaps(declaring, plan, neighbourhood)
         return request
+
+    @property
+    def terms(self) -> Mapping[str, str]:
+        """What all sites of a fit must have alike, by name; what is private is left out."""
+        given = "weights", "exposure", "start", "identifiers"
+        present = [name for name in given if getattr(self.rows, name) is not None]
+        declared = {"schema": self.schema.to_dict(), "columns": list(self.declaring.names)}
+        own = {"schema": digest_of(declared), "arguments of fit": ", ".join(present)}
+        return {**super().terms, **own, "settings": digest_of({"settings": self.public_settings})}
+
+    @property
+    def public_settings(self) -> str:
+        """Settings that all sites must have alike, beside plan and schema, as a text."""
+        return type(self).__name__
 
     def assumptions(self, *own: str) -> tuple[str, ...]:
         """Return what the promise assumes: of declarations, of its own, and of Dask."""

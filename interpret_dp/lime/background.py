@@ -39,7 +39,7 @@ from interpret_dp.lime.black_box import (
     tried_model,
 )
 from interpret_dp.lime.outputs import open_model_rows
-from interpret_dp.release import ReleaseSession
+from interpret_dp.release import ReleaseSession, Sharing
 from interpret_dp.released.background import (
     ZERO_ENDS,
     Background,
@@ -326,7 +326,11 @@ class BackgroundRequest(FitRequest):
 
 
 def open_request(
-    settings: BackgroundSettings, X: Any, unit: Any, model: PublicModel | None = None
+    settings: BackgroundSettings,
+    X: Any,
+    unit: Any,
+    model: PublicModel | None = None,
+    site: Sharing | None = None,
 ) -> BackgroundRequest:
     """Check the parameters, the form of the data and a model, never a value in a private row."""
     epsilon, delta = checked_budget(settings.epsilon, settings.delta)
@@ -357,6 +361,7 @@ def open_request(
         plan=ReleasePlan((*declaring.plan(mu, delta), *releases)),
         neighbourhood=neighbourhood_of(settings.neighboring, data.privacy_unit),
         rows=data.on_workers(data.rows, settings),
+        site=site,
         epsilon=epsilon,
         delta=delta,
         has_dependence=has_dependence,
@@ -470,7 +475,7 @@ class PrivateBackground(PrivateEstimator[Background]):
     ) -> None:
         self._keep(locals())
 
-    def fit(self, X: Any, y: Any = None, unit: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, unit: Any = None, site: Sharing | None = None) -> Self:
         """Release the background of private rows and charge the ledger.
 
         Parameters
@@ -481,6 +486,8 @@ class PrivateBackground(PrivateEstimator[Background]):
             In scikit-learn's signature; not read.
         unit : array-like, shape (n_rows,), or "rows", default=None
             Private. Who each row belongs to, where ``schema.unit`` names no column of ``X``.
+        site : interpret_dp.sites.Site, default=None
+            This site, where others hold more rows.
 
         Returns
         -------
@@ -495,11 +502,13 @@ class PrivateBackground(PrivateEstimator[Background]):
         ReleaseError
             If the computation failed. What was charged is in the message.
         """
-        return self._release(X, unit)
+        return self._release(X, unit, None, site)
 
-    def _release(self, X: Any, unit: Any, model: PublicModel | None = None) -> Self:
+    def _release(
+        self, X: Any, unit: Any, model: PublicModel | None = None, site: Sharing | None = None
+    ) -> Self:
         """Fit; a model that is to be explained is tried before anything is charged."""
-        request = open_request(BackgroundSettings.of(self), X, unit, model)
+        request = open_request(BackgroundSettings.of(self), X, unit, model, site)
         request = request.doubting(warn_of_learning_steps())
         mechanism = _WITH_DEPENDENCE if request.has_dependence else _MECHANISM
         promise = request.guarantee(mechanism, request.assumptions(), scope=_SCOPE)
@@ -511,8 +520,7 @@ class PrivateBackground(PrivateEstimator[Background]):
             dependence = None
             if request.has_dependence:
                 dependence = release_dependence(rows, columns, session)
-        promise = dataclasses.replace(promise, ledger_head=session.head)
-        self._publish(Background(schema, columns, n_rows, promise, dependence))
+        self._publish(session.concluded(Background(schema, columns, n_rows, promise, dependence)))
         self._example, self._said = example_row(request.example, schema.features), request.said
         warn_after_fit(self.background_)
         return self

@@ -246,7 +246,7 @@ class DPLocallyLinearClassifier(
         self._keep(locals())
 
     @with_substitutes
-    def fit(self, X: Any, y: Any, unit: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, unit: Any = None, site: None = None) -> Self:
         """Fit on private rows and charge the ledger.
 
         Parameters
@@ -258,6 +258,8 @@ class DPLocallyLinearClassifier(
         unit : array-like, shape (n_rows,), or "rows", default=None
             Private. Who each row belongs to; one row of each unit is used. In pandas: indexed as
             ``X``.
+        site : None
+            DP-LLM trains on samples of rows, which sites cannot draw together.
 
         Returns
         -------
@@ -277,6 +279,11 @@ class DPLocallyLinearClassifier(
             If the user stopped the training and ``keep_on_interrupt`` is False. The steps begun
             were charged.
         """
+        if site is not None:
+            raise ValueError(
+                "site was given to DP-LLM, which trains on samples of rows that nobody else knows; "
+                "sites cannot draw one together. Fit a DP-EBM at the sites."
+            )
         doubts = warn_of_learning_steps()
         settings = MapsSettings.of(self)
         request = open_request(settings, X, y, unit=unit).doubting(doubts)

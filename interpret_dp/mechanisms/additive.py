@@ -13,7 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int, check_real
-from interpret_dp.accounting.gaussian import LARGEST_RANGE, SMALLEST_RANGE, lattice_sigma
+from interpret_dp.accounting.gaussian import (
+    LARGEST_RANGE,
+    SMALLEST_RANGE,
+    lattice_sigma,
+    noise_share,
+)
 from interpret_dp.accounting.lattice import LATTICE, reciprocal_down
 from interpret_dp.mechanisms.entropy import Randomness
 from interpret_dp.mechanisms.vectorised import LARGEST_SIGMA, Integers
@@ -66,6 +71,52 @@ def gaussian_mechanism(
     _refuse_other_types(name, exact)
     sigma = noise_scale(name, sensitivity, mu)
     return randomness.perturb(name, exact, sensitivity, sigma), sigma
+
+
+def shared_gaussian_mechanism(
+    name: str,
+    exact: Integers,
+    *,
+    sensitivity: int,
+    mu: float,
+    n_shares: int,
+    total: Callable[[Integers, float], Integers],
+    randomness: Randomness,
+) -> tuple[Integers, float]:
+    """Release the sum of all sites' integer sums, to each of which the site adds noise itself.
+
+    Parameters
+    ----------
+    name : str
+        Name of the release, for audits.
+    exact : ndarray of int64, shape (n_releases, ...)
+        Private sums of this site.
+    sensitivity : int
+        As for :func:`gaussian_mechanism`, of the sum of all sites.
+    mu : float
+        Of each release, for whoever knows the noise of all but ``n_shares`` sites.
+    n_shares : int
+        Shares of noise that suffice.
+    total : callable
+        Given this site's noisy sums and the scale of their noise, returns the sum of all sites.
+    randomness : Randomness
+
+    Returns
+    -------
+    noisy : ndarray of int64, same shape
+        Released: the sum over all sites.
+    share : float
+        Scale of the noise of one site, in lattice units; public.
+
+    Notes
+    -----
+    Statement and proof: ``docs/proofs/sites.md``.
+    """
+    _refuse_other_types(name, exact)
+    share = noise_share(noise_scale(name, sensitivity, mu), n_shares)
+    # Noise comes first: what goes to the others, masked or not, holds it.
+    noisy = randomness.perturb(name, exact, sensitivity, share)
+    return total(noisy, share), share
 
 
 def sampled_gaussian_mechanism(

@@ -299,6 +299,11 @@ def refuse_seed(randomness: Randomness, ledger: object) -> None:
         )
 
 
+def shared_choices(seed: int) -> np.random.Generator:
+    """Return random numbers that all sites have alike; no part of the privacy argument."""
+    return np.random.default_rng(seed)
+
+
 _active: ContextVar[Randomness | None] = ContextVar("interpret_dp_randomness", default=None)
 
 

@@ -550,9 +550,9 @@ def _first_row_is_missing(real):
 
 
 def _told(real):
-    def release(self, X, unit, model=None):
+    def release(self, X, unit, *others):
         warnings.warn(f"{len(X)} rows", UserWarning, stacklevel=2)
-        released = real(self, X, unit, model)
+        released = real(self, X, unit, *others)
         released.n_rows_ = len(X)
         return released
 

@@ -81,7 +81,8 @@ def test_positional_order_and_fit_are_the_same(name):
     order = list(defaults(theirs(name)))
     both = [key for key in defaults(ours(name)) if key in order]
     assert both == order
-    assert list(defaults(ours(name).fit)) == [*defaults(theirs(name).fit), "unit", "exposure"]
+    own = ["unit", "exposure", "site"]
+    assert list(defaults(ours(name).fit)) == [*defaults(theirs(name).fit), *own]
     assert issubclass(ours(name), theirs(name))
 
 

@@ -50,6 +50,11 @@ except LedgerError as error:
     assert "no server answers there" in str(error), error
     print("done")
 """,
+    "sites": """
+from interpret_dp.sites import SigningKey
+assert SigningKey.generate().public
+print("done")
+""",
     "sql": f"{_MODEL}assert 'SELECT' in model.to_sql('duckdb', table='t')\nprint('done')",
 }
 

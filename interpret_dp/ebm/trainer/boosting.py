@@ -280,7 +280,8 @@ class _Rounds:
             hessian=partitions.leaf_totals(part, hessian),
         )
         gain = task.start.loss.leaf_steps(gain, part.leaf, self.terms.scores[k] / LATTICE, weights)
-        release = partitions.LeafRelease.of(gain, len(self.movable))
+        adds_up = task.config.has_sites
+        release = partitions.LeafRelease.of(gain, len(self.movable), adds_up=adds_up)
         gain *= release.has_leaves
         residual_norm = self._rows.residual_norm
         row_norm = release.row_norm(residual_norm, self._rows.n_scores)
@@ -293,17 +294,15 @@ class _Rounds:
         )
         # That of a plain sum would be larger by as much as its norm.
         self.noise = sigma / LATTICE * self._full_norm / row_norm
-        noise = row_norm / self._full_norm
+        noise, sums = row_norm / release.scale / self._full_norm, release.plain(noisy[0])
         shifts = partitions.Shifts.between(self._seen[k], self._shifts)
         self._seen[k] = self._shifts
         update = partitions.TermUpdate(part, gain, noise, release.by_contrasts, shifts)
         change = self.terms.add(
-            k, update, partitions.without_total(update, noisy[0]), self._largest_change
+            k, update, partitions.without_total(update, sums), self._largest_change
         )
         self._changes[slot, : len(weights)] = change
-        return partitions.without_common_part(release.total(noisy[0])), release.total_variance(
-            noise
-        )
+        return partitions.without_common_part(release.total(sums)), release.total_variance(noise)
 
     def begin_second_half(self, pruned: Sequence[int]) -> None:
         """Begin the second half of the rounds, with some terms taken back to zero."""

@@ -315,19 +315,24 @@ class LeafRelease:
         the total of all leaves is released alone.
     removed : int
         Share of the mean over the leaves that is taken out of each, in 16ths: 0 to 15.
+    adds_up : bool
+        Whether what sites release must add up, as rounded sums do not: then sums are released as
+        multiples, in which nothing is rounded.
     """
 
     leaves: NDArray[np.int64]
     removed: int
+    adds_up: bool = False
 
     @classmethod
-    def of(cls, gain: FloatArray, n_terms: int) -> LeafRelease:
+    def of(cls, gain: FloatArray, n_terms: int, *, adds_up: bool = False) -> LeafRelease:
         """Choose it by the gains of the leaves and the number of terms that are updated.
 
         Parameters
         ----------
         gain : ndarray of float64, shape (n_leaves,)
         n_terms : int
+        adds_up : bool, default=False
 
         Notes
         -----
@@ -345,11 +350,16 @@ class LeafRelease:
         """
         leaves = np.flatnonzero(gain > 0)
         if len(leaves) < 2:
-            return cls(leaves[:0], 0)
+            return cls(leaves[:0], 0, adds_up)
         share = max(1.0 / n_terms, math.sqrt(_unevenness(gain[leaves]) / n_terms))
         worth = len(leaves) <= _MOST_LEAVES
         removed = int(_PARTS * (1.0 - math.sqrt(share))) if worth else 0
-        return cls(leaves, removed)
+        return cls(leaves, removed, adds_up)
+
+    @property
+    def scale(self) -> int:
+        """How many times the sums are released."""
+        return _PARTS * len(self.leaves) if self.adds_up and self.removed else 1
 
     @property
     def has_leaves(self) -> bool:
@@ -372,6 +382,10 @@ class LeafRelease:
             return sums
         moved = sums[self.leaves]
         total, denominator = moved.sum(axis=0), _PARTS * len(moved)
+        if self.adds_up:
+            multiples = np.zeros_like(sums)
+            multiples[self.leaves] = denominator * moved - self.removed * total
+            return multiples
         # floor(total * removed / whole), without a product that might leave int64.
         shift = (
             total // denominator * self.removed + total % denominator * self.removed // denominator
@@ -394,11 +408,17 @@ class LeafRelease:
         n_leaves = len(self.leaves)
         denominator = _PARTS * n_leaves
         square = (denominator - self.removed) ** 2 + (n_leaves - 1) * self.removed**2
+        if self.adds_up:
+            return math.isqrt(residual_norm**2 * square) + 1
         exact = math.isqrt(residual_norm**2 * square // denominator**2) + 1
         # Rounding moves every entry by less than one.
         return exact + math.isqrt(n_leaves * n_scores) + 1
 
-    def total(self, noisy: NDArray[np.int64]) -> FloatArray:
+    def plain(self, noisy: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the noisy sums themselves, of their multiples."""
+        return noisy if self.scale == 1 else np.asarray(noisy / self.scale)
+
+    def total(self, noisy: NDArray[Any]) -> FloatArray:
         """Return the noisy sum over the leaves that move, or of all, shape (n_scores,)."""
         total = noisy[self.leaves].sum(axis=0) if self.has_leaves else noisy[0]
         return np.asarray(total / self._share)
