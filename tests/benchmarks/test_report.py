@@ -1,17 +1,13 @@
-"""Parts of the benchmarks: pages, problems, and how long each stage takes."""
+"""Parts of the benchmarks: pages and problems."""
 
 import json
-import time
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from benchmarks.bounds import widened
 from benchmarks.lime_report import Report, spread
 from benchmarks.problems import load_problem
-from benchmarks.stages import REST, timed_stages
 from benchmarks.tables import DATA_VARIABLE
 from interpret_dp import Integer
 
@@ -46,36 +42,3 @@ def test_a_problem_has_its_rows_its_delta_and_bounds_that_can_be_widened(tmp_pat
     wide = widened(complete.schema)
     assert wide.features["age"] == Integer(20 - 9 * 10, 30 + 10 * 10)
     assert wide.features["work"] == complete.schema.features["work"]
-
-
-# ----------------------------------------------------------------------------------------- stages
-
-
-def _work(seconds):
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        pass
-
-
-@pytest.fixture
-def room():
-    """Return a module of two functions, of which one calls the other."""
-    found = SimpleNamespace(inner=lambda: _work(0.02))
-    found.outer = lambda: (_work(0.01), found.inner())
-    return found
-
-
-def test_each_stage_has_its_share_and_the_rest_is_named(room):
-    before = room.inner
-    with timed_stages({"a": [(room, "inner")], "b": [(room, "outer")]}) as seconds:
-        room.inner()
-        _work(0.005)
-        room.outer()
-    assert list(seconds) == ["a", "b", REST]
-    # Busy loops end no earlier than they say. What is inside another stage counts there alone.
-    assert seconds["a"] >= 0.02
-    assert seconds["b"] >= 0.03
-    assert seconds[REST] >= 0.005
-    with pytest.raises(ValueError, match="broken"), timed_stages({"a": [(room, "inner")]}):
-        raise ValueError("broken")
-    assert room.inner is before

@@ -7,7 +7,7 @@ from urllib.error import URLError
 import pandas as pd
 import pytest
 
-from benchmarks.tables import BENCHMARKS, DATA_VARIABLE, load_benchmark
+from benchmarks.tables import DATA_VARIABLE, load_benchmark
 
 
 def test_benchmark_comes_from_the_folder(tmp_path, monkeypatch):
@@ -48,12 +48,3 @@ def test_missing_benchmark_says_how_to_get_it(monkeypatch):
         load_benchmark("elevators")
     with pytest.raises(ValueError, match="'credit_fraud'"):
         load_benchmark("mnist")
-
-
-@pytest.mark.parametrize("name", BENCHMARKS)
-def test_benchmark_files_have_features_and_a_complete_target(name, benchmark_table):
-    X, y = benchmark_table(name)
-    assert len(X) == len(y) > 1_000
-    assert "target" not in X.columns
-    assert y.name == "target"
-    assert y.notna().all()

@@ -101,14 +101,6 @@ def test_times_at_the_borders():
     assert places[[0, 2, 4, 6, 9]].tolist() == [0, 4095, 4095, 4095, 2048]
 
 
-def test_a_time_beyond_the_study_is_censored_at_its_end():
-    X, y, _ = patients(2_000)
-    beyond = np.where(y == -LATEST, -50.0, y)
-    own = fitted(X, y).released_.to_dict()
-    assert fitted(X, beyond).released_.to_dict()["terms"] == own["terms"]
-    assert fitted(X, np.where(y == -LATEST, 50.0, y)).released_.to_dict()["terms"] == own["terms"]
-
-
 @pytest.mark.parametrize("counts", [np.zeros((2, CELLS)), -np.ones((2, CELLS)), np.eye(2, CELLS)])
 def test_a_baseline_of_noise_rises_from_zero(counts):
     baseline = Baseline.of(counts, 30.0)

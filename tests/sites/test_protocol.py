@@ -229,14 +229,14 @@ def test_a_lost_site_stops_the_others_which_say_so_and_are_charged():
     assert spent["north"] == spent["south"] > 0
 
 
-def noise_of_all(n_sites, n_colluding, mechanism=shared_gaussian_mechanism):
+def noise_of_all(n_sites, n_colluding):
     """Return the noise of a release of zeros, and the scale that is planned for one place."""
 
     def of_site(site):
         site.open(TERMS)
         account = {"sensitivity": 2**20, "mu": 0.5, "n_shares": site.n_shares}
         draws = {"randomness": SystemRandomness(), "total": lambda own, _: site.total(own, FACTS)}
-        return mechanism("bins", ZEROS, **account, **draws)[0]
+        return shared_gaussian_mechanism("bins", ZEROS, **account, **draws)[0]
 
     totals = simulate(NAMES[:n_sites], of_site, n_colluding=n_colluding, timeout=20)
     return totals["north"], 2.0**21
@@ -292,14 +292,6 @@ def test_noise_comes_before_the_masks_and_controls_are_found(mechanism):
     account = {"sensitivity": 2**20, "mu": 0.5, "n_shares": 1, "randomness": SystemRandomness()}
     mechanism("bins", ZEROS, total=lambda noisy, _: given.append(noisy) or noisy, **account)
     assert has_scale(given[0], 2**21) == (mechanism is shared_gaussian_mechanism)
-
-
-def test_control_a_site_that_adds_no_noise_is_found():
-    """Of two sites one alone has the noise of one place."""
-    noise, sigma = noise_of_all(2, 1, lazy)
-    of_one = SystemRandomness().noise(sigma, len(ZEROS))
-    assert not has_scale(noise, sigma * np.sqrt(2))
-    assert not has_scale(of_one, sigma * np.sqrt(2))
 
 
 def test_shares_add_up_to_the_noise_of_one_place_and_the_excess_is_rounded_up():
