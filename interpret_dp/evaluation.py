@@ -184,7 +184,7 @@ class _RiskCells:
         values, shares = released_ratios(released)
         below = np.cumsum(shares)
         places = np.searchsorted(below, np.arange(1, self._ratios) / self._ratios)
-        self._cuts = values[np.minimum(places, len(values) - 1)]
+        self._cuts = np.log(values[np.minimum(places, len(values) - 1)])
 
     def codes(self, rows: PrivateRows) -> Integers:
         events, places = encode_times(rows.y, self._model.schema_.target.upper)
@@ -282,7 +282,7 @@ class Calibration:
         if released.baseline is not None:
             # By hazard ratio: numbers of events are expected up to a time that the event decides.
             ratios, self.labels = tenths_of(*released_ratios(released))
-            self._cuts, self._low = ratios[1:-1], np.zeros(len(self.labels))
+            self._cuts, self._low = np.log(ratios[1:-1]), np.zeros(len(self.labels))
             self._width = np.minimum(ratios[1:] * released.largest_exposure, _MOST_EVENTS)
             edges = np.array([0.0, self._width[-1]])
         # Targets are measured from the mean prediction.

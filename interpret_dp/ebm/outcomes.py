@@ -48,10 +48,13 @@ def predictions(model: Any, rows: PrivateRows) -> Floats:
 
 
 def ranks_of(model: Any, rows: PrivateRows, predicted: Floats) -> Floats:
-    """Return what rows are grouped by: predictions, or hazard ratios; private."""
+    """Return what rows are grouped by: predictions, or logarithms of hazard ratios; private.
+
+    An exponential of floats may round differently beside other rows.
+    """
     if model.released_.baseline is None:
         return predicted
-    return np.asarray(np.exp(model.predict_with_uncertainty(rows.table)[:, 0]))
+    return np.asarray(model.predict_with_uncertainty(rows.table)[:, 0])
 
 
 def bounds_of(model: Any) -> tuple[float, float]:

@@ -217,7 +217,7 @@ class Site:
             return
         self._is_over = True
         header = self._common("stop", {}) | {"site": self.name, "own": {}}
-        # Nobody may be there to be told.
+        # The coordinator may be gone as well.
         with suppress(Exception):
             self._transport.exchange(self._key.signed(header, b""), b"")
 

@@ -32,26 +32,19 @@ GAMMA = {"residual": GammaDeviance.residual, "has_log_target": True}
 LOG_COSH = {"residual": log_cosh_residual, "has_log_target": False}
 TWEEDIE = {"residual": TweedieDeviance(0.0, 6.0, 1.5, 1.0, variance_power=1.9).residual}
 QUANTILE = {"residual": Quantile(-3.0, 5.0, 2.0, 1.0, alpha=0.9).residual, "has_log_target": False}
-LOCAL = {
-    "binary": local.LocalBinaryRows,
-    "multiclass": local.LocalMulticlassRows,
-    "regression": local.LocalRegressionRows,
-    "poisson": local.LocalPoissonRows,
-    "gamma": partial(local.LocalGapRows, **GAMMA),
-    "gap": partial(local.LocalGapRows, **LOG_COSH),
-    "quantile": partial(local.LocalGapRows, **QUANTILE),
-    "tweedie": partial(local.LocalWeightedRows, **TWEEDIE),
+# The class of each task's rows, without "Local" or "Simplest", and its own arguments.
+KINDS = {
+    **{"binary": ("Binary", {}), "multiclass": ("Multiclass", {}), "poisson": ("Poisson", {})},
+    **{"regression": ("Regression", {}), "gamma": ("Gap", GAMMA), "gap": ("Gap", LOG_COSH)},
+    **{"quantile": ("Gap", QUANTILE), "tweedie": ("Weighted", TWEEDIE)},
 }
-SIMPLEST = {
-    "binary": simplest_rows.SimplestBinaryRows,
-    "multiclass": simplest_rows.SimplestMulticlassRows,
-    "regression": simplest_rows.SimplestRegressionRows,
-    "poisson": simplest_rows.SimplestPoissonRows,
-    "gamma": partial(simplest_rows.SimplestGapRows, **GAMMA),
-    "gap": partial(simplest_rows.SimplestGapRows, **LOG_COSH),
-    "quantile": partial(simplest_rows.SimplestGapRows, **QUANTILE),
-    "tweedie": partial(simplest_rows.SimplestWeightedRows, **TWEEDIE),
-}
+LOCAL, SIMPLEST = (
+    {
+        task: partial(getattr(module, f"{form}{kind}Rows"), **own)
+        for task, (kind, own) in KINDS.items()
+    }
+    for module, form in ((local, "Local"), (simplest_rows, "Simplest"))
+)
 
 
 def on_one_thread(task, codes, target, **settings):

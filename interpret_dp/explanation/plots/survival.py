@@ -15,7 +15,7 @@ from interpret_dp.schema import Continuous
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-# Curves beyond these cannot be told apart; those of a number are at quantiles of the rows.
+# More curves cannot be distinguished. Those of a number are at quantiles of the rows.
 _MOST_LEVELS = 7
 _QUANTILES = 0.1, 0.3, 0.5, 0.7, 0.9
 
