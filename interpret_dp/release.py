@@ -365,32 +365,73 @@ class ReleaseSession:
         ReleaseError
             If the plan has no such release left, or the session is not open.
         """
-        planned = self._take(name, len(exact), plans.PlannedRelease)
-        sensitivity = self.neighbourhood.sensitivity(
-            row_norm, aligned=aligned, of_total=planned.of_total
-        )
         site = self.request.site
-        if site is None:
-            return additive.gaussian_mechanism(
-                name,
-                exact,
-                sensitivity=sensitivity,
-                mu=planned.mu,
-                randomness=self._randomness,
-            )
-        # A unit moves the sums of so many sites, each by no more than that of one.
-        sensitivity *= site.max_sites
-        facts = {"release": name, "sensitivity": sensitivity}
-        noisy, share = additive.shared_gaussian_mechanism(
+        if site is not None:
+            return self._shared(site, name, [exact], [row_norm], aligned)[0]
+        planned = self._take(name, len(exact), plans.PlannedRelease)
+        sensitivity = self._sensitivity(planned, row_norm, aligned)
+        return additive.gaussian_mechanism(
             name,
             exact,
             sensitivity=sensitivity,
             mu=planned.mu,
-            n_shares=site.n_shares,
-            total=lambda own, scale: site.total(own, facts | {"noise": scale}),
             randomness=self._randomness,
         )
-        return noisy, share * math.sqrt(site.n_sites)
+
+    def gaussian_each(
+        self,
+        name: str,
+        exact: Sequence[NDArray[np.int64]],
+        *,
+        row_norms: Sequence[int],
+        aligned: bool,
+    ) -> list[tuple[NDArray[np.int64], float]]:
+        """Release several sums under one planned name; sites exchange one message for all of them.
+
+        Parameters
+        ----------
+        name, exact, row_norms, aligned
+            As for :meth:`gaussian`, which releases one of them.
+
+        Returns
+        -------
+        list of tuple
+            What :meth:`gaussian` returns for each.
+        """
+        site = self.request.site
+        if site is not None:
+            return self._shared(site, name, exact, row_norms, aligned)
+        return [
+            self.gaussian(name, own, row_norm=row_norm, aligned=aligned)
+            for own, row_norm in zip(exact, row_norms, strict=True)
+        ]
+
+    def _shared(
+        self,
+        site: Sharing,
+        name: str,
+        exact: Sequence[NDArray[np.int64]],
+        row_norms: Sequence[int],
+        aligned: bool,
+    ) -> list[tuple[NDArray[np.int64], float]]:
+        planned = self._take(name, sum(map(len, exact)), plans.PlannedRelease)
+        norms = [self._sensitivity(planned, row_norm, aligned) for row_norm in row_norms]
+        noisy, shares = additive.shared_gaussian_mechanism(
+            name,
+            exact,
+            # A unit moves the sums of so many sites, each by no more than that of one.
+            sensitivities=[norm * site.max_sites for norm in norms],
+            mu=planned.mu,
+            n_shares=site.n_shares,
+            total=site.total,
+            randomness=self._randomness,
+        )
+        of_all = math.sqrt(site.n_sites)
+        return [(own, share * of_all) for own, share in zip(noisy, shares, strict=True)]
+
+    def _sensitivity(self, planned: plans.PlannedRelease, row_norm: int, aligned: bool) -> int:
+        limits = self.neighbourhood
+        return limits.sensitivity(row_norm, aligned=aligned, of_total=planned.of_total)
 
     def select(self, name: str, counts: Mapping[str | float, int]) -> additive.Selection:
         """Release which values occur often, with their noisy counts, under the planned name.

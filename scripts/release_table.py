@@ -18,6 +18,7 @@ PAGE = ROOT / "docs" / "proofs" / "releases.md"
 #: Methods of ``ReleaseSession`` that give private sums noise, with the page on their mechanism.
 MECHANISMS = {
     "gaussian": ("Gaussian", "lattice_gaussian.md"),
+    "gaussian_each": ("Gaussian, several", "lattice_gaussian.md"),
     "sampled_gaussian": ("Gaussian on a sample", "sampled_gaussian.md"),
     "select": ("Gaussian above a threshold", "partition_selection.md"),
     "choose": ("exponential", "exponential_mechanism.md"),
@@ -76,7 +77,8 @@ def _line(path: Path, function: ast.FunctionDef, call: ast.Call) -> str:
     assert isinstance(call.func, ast.Attribute)
     mechanism, page = MECHANISMS[call.func.attr]
     given = {keyword.arg: keyword.value for keyword in call.keywords}
-    norm = _source(given["row_norm"], function) if "row_norm" in given else "LATTICE"
+    norms = [given[name] for name in ("row_norm", "row_norms") if name in given]
+    norm = _source(norms[0], function) if norms else "LATTICE"
     aligned = (
         {"True": "yes", "False": "no"}[ast.unparse(given["aligned"])] if "aligned" in given else ""
     )

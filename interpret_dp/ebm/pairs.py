@@ -136,19 +136,27 @@ def boost_pairs(
             exact = rows.advance(pending, changes, block, width)
             pending = block
             changes = np.zeros((len(block), width, n_scores), dtype=np.int32)
-            for slot, k in enumerate(block):
-                leaf, weights = updates[k].partition.leaf, curves.weights[k]
+            gains = []
+            for k in block:
                 present = starts[k] + curves.scores[k] / LATTICE
-                gain = loss.leaf_steps(updates[k].gain, leaf, present, weights)
-                moved = np.flatnonzero(gain > 0)
-                # Residuals of two rows may point in opposite directions.
-                own = exact[slot, moved][np.newaxis]
-                noisy, sigma = session.gaussian(
-                    "pairs", own, row_norm=rows.residual_norm, aligned=False
-                )
+                before, leaf = updates[k].gain, updates[k].partition.leaf
+                gains.append(loss.leaf_steps(before, leaf, present, curves.weights[k]))
+            # Residuals of two rows may point in opposite directions.
+            released = session.gaussian_each(
+                "pairs",
+                [
+                    own[np.flatnonzero(gain > 0)][np.newaxis]
+                    for own, gain in zip(exact, gains, strict=True)
+                ],
+                row_norms=[rows.residual_norm] * len(block),
+                aligned=False,
+            )
+            for slot, (k, gain, (noisy, sigma)) in enumerate(
+                zip(block, gains, released, strict=True)
+            ):
                 noise = sigma / LATTICE
-                sums = np.zeros((len(weights), n_scores))
-                sums[moved] = noisy[0]
+                sums = np.zeros((len(curves.weights[k]), n_scores))
+                sums[np.flatnonzero(gain > 0)] = noisy[0]
                 change = curves.add(k, replace(updates[k], gain=gain), sums, LARGEST_CHANGE)
                 changes[slot, : len(change)] = change
         if number >= config.n_rounds - config.averaged_rounds:
@@ -346,21 +354,26 @@ def _release_cells(
     """Release how many rows each cell has: a row is in one cell of each pair."""
     shapes = [(coarse[a].n_codes, coarse[b].n_codes) for a, b in chosen]
     sums = rows.bin_counts([math.prod(shape) for shape in shapes])
-    cells = []
-    for (a, b), shape, exact in zip(chosen, shapes, sums, strict=True):
+    places = []
+    for (a, b), shape in zip(chosen, shapes, strict=True):
         # A number is never unseen, which is public: nothing to count or to add noise to.
         possible = np.ones(shape, dtype=np.bool_)
         if isinstance(specs[a], Continuous):
             possible[-1] = False
         if isinstance(specs[b], Continuous):
             possible[:, -1] = False
-        places = np.flatnonzero(possible)
-        noisy, _ = session.gaussian(
-            "pair bins", exact[places][np.newaxis], row_norm=LATTICE, aligned=True
-        )
+        places.append(np.flatnonzero(possible))
+    released = session.gaussian_each(
+        "pair bins",
+        [exact[own][np.newaxis] for exact, own in zip(sums, places, strict=True)],
+        row_norms=[LATTICE] * len(chosen),
+        aligned=True,
+    )
+    cells = []
+    for shape, own, (noisy, _) in zip(shapes, places, released, strict=True):
         weights = np.zeros(shape)
         counts = noisy[0] / (start.row_mass * LATTICE)
-        weights.ravel()[places] = project_to_total(counts, start.n_rows)
+        weights.ravel()[own] = project_to_total(counts, start.n_rows)
         cells.append(weights)
     return cells
 

@@ -75,48 +75,56 @@ def gaussian_mechanism(
 
 def shared_gaussian_mechanism(
     name: str,
-    exact: Integers,
+    exact: Sequence[Integers],
     *,
-    sensitivity: int,
+    sensitivities: Sequence[int],
     mu: float,
     n_shares: int,
-    total: Callable[[Integers, float], Integers],
+    total: Callable[[Integers, Mapping[str, Any]], Integers],
     randomness: Randomness,
-) -> tuple[Integers, float]:
-    """Release the sum of all sites' integer sums, to each of which the site adds noise itself.
+) -> tuple[list[Integers], list[float]]:
+    """Release sums of all sites' integer sums, to each of which the site adds noise itself.
 
     Parameters
     ----------
     name : str
-        Name of the release, for audits.
-    exact : ndarray of int64, shape (n_releases, ...)
+        Name of the releases, for audits.
+    exact : sequence of ndarray of int64, shape (n_releases, ...) each
         Private sums of this site.
-    sensitivity : int
-        As for :func:`gaussian_mechanism`, of the sum of all sites.
+    sensitivities : sequence of int
+        Of each, as for :func:`gaussian_mechanism`, of the sum of all sites.
     mu : float
         Of each release, for whoever knows the noise of all but ``n_shares`` sites.
     n_shares : int
         Shares of noise that suffice.
     total : callable
-        Given this site's noisy sums and the scale of their noise, returns the sum of all sites.
+        Given this site's noisy sums, ndarray of int64, shape (n,), and public facts about them,
+        returns the sum of all sites.
     randomness : Randomness
 
     Returns
     -------
-    noisy : ndarray of int64, same shape
-        Released: the sum over all sites.
-    share : float
+    noisy : list of ndarray of int64, same shapes
+        Released: the sums over all sites.
+    shares : list of float
         Scale of the noise of one site, in lattice units; public.
 
     Notes
     -----
     Statement and proof: ``docs/proofs/sites.md``.
     """
-    _refuse_other_types(name, exact)
-    share = noise_share(noise_scale(name, sensitivity, mu), n_shares)
-    # Noise comes first: what goes to the others, masked or not, holds it.
-    noisy = randomness.perturb(name, exact, sensitivity, share)
-    return total(noisy, share), share
+    own, shares = [], []
+    for sums, sensitivity in zip(exact, sensitivities, strict=True):
+        _refuse_other_types(name, sums)
+        shares.append(noise_share(noise_scale(name, sensitivity, mu), n_shares))
+        # Noise comes first: what goes to the others, masked or not, holds it.
+        own.append(randomness.perturb(name, sums, sensitivity, shares[-1]))
+    shapes = [list(sums.shape) for sums in exact]
+    facts = {"release": name, "sensitivity": list(sensitivities), "noise": shares, "sums": shapes}
+    whole = total(np.concatenate([noisy.ravel() for noisy in own]), facts)
+    ends = np.cumsum([noisy.size for noisy in own])[:-1]
+    parts = np.split(whole, ends)
+    return [part.reshape(sums.shape) for part, sums in zip(parts, exact, strict=True)], shares
 
 
 def sampled_gaussian_mechanism(

@@ -234,9 +234,9 @@ def noise_of_all(n_sites, n_colluding):
 
     def of_site(site):
         site.open(TERMS)
-        account = {"sensitivity": 2**20, "mu": 0.5, "n_shares": site.n_shares}
-        draws = {"randomness": SystemRandomness(), "total": lambda own, _: site.total(own, FACTS)}
-        return shared_gaussian_mechanism("bins", ZEROS, **account, **draws)[0]
+        account = {"sensitivities": [2**20], "mu": 0.5, "n_shares": site.n_shares}
+        draws = {"randomness": SystemRandomness(), "total": site.total}
+        return shared_gaussian_mechanism("bins", [ZEROS], **account, **draws)[0][0]
 
     totals = simulate(NAMES[:n_sites], of_site, n_colluding=n_colluding, timeout=20)
     return totals["north"], 2.0**21
@@ -275,22 +275,23 @@ def test_who_knows_the_last_site_s_secrets_finds_the_noise_of_the_others_alone(n
     assert [looks_uniform(own) for own in found] == [n_sites > 2] * len(honest)
 
 
-def late(name, exact, *, total, sensitivity, mu, n_shares, randomness):
+def late(name, exact, *, total, sensitivities, mu, n_shares, randomness):
     """Add masks first, and noise afterwards: a planted fault."""
-    scale = noise_share(sensitivity / mu, n_shares)
-    return randomness.perturb(name, total(exact, scale), sensitivity, scale), scale
+    scale = noise_share(sensitivities[0] / mu, n_shares)
+    return randomness.perturb(name, total(exact[0], {}), sensitivities[0], scale), scale
 
 
 def lazy(name, exact, *, total, **given):
     """Add no noise: a planted fault."""
-    return total(exact, 1.0), 0.0
+    return total(exact[0], {}), 0.0
 
 
 @pytest.mark.parametrize("mechanism", [shared_gaussian_mechanism, late, lazy])
 def test_noise_comes_before_the_masks_and_controls_are_found(mechanism):
     given = []
-    account = {"sensitivity": 2**20, "mu": 0.5, "n_shares": 1, "randomness": SystemRandomness()}
-    mechanism("bins", ZEROS, total=lambda noisy, _: given.append(noisy) or noisy, **account)
+    account = {"sensitivities": [2**20], "mu": 0.5, "n_shares": 1}
+    draws = {"randomness": SystemRandomness(), "total": lambda own, _: given.append(own) or own}
+    mechanism("bins", [ZEROS], **account, **draws)
     assert has_scale(given[0], 2**21) == (mechanism is shared_gaussian_mechanism)
 
 

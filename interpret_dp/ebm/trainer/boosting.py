@@ -12,7 +12,7 @@ are longer from then on, since correlated columns converge slowly.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -249,8 +249,7 @@ class _Rounds:
             exact = self._rows.advance(self._pending, self._changes, block, self._width)
             self._pending, self._changes = block, self._no_changes(len(block))
             total, variance = np.zeros(self._rows.n_scores), 0.0
-            for slot, k in enumerate(block):
-                own, of_noise = self._update(slot, k, number, exact[slot], hessian[k])
+            for own, of_noise in self._updates(block, number, exact, hessian):
                 total, variance = total + own, variance + of_noise
             largest = self._largest_change
             rate = self.settings.step / (len(block) * self._task.start.n_rows)
@@ -259,13 +258,45 @@ class _Rounds:
             self._level += shift
             self._shifts += (1.0, self.settings.step, rate**2 * variance)
 
-    def _update(
-        self, slot: int, k: int, number: int, exact: Integers, hessian: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """Update one term; return the noisy sum of all residuals, and its variance.
+    def _updates(
+        self, block: Integers, number: int, exact: Integers, hessian: list[FloatArray]
+    ) -> Iterator[tuple[FloatArray, float]]:
+        """Update the terms of a block; yield the noisy sum of all residuals, and its variance.
 
         The variance is that of the noise, where that of a plain sum is one.
         """
+        n_scores, residual_norm = self._rows.n_scores, self._rows.residual_norm
+        planned = [self._planned(k, number, hessian[k]) for k in block]
+        norms = [release.row_norm(residual_norm, n_scores) for _, _, release in planned]
+        # Residuals of two rows may point in opposite directions.
+        released = self._session.gaussian_each(
+            "boosting",
+            [
+                release.exact(partitions.leaf_sums(own, part))[np.newaxis]
+                for own, (part, _, release) in zip(exact, planned, strict=False)
+            ],
+            row_norms=norms,
+            aligned=False,
+        )
+        parts = zip(block, planned, norms, released, strict=True)
+        for slot, (k, (part, gain, release), row_norm, (noisy, sigma)) in enumerate(parts):
+            # That of a plain sum would be larger by as much as its norm.
+            self.noise = sigma / LATTICE * self._full_norm / row_norm
+            noise, sums = row_norm / release.scale / self._full_norm, release.plain(noisy[0])
+            shifts = partitions.Shifts.between(self._seen[k], self._shifts)
+            self._seen[k] = self._shifts
+            update = partitions.TermUpdate(part, gain, noise, release.by_contrasts, shifts)
+            change = self.terms.add(
+                k, update, partitions.without_total(update, sums), self._largest_change
+            )
+            self._changes[slot, : len(change)] = change
+            total = partitions.without_common_part(release.total(sums))
+            yield total, release.total_variance(noise)
+
+    def _planned(
+        self, k: int, number: int, hessian: FloatArray
+    ) -> tuple[partitions.Partition, FloatArray, partitions.LeafRelease]:
+        """Return a term's leaves in a round, their steps, and the form of the sums."""
         task, settings, weights = self._task, self.settings, self._task.bins[k].weights
         is_ordered = task.is_ordered[k]
         part = partitions.partition_bins(
@@ -282,27 +313,7 @@ class _Rounds:
         gain = task.start.loss.leaf_steps(gain, part.leaf, self.terms.scores[k] / LATTICE, weights)
         adds_up = task.config.has_sites
         release = partitions.LeafRelease.of(gain, len(self.movable), adds_up=adds_up)
-        gain *= release.has_leaves
-        residual_norm = self._rows.residual_norm
-        row_norm = release.row_norm(residual_norm, self._rows.n_scores)
-        # Residuals of two rows may point in opposite directions.
-        noisy, sigma = self._session.gaussian(
-            "boosting",
-            release.exact(partitions.leaf_sums(exact, part))[np.newaxis],
-            row_norm=row_norm,
-            aligned=False,
-        )
-        # That of a plain sum would be larger by as much as its norm.
-        self.noise = sigma / LATTICE * self._full_norm / row_norm
-        noise, sums = row_norm / release.scale / self._full_norm, release.plain(noisy[0])
-        shifts = partitions.Shifts.between(self._seen[k], self._shifts)
-        self._seen[k] = self._shifts
-        update = partitions.TermUpdate(part, gain, noise, release.by_contrasts, shifts)
-        change = self.terms.add(
-            k, update, partitions.without_total(update, sums), self._largest_change
-        )
-        self._changes[slot, : len(weights)] = change
-        return partitions.without_common_part(release.total(sums)), release.total_variance(noise)
+        return part, gain * release.has_leaves, release
 
     def begin_second_half(self, pruned: Sequence[int]) -> None:
         """Begin the second half of the rounds, with some terms taken back to zero."""

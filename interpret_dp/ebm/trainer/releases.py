@@ -130,13 +130,18 @@ def _released(
 
     ``unit`` is what a row counts on average, in lattice units.
     """
+    # A continuous feature has no unseen bin by construction: nothing to count or to pay for.
+    counted = [
+        counts[:-1] if isinstance(spec, Continuous) else counts
+        for spec, counts in zip(specs, exact, strict=True)
+    ]
+    norms = [LATTICE] * len(counted)
+    together = [counts[np.newaxis] for counts in counted]
+    noisy = session.gaussian_each(name, together, row_norms=norms, aligned=True)
     released = []
-    for spec, counts in zip(specs, exact, strict=True):
-        # A continuous feature has no unseen bin by construction: nothing to count or to pay for.
-        counted = counts[:-1] if isinstance(spec, Continuous) else counts
-        noisy, sigma = session.gaussian(name, counted[np.newaxis], row_norm=LATTICE, aligned=True)
+    for counts, (own, sigma) in zip(exact, noisy, strict=True):
         rows = np.zeros(len(counts))
-        rows[: len(counted)] = noisy[0] / unit
+        rows[: own.shape[1]] = own[0] / unit
         released.append(binning.Counts(rows, sigma / unit))
     return released
 
