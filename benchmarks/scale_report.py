@@ -17,15 +17,11 @@ _Bests = Callable[[Fits], list[tuple[int, float]]]
 _INTRODUCTION = """\
 # Speed and memory on one machine
 
-{answer}Measured by `python -m benchmarks.scale` on simulated rows with 14 features and two classes,
+Measured by `python -m benchmarks.scale` on simulated rows with 14 features and two classes,
 at epsilon 1 and delta 1e-6, with default settings. The reference is
 `interpret.privacy.DPExplainableBoostingClassifier`. Both engines take turns on the same rows; a
 warm fit follows one that is not measured. Cells show the median, with the smallest and largest
 value in parentheses. Raw numbers are in benchmarks/results/scale.json."""
-
-_ANSWER = (
-    "A fit of {rows:,} rows takes {seconds:.1f} s, {ratio:.1f} times as fast as the reference."
-)
 
 _BUSY = """\
 **Other work kept the machine busy, so times are too long and ratios rough, above all for few rows.
@@ -34,11 +30,9 @@ Repeat the measurement on a quiet machine.**"""
 _WHERE = """\
 ## Where the time goes
 
-A fit reads the table once. In each round it then reads the codes of each feature twice: to update
-the scores, and to sum residuals. One pass that updates four features and sums four others moves
-{bytes_per_row} bytes for each row and took {pass_ns:.2f} ns for each row on {threads} threads. That
-is {share:.0%} of the {bandwidth:.1f} GB/s at which these threads copy memory; look-ups take the
-rest."""
+A fit reads the table once, and in each round the codes of each feature twice: to update the scores,
+and to sum residuals. One pass that updates four features and sums four others took {pass_ns:.2f} ns
+for each row on {threads} threads, which is {share:.0%} of the speed at which these copy memory."""
 
 _MEMORY = """\
 ## Memory
@@ -60,10 +54,7 @@ def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:
         From the fits of one size to the reference's best settings.
     """
     machine = "; ".join(f"{name} {value}" for name, value in raw["machine"].items())
-    minutes = f" The whole run took {raw['minutes']} minutes." if "minutes" in raw else ""
-    ends = raw["sizes"][:1] + raw["sizes"][1:][-1:] if "sizes" in raw else []
-    answer = "".join(f"{_answer(size)}\n" for size in ends) + "\n" * bool(ends)
-    parts = [_INTRODUCTION.format(answer=answer), f"Machine: {machine}.{minutes}"]
+    parts = [_INTRODUCTION, f"Machine: {machine}."]
     if raw["machine"]["load average before"][0] > raw["machine"]["processors"] / 2:
         parts.append(_BUSY)
     if "sizes" in raw:
@@ -97,12 +88,6 @@ def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:
         (docs / "performance.md").write_text(text, encoding="utf-8")
         draw_figures(raw, docs / "figures" / "performance.png")
     return text
-
-
-def _answer(size: dict[str, Any]) -> str:
-    """Return the time of a default fit, beside the reference's, in a sentence."""
-    ours, reference = (_middle(_of(size, name), "seconds") for name in ("ours", "reference"))
-    return _ANSWER.format(rows=size["rows"], seconds=ours, ratio=reference / ours)
 
 
 def _of(size: dict[str, Any], engine: str, setting: tuple[Any, Any] = (None, None)) -> Fits:
@@ -208,11 +193,9 @@ def _where(passes: dict[str, Any]) -> str:
     seconds = median(passes["seconds"])
     moved = passes["bytes per row"] * passes["rows"] / seconds
     return _WHERE.format(
-        bytes_per_row=passes["bytes per row"],
         pass_ns=seconds / passes["rows"] * 1e9,
         threads=passes["threads"],
         share=moved / passes["bandwidth"],
-        bandwidth=passes["bandwidth"] / 1e9,
     )
 
 
