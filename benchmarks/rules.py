@@ -16,6 +16,7 @@ import importlib
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean, stdev
 from typing import Any
 from unittest import mock
@@ -27,7 +28,7 @@ from benchmarks.engines.ours import ENGINE
 from benchmarks.problems import PROBLEMS, Problem, Split, load_problem
 from benchmarks.simulated import SIMULATED, simulate
 from benchmarks.summary import markdown_table
-from interpret_dp import PrivacyWarning
+from interpret_dp import PrivacyWarning, Schema
 from interpret_dp.ebm.config import TUNING
 
 __all__ = ["changed", "drawn", "error_of", "gains", "main", "parsed"]
@@ -65,9 +66,19 @@ def changed(changes: Changes) -> Iterator[None]:
         yield
 
 
-def drawn(name: str, number: int) -> tuple[Problem, Split]:
-    """Return a problem and its split of that number; simulated ones are drawn by the number."""
+def drawn(name: str, number: int, copies: int = 1) -> tuple[Problem, Split]:
+    """Return a problem and its split of that number; simulated ones are drawn by the number.
+
+    Each column is there ``copies`` times.
+    """
     problem = simulate(name, number) if name in SIMULATED else load_problem(name)
+    features = problem.schema.features
+    X, declared = problem.X, dict(features)
+    for copy in range(2, copies + 1):
+        more = {column: f"{column} {copy}" for column in features}
+        X = X.join(problem.X.rename(columns=more))
+        declared |= {other: features[column] for column, other in more.items()}
+    problem = replace(problem, X=X, schema=Schema(declared, target=problem.schema.target))
     return problem, problem.split(number)
 
 
@@ -83,12 +94,12 @@ def error_of(problem: Problem, split: Split, epsilon: float, seed: int) -> float
 
 
 def gains(
-    name: str, epsilon: float, numbers: Sequence[int], changes: Changes
+    name: str, epsilon: float, numbers: Sequence[int], changes: Changes, copies: int = 1
 ) -> list[tuple[float, float]]:
     """Return the error of each split, as the package is and with the changes."""
     found = []
     for number in tqdm(numbers, desc=f"{name} {epsilon:g}", leave=False):
-        problem, split = drawn(name, number)
+        problem, split = drawn(name, number, copies)
         now = error_of(problem, split, epsilon, number)
         with changed(changes):
             found.append((now, error_of(problem, split, epsilon, number)))
@@ -120,11 +131,12 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=8)
     # Others than those that the table against the reference reports.
     parser.add_argument("--first", type=int, default=100, help="number of the first split")
+    parser.add_argument("--copies", type=int, default=1, help="of each column")
     arguments = parser.parse_args()
     changes = dict(arguments.changes)
     numbers = range(arguments.first, arguments.first + arguments.splits)
     lines = [
-        _line(name, epsilon, gains(name, epsilon, numbers, changes))
+        _line(name, epsilon, gains(name, epsilon, numbers, changes, arguments.copies))
         for name in arguments.problems
         for epsilon in arguments.epsilons
     ]

@@ -9,11 +9,12 @@ Nothing else in the package may turn private sums into public numbers. The exact
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,8 @@ _ONE_ROW = Neighbourhood()
 
 _Planned = TypeVar("_Planned", bound=plans.PlannedRelease)
 _Model = TypeVar("_Model", bound=Any)
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 # At sites, the noise that 64 bits must hold is that of 256 times larger sums: leaf sums are whole
@@ -71,6 +74,10 @@ class Sharing(Protocol):
     ----------
     n_sites, n_shares, max_sites : int
         All of them; those whose noise must suffice; and those that may have rows of one unit.
+    token : str
+        Of this fit alone: by it a ledger knows what it has reserved before a crash.
+    has_released : bool
+        Whether sums of this fit may have left the site, before a crash too.
     clauses : tuple of str
         What the promise assumes of sites.
     scope : str
@@ -80,6 +87,10 @@ class Sharing(Protocol):
     n_sites: int
     n_shares: int
     max_sites: int
+    token: str
+
+    @property
+    def has_released(self) -> bool: ...  # noqa: D102
 
     @property
     def clauses(self) -> tuple[str, ...]: ...  # noqa: D102
@@ -98,6 +109,22 @@ class Sharing(Protocol):
 
     def stop(self) -> None:
         """Tell the other sites that this one does not go on; no reason is given."""
+
+
+def stopping(checking: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Let a check before a fit tell the other sites, by its argument ``site``, if it refuses."""
+
+    @functools.wraps(checking)
+    def checked(*args: _P.args, **given: _P.kwargs) -> _T:
+        try:
+            return checking(*args, **given)
+        except BaseException:
+            site = cast("Sharing | None", given.get("site"))
+            if site is not None:
+                site.stop()
+            raise
+
+    return checked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +177,12 @@ class ReleaseRequest:
 
     def opened(self, explainer: str, *, charges_used: bool = False) -> ReleaseSession:
         """Return the context in which the request runs; the ledger's log names the explainer."""
-        return ReleaseSession(self, explainer, charges_used=charges_used)
+        try:
+            return ReleaseSession(self, explainer, charges_used=charges_used)
+        except BaseException:
+            if self.site is not None:
+                self.site.stop()
+            raise
 
     def guarantee(
         self,
@@ -313,12 +345,14 @@ class ReleaseSession:
         try:
             self._reservation = self._reserve()
             if site is not None:
+                self._anything_released = site.has_released
                 self._shared_choices = shared_choices(site.open(request.terms))
         except BaseException:
             if site is not None:
                 site.stop()
             reservation, self._reservation = self._reservation, None
-            if reservation is not None:
+            # What left the site before a crash stays charged.
+            if reservation is not None and not self._anything_released:
                 request.ledger.cancel(reservation)
             raise
         self._silence.__enter__()
@@ -335,6 +369,7 @@ class ReleaseSession:
             epsilon=request.epsilon,
             epsilon_delta=request.delta,
             explainer=self._explainer,
+            token="" if request.site is None else request.site.token,
         )
 
     def gaussian(
@@ -636,6 +671,9 @@ class ReleaseSession:
     def _commit(self, reservation: Reservation, *, whole: bool) -> None:
         # Noted before the commit: if that fails the reservation stays open, which is spent too.
         self.charged = GdpPair(reservation.mu, reservation.delta)
+        if reservation.committed:
+            self.head = reservation.committed
+            return
         if not whole:
             used = compose_repeated(
                 [(part.pair, part.count - self._left[name]) for name, part in self._planned.items()]

@@ -42,7 +42,7 @@ from interpret_dp.fitting.account import checked_budget, neighbourhood_of, threa
 from interpret_dp.fitting.declaring import Declared, DeclaringTask
 from interpret_dp.fitting.estimator import EstimatorSettings, FitRequest, open_data
 from interpret_dp.fitting.rows import INIT_SCORE_CONDITION, PrivateRows, open_init_score
-from interpret_dp.release import ReleaseSession, Sharing
+from interpret_dp.release import ReleaseSession, Sharing, stopping
 from interpret_dp.released import AdditiveModel
 from interpret_dp.schema import (
     Categorical,
@@ -350,6 +350,7 @@ class EBMRequest(FitRequest):
         return replace(self, schema=declared.schema, task=task)
 
 
+@stopping
 def open_request(
     settings: FitSettings,
     X: Any,

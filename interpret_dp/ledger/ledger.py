@@ -25,6 +25,7 @@ from interpret_dp.ledger.budgets import LedgerBudgets, other_promise
 from interpret_dp.ledger.chain import ONE_ROW, check_text, has_passed, in_days
 from interpret_dp.ledger.handle import tried_again
 from interpret_dp.ledger.reader import refuse_unlimited
+from interpret_dp.ledger.store import Log
 
 _EVENT_TOLERANCE = 1e-9
 # Hashes of the open reservations that this process made. Only it knows what it released under them:
@@ -48,6 +49,8 @@ class Reservation:
         The reserved pair.
     hash : str
         The entry's hash, which ties the reservation to this ledger.
+    committed : str
+        Hash of the entry by which it was committed before a crash; empty: it is open.
     """
 
     dataset: str
@@ -55,6 +58,7 @@ class Reservation:
     mu: float
     delta: float
     hash: str
+    committed: str = ""
 
 
 class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, roles.LedgerOversight):
@@ -113,6 +117,7 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
         explainer: str,
         purpose: str = "",
         protected: str = ONE_ROW,
+        token: str = "",
     ) -> Reservation:
         """Count a request as spent before it runs, or refuse it.
 
@@ -133,6 +138,9 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
         protected : str
             Whom the request's guarantee protects
             (:attr:`interpret_dp.accounting.lattice.Neighbourhood.protected`).
+        token : str
+            Of a request that goes on after a crash: what it has reserved already is returned, and
+            not charged again. By default another one for each call.
 
         Raises
         ------
@@ -162,6 +170,9 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
             appointed, user = roles.read_roles(log), log.user()
             appointed.require_spender(user, dataset)
             account = log.account(dataset)
+            known = _reserved(log, token)
+            if known is not None:
+                return known
             refuse_unlimited(log, account, persistent=self.persistent)
             if account.protected not in (None, protected):
                 raise other_promise(account, protected)
@@ -179,7 +190,7 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
                     "approval": approval and approval.number,
                     # Two processes may make the same request on the same day. Each knows its own
                     # entry by the hash, also after a lost connection.
-                    "token": uuid4().hex,
+                    "token": token or uuid4().hex,
                     # It took the whole budget: a commit charges all of it.
                     "whole_budget": None if within_limits(account, pair) else True,
                 }
@@ -324,6 +335,18 @@ def default_ledger() -> PrivacyLedger:
 @functools.cache
 def _ledger_of_process(_pid: int) -> PrivacyLedger:
     return PrivacyLedger.in_memory()
+
+
+def _reserved(log: Log, token: str) -> Reservation | None:
+    """Return what a request has reserved before a crash, which was not cancelled."""
+    entry, closing = (log.reserved(token) if token else None) or (None, None)
+    if entry is None or (closing is not None and closing.kind == "cancel"):
+        return None
+    if closing is None:
+        # Whoever knows the token knows what was released.
+        _made_here.add(entry.hash)
+    committed = "" if closing is None else closing.hash
+    return Reservation(entry.dataset, entry.number, entry.mu, entry.delta, entry.hash, committed)
 
 
 def _check_reservation(reservation: Reservation) -> None:

@@ -112,6 +112,16 @@ class Log:
         """Return one entry by its number."""
         return next(self._read(tables.IN_ORDER.where(tables.ENTRIES.c.number == number)), None)
 
+    def reserved(self, token: str) -> tuple[chain.Entry, chain.Entry | None] | None:
+        """Return what was reserved with a token, and the entry that closed it."""
+        entries = tables.ENTRIES.c
+        query = tables.IN_ORDER.where(entries.context.contains(token, autoescape=True))
+        for entry in self._read(query):
+            if entry.kind == "reserve" and entry.details.get("token") == token:
+                closing = tables.IN_ORDER.where(entries.reservation == entry.number)
+                return entry, next(self._read(closing), None)
+        return None
+
     def head(self) -> str | None:
         """Return the hash of the last entry; None while the log is empty.
 

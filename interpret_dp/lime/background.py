@@ -39,7 +39,7 @@ from interpret_dp.lime.black_box import (
     tried_model,
 )
 from interpret_dp.lime.outputs import open_model_rows
-from interpret_dp.release import ReleaseSession, Sharing
+from interpret_dp.release import ReleaseSession, Sharing, stopping
 from interpret_dp.released.background import (
     ZERO_ENDS,
     Background,
@@ -163,14 +163,15 @@ def _released(
     session: ReleaseSession,
 ) -> tuple[list[FloatArray], float]:
     """Release one histogram a column, and return the noise of each count; both in rows."""
-    released, sigma = [], 0.0
-    for exact in rows.total(_counted, tuple(specs), tuple(cuts)):
-        # A row is in one cell of each column.
-        noisy, sigma = session.gaussian(
-            name, LATTICE * exact[np.newaxis], row_norm=LATTICE, aligned=True
-        )
-        released.append(noisy[0] / LATTICE)
-    return released, sigma / LATTICE
+    counted = rows.total(_counted, tuple(specs), tuple(cuts))
+    # A row is in one cell of each column.
+    released = session.gaussian_each(
+        name,
+        [LATTICE * exact[np.newaxis] for exact in counted],
+        row_norms=[LATTICE] * len(counted),
+        aligned=True,
+    )
+    return [noisy[0] / LATTICE for noisy, _ in released], released[-1][1] / LATTICE
 
 
 def _counted(
@@ -325,6 +326,7 @@ class BackgroundRequest(FitRequest):
     said: set[str]
 
 
+@stopping
 def open_request(
     settings: BackgroundSettings,
     X: Any,
@@ -508,7 +510,7 @@ class PrivateBackground(PrivateEstimator[Background]):
         self, X: Any, unit: Any, model: PublicModel | None = None, site: Sharing | None = None
     ) -> Self:
         """Fit; a model that is to be explained is tried before anything is charged."""
-        request = open_request(BackgroundSettings.of(self), X, unit, model, site)
+        request = open_request(BackgroundSettings.of(self), X, unit, model, site=site)
         request = request.doubting(warn_of_learning_steps())
         mechanism = _WITH_DEPENDENCE if request.has_dependence else _MECHANISM
         promise = request.guarantee(mechanism, request.assumptions(), scope=_SCOPE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -12,7 +13,17 @@ import numpy as np
 
 from interpret_dp._validate import check_real
 from interpret_dp.exceptions import SitesError
-from interpret_dp.sites.masks import COMMON, Header, SigningKey, digest, is_signed, packed, words_of
+from interpret_dp.sites.journal import Journal
+from interpret_dp.sites.masks import (
+    COMMON,
+    Header,
+    SigningKey,
+    digest,
+    is_signed,
+    packed,
+    unpacked,
+    words_of,
+)
 from interpret_dp.sites.session import Site, refuse_differences
 
 _Result = TypeVar("_Result")
@@ -40,15 +51,28 @@ class Coordinator:
         The public key of each site by its name.
     timeout : float, default=600.0
         Seconds that it waits for the last site of a round. Then the fit stops.
+    journal : path-like, optional
+        A file of this fit. A coordinator that is made anew with it after a crash goes on: sites
+        send their messages of the round again.
     """
 
-    def __init__(self, participants: Mapping[str, str], *, timeout: float = 600.0) -> None:
+    def __init__(
+        self,
+        participants: Mapping[str, str],
+        *,
+        timeout: float = 600.0,
+        journal: str | os.PathLike[str] = ":memory:",
+    ) -> None:
         self._participants = dict(participants)
         self._timeout = check_real("timeout", timeout, low=0)
         self._arrived = Condition()
+        self._journal = Journal(journal)
         # The present round, and the one before, whose answer may have been lost.
         self._rounds, self._present = {0: _Round()}, 0
         self._stopped, self._fit = "", ""
+        while (known := self._journal.get(f"answer {self._present}")) is not None:
+            messages, reply = unpacked(known)
+            self._end(_Round(messages["digests"], messages["messages"], reply=reply))
 
     def exchange(self, header: Header, payload: bytes) -> bytes:
         """Take one site's message, and return the answer to all once every site has sent its own.
@@ -123,12 +147,19 @@ class Coordinator:
         # Sums need no messages of others; keys and heads do, with their signatures.
         messages = {} if header["kind"] == "sum" else {"messages": current.messages}
         current.reply = packed({**common, **messages}, current.total.astype("<u8").tobytes())
-        if header["kind"] == "open":
-            self._fit = digest(*(current.messages[name] for name in sorted(current.messages)))
-        self._present += 1
-        before = self._present - 1
-        self._rounds = {before: current, self._present: _Round()}
+        known = {"digests": current.digests, "messages": messages.get("messages", {})}
+        answer = packed(known, current.reply)
+        # Kept before any site has it: after a crash there is one answer to a round.
+        self._journal.once(f"answer {self._present}", lambda: answer)
+        self._end(current)
         self._arrived.notify_all()
+
+    def _end(self, current: _Round) -> None:
+        """Begin the next round."""
+        if self._present == 0:
+            self._fit = digest(*(current.messages[name] for name in sorted(current.messages)))
+        self._rounds = {self._present: current, self._present + 1: _Round()}
+        self._present += 1
 
     def _stop(self, reason: str) -> None:
         self._stopped = reason

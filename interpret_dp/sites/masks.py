@@ -99,12 +99,25 @@ def digest(*parts: Header | bytes) -> str:
 
 
 class PairSecrets:
-    """The secrets of one site with each other site, of one fit."""
+    """The secrets of one site with each other site, of one fit.
 
-    def __init__(self, site: str) -> None:
-        self._site, self._own = site, X25519PrivateKey.generate()
+    Parameters
+    ----------
+    site : str
+    own : bytes
+        From :meth:`new`. Empty: of a fit that is over, in which no masks are made.
+    """
+
+    def __init__(self, site: str, own: bytes) -> None:
+        self._site, self._is_over = site, not own
+        self._own = X25519PrivateKey.from_private_bytes(own or self.new())
         self._shared: dict[str, bytes] = {}
         self._last_round = -1
+
+    @staticmethod
+    def new() -> bytes:
+        """Return a new secret of this site, from the operating system's generator."""
+        return bytes(X25519PrivateKey.generate().private_bytes_raw())
 
     @property
     def public(self) -> str:
@@ -135,7 +148,7 @@ class PairSecrets:
         SitesError
             If the round has masks already: two messages under one mask would tell their difference.
         """
-        if context["round"] <= self._last_round or not self._shared:
+        if context["round"] <= self._last_round or not self._shared or self._is_over:
             raise SitesError(f"Round {context['round']} has masks already, or none can be made.")
         self._last_round = context["round"]
         total = sums.ravel().view(np.uint64).copy()

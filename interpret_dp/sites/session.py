@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_int
+from interpret_dp._validate import check_int, check_real
 from interpret_dp.accounting.gaussian import MINIMUM_LATTICE_SIGMA, log10_excess_of_sum
 from interpret_dp.exceptions import SitesError, warn_caller
+from interpret_dp.sites.journal import Journal
 from interpret_dp.sites.masks import (
     COMMON,
     PROTOCOL,
@@ -21,6 +25,7 @@ from interpret_dp.sites.masks import (
     SigningKey,
     digest,
     is_signed,
+    packed,
     unpacked,
     words_of,
 )
@@ -29,6 +34,8 @@ from interpret_dp.sites.masks import (
 _LOG10_NUMBERS = 16.0
 # A request is calibrated 1e-10 below its limit, of which the noise's form may take next to nothing.
 _LOG10_SLACK = -60.0
+# Seconds between a message and the same one again: the first time, and at most.
+_FIRST_WAIT, _LONGEST_WAIT = 0.05, 1.0
 
 
 class Transport(Protocol):
@@ -64,13 +71,19 @@ class Site:
     max_sites : int, default=1
         Sites that may have rows of one privacy unit, such as a patient of two hospitals. The noise
         grows with it: what is promised holds for all rows of the unit together.
-    n_attempts : int, default=3
-        How often a message that was lost is sent.
+    journal : path-like, optional
+        A file of this fit, which its owner alone may read. After a crash the same call of ``fit``
+        with the same journal goes on where it was, and nothing is charged twice. Keep it until the
+        model is saved. Without one, a crash ends the fit at all sites.
+    patience : float, default=600.0
+        Seconds for which a message that was lost is sent again.
 
     Raises
     ------
     ValueError
         If there are fewer than two sites, or the key is not that of the name.
+    SitesError
+        If the journal cannot be used, or its fit was stopped.
     """
 
     def __init__(
@@ -82,7 +95,8 @@ class Site:
         *,
         n_colluding: int = 1,
         max_sites: int = 1,
-        n_attempts: int = 3,
+        journal: str | os.PathLike[str] = ":memory:",
+        patience: float = 600.0,
     ) -> None:
         self.name, self._key, self._transport = name, key, transport
         self.participants = dict(sorted(participants.items()))
@@ -98,13 +112,28 @@ class Site:
         self.n_colluding = check_int("n_colluding", n_colluding, low=1, high=self.n_sites - 1)
         self.n_shares = self.n_sites - self.n_colluding
         self.max_sites = check_int("max_sites", max_sites, low=1, high=self.n_sites)
-        self._n_attempts = check_int("n_attempts", n_attempts, low=1)
-        self._secrets = PairSecrets(name)
+        self._patience = check_real("patience", patience, low=0)
         self._fit, self._transcript = "", ""
         self._round, self._is_over = 0, False
         self._excess = log10_excess_of_sum(MINIMUM_LATTICE_SIGMA, self.n_shares)
         if self._excess + _LOG10_NUMBERS > _LOG10_SLACK:
             raise ValueError(f"{self.n_shares} shares of noise do not add up to what is promised.")
+        self._journal = Journal(journal)
+        if self._journal.get("stopped") is not None:
+            raise SitesError(
+                f"The fit of the journal {os.fspath(journal)!r} was stopped. A new attempt is a "
+                "new fit with a new charge: name a new journal."
+            )
+        #: Public and of this fit alone: by it a ledger knows what it has reserved before a crash.
+        self.token = self._journal.once("token", lambda: uuid4().hex.encode("ascii")).decode(
+            "ascii"
+        )
+        self._secrets = PairSecrets(name, self._journal.once("secret", PairSecrets.new))
+
+    @property
+    def has_released(self) -> bool:
+        """Whether sums of this fit may have left the site, before a crash too."""
+        return self._journal.get("sent 1") is not None
 
     @property
     def clauses(self) -> tuple[str, ...]:
@@ -174,7 +203,7 @@ class Site:
             Public; what release it is.
         """
         common = self._common("sum", {**facts, "shape": list(noisy.shape)})
-        _, payload = self._exchange(common, {}, self._secrets.masked(noisy, common))
+        _, payload = self._exchange(common, {}, lambda: self._secrets.masked(noisy, common))
         if len(payload) != 8 * noisy.size:
             raise SitesError("The coordinator's sum has another length than was sent.")
         self._transcript = digest(common, payload)
@@ -202,6 +231,8 @@ class Site:
             messages = self._gathered("close", {}, own)
             closings |= {name: message["own"] for name, message in messages.items()}
         self._is_over = True
+        # All rounds are in the journal, and no mask is ever made again.
+        self._journal.empty("secret")
         others = [name for name, of_site in closings.items() if of_site.get("model") != model]
         if others:
             warn_caller(
@@ -216,6 +247,7 @@ class Site:
         if self._is_over:
             return
         self._is_over = True
+        self._journal.once("stopped", bytes)
         header = self._common("stop", {}) | {"site": self.name, "own": {}}
         # The coordinator may be gone as well.
         with suppress(Exception):
@@ -229,37 +261,63 @@ class Site:
     def _gathered(self, kind: str, facts: Header, own: Header) -> dict[str, dict[str, Any]]:
         """Send what is this site's, and return the messages of all sites, which were checked."""
         common = self._common(kind, facts)
-        reply, _ = self._exchange(common, own, b"")
+        reply, _ = self._exchange(common, own, bytes)
         messages = reply.get("messages")
         if not isinstance(messages, dict) or set(messages) != set(self.participants):
             raise SitesError("The coordinator's answer has not one message of each site.")
         for name, message in messages.items():
-            is_own = message.get("own") == own if name == self.name else True
-            if not is_own or not is_signed(message, b"", self.participants[name]):
+            if not is_signed(message, b"", self.participants[name]):
                 raise SitesError(f"The message of site {name!r} is not signed with its key.")
             refuse_differences(message, common, name, self.name)
         return dict(sorted(messages.items()))
 
     def _exchange(
-        self, common: Header, own: Header, payload: bytes
+        self, common: Header, own: Header, payload: Callable[[], bytes]
     ) -> tuple[dict[str, Any], bytes]:
-        """Send one message, the very same again if it was lost, and return the answer."""
+        """Send one message, the very same again if it was lost, and return the answer.
+
+        What is in the journal was sent before, or answered: it is not made anew.
+        """
         if self._is_over:
             raise SitesError(f"The fit of site {self.name!r} is over. Make a new Site for each.")
-        message = self._key.signed({**common, "site": self.name, "own": dict(own)}, payload)
-        reply, total = unpacked(self._delivered(message, payload))
+
+        def signed() -> bytes:
+            content = payload()
+            header = {**common, "site": self.name, "own": dict(own)}
+            return packed(self._key.signed(header, content), content)
+
+        message, content = unpacked(self._journal.once(f"sent {self._round}", signed))
+        differing = [name for name in COMMON if message.get(name) != common[name]]
+        if differing:
+            raise SitesError(
+                f"The journal is of another fit, which differs in {_names(differing)}. Repeat the "
+                "same call with the same rows and versions, or name a new journal."
+            )
+        answer = self._journal.once(
+            f"answer {self._round}", lambda: self._answer(common, message, content)
+        )
+        self._round += 1
+        return unpacked(answer)
+
+    def _answer(self, common: Header, message: Header, payload: bytes) -> bytes:
+        """Return the coordinator's answer, which belongs to this round."""
+        answer = self._delivered(message, payload)
+        reply, _ = unpacked(answer)
         if "stop" in reply:
             raise SitesError(str(reply["stop"]))
         if [reply.get(name) for name in COMMON[:4]] != [common[name] for name in COMMON[:4]]:
             raise SitesError("The coordinator's answer is that of another round.")
-        self._round += 1
-        return reply, total
+        return answer
 
     def _delivered(self, message: Header, payload: bytes) -> bytes:
-        for _ in range(self._n_attempts):
+        end, wait = time.monotonic() + self._patience, _FIRST_WAIT
+        while True:
             with suppress(OSError):
                 return self._transport.exchange(message, payload)
-        raise SitesError("The coordinator cannot be reached.")
+            if time.monotonic() + wait > end:
+                raise SitesError("The coordinator cannot be reached.")
+            time.sleep(wait)
+            wait = min(2.0 * wait, _LONGEST_WAIT)
 
 
 def refuse_differences(one: Header, other: Header, first: str, second: str) -> None:

@@ -30,7 +30,14 @@ def one_place(n_sites):
     """Return a site that has all rows, follows the rules of sites and has their noise."""
     numbers = {"n_sites": n_sites, "n_shares": n_sites - 1, "max_sites": 1}
     return SimpleNamespace(
-        **{"clauses": (), "scope": "sites", "open": lambda terms: SEED} | numbers,
+        **{
+            "clauses": (),
+            "scope": "sites",
+            "token": "",
+            "has_released": False,
+            "open": lambda terms: SEED,
+        }
+        | numbers,
         **{"close": lambda head, digest: (), "stop": lambda: None},
         total=lambda noisy, facts: noisy,
     )

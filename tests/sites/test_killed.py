@@ -1,0 +1,122 @@
+"""Processes that are killed at every boundary go on where they were, and nothing is paid twice."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import interpret_dp as dp
+from interpret_dp.exceptions import SitesError
+from interpret_dp.sites import Coordinator, SigningKey, Site
+from interpret_dp.sites.journal import Journal
+from tests.sites.killed import NAMES, keys_of
+
+
+def around(*acts):
+    return [f"{moment} {act}" for act in acts for moment in ("before", "after")]
+
+
+# In the order in which they come: a moment that is past kills nobody.
+OF_SITE = [
+    *around("token", "reserve", "sent 0", "answer 0", "sent 3", "answer 3"),
+    *around("commit", "sent last", "answer last"),
+]
+OF_COORDINATOR = around("answer 0", "answer 3")
+
+
+def write_keys(folder):
+    keys = {name: SigningKey.generate().secret.hex() for name in NAMES}
+    (folder / "keys.json").write_text(json.dumps(keys))
+
+
+def run_all(folder, moments, seconds=240):
+    """Run all processes until both sites are done; each is made anew after it was killed."""
+    left = {name: list(moments.get(name, ())) for name in ("coordinator", *NAMES)}
+    running, killed, end = {}, [], time.monotonic() + seconds
+
+    def start(name):
+        moment = left[name].pop(0) if left[name] else ""
+        command = [sys.executable, "-m", "tests.sites.killed", str(folder), name, moment]
+        running[name] = moment, subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+    for name in left:
+        start(name)
+    try:
+        while any(name in running for name in NAMES):
+            for name, (moment, process) in list(running.items()):
+                if process.poll() == -signal.SIGKILL:
+                    killed.append((name, moment))
+                    process.stderr.close()
+                    start(name)
+                elif process.poll() is not None:
+                    assert process.returncode == 0, process.stderr.read()
+                    process.stderr.close()
+                    del running[name]
+            assert time.monotonic() < end, (killed, list(running))
+            time.sleep(0.02)
+    finally:
+        for _, process in running.values():
+            process.kill()
+            process.communicate()
+    return killed
+
+
+@pytest.mark.slow
+def test_a_fit_survives_a_kill_at_every_boundary(tmp_path):
+    write_keys(tmp_path)
+    ledgers = [dp.PrivacyLedger(f"sqlite:///{tmp_path}/{name}.db") for name in NAMES]
+    for ledger in ledgers:
+        # Enough for one fit.
+        ledger.create_budget("ward", epsilon=1.0, delta=1e-6)
+    moments = {"north": OF_SITE, "coordinator": OF_COORDINATOR}
+    killed = run_all(tmp_path, moments)
+    assert sorted(killed) == sorted((name, m) for name in moments for m in moments[name])
+    models = [dp.load_model(tmp_path / f"{name}.json") for name in NAMES]
+    one, other = (json.dumps(model.released_.to_dict()["terms"]) for model in models)
+    assert one == other
+    spent = []
+    for ledger in ledgers:
+        assert [entry["kind"] for entry in ledger.entries()].count("reserve") == 1
+        assert [entry["kind"] for entry in ledger.entries()].count("commit") == 1
+        spent.append(ledger.spent("ward").mu)
+    assert spent[0] == spent[1] > 0
+    sent = {}
+    for line in (tmp_path / "messages.txt").read_text().splitlines():
+        site, number, _, payload = json.loads(line)
+        sent.setdefault((site, number), set()).add(payload)
+    # One message a round, however often it came: no mask hides two.
+    assert len(sent) > 20
+    assert all(len(payloads) == 1 for payloads in sent.values())
+
+
+def a_site(folder, **given):
+    keys = keys_of(folder)
+    public = {name: key.public for name, key in keys.items()}
+    transport = Coordinator(public, timeout=0.01)
+    return Site("north", keys["north"], public, transport, journal=folder / "own", **given)
+
+
+def test_a_journal_serves_one_fit_and_one_process(tmp_path):
+    write_keys(tmp_path)
+    site = a_site(tmp_path)
+    assert (tmp_path / "own").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(SitesError, match=r"no other process uses"):
+        a_site(tmp_path)
+    with pytest.raises(SitesError, match="No message of round 0 came from 'south'"):
+        site.open({"plan": "one"})
+    site._journal._file.close()
+    other = a_site(tmp_path)
+    assert other.token == site.token
+    with pytest.raises(SitesError, match="The journal is of another fit, which differs in 'facts'"):
+        other.open({"plan": "another"})
+    other.stop()
+    other._journal._file.close()
+    with pytest.raises(SitesError, match=r"was stopped\. A new attempt is a new fit"):
+        a_site(tmp_path)
+    (tmp_path / "text").write_text("no journal at all, but a text that is long enough" * 100)
+    for path in (tmp_path / "text", tmp_path):
+        with pytest.raises(SitesError, match="cannot be used"):
+            Journal(path)
