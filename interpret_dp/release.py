@@ -346,13 +346,19 @@ class ReleaseSession:
             self._reservation = self._reserve()
             if site is not None:
                 self._anything_released = site.has_released
+                if self._reservation.committed and not site.has_released:
+                    raise SitesError(
+                        "The ledger has charged this fit, and the journal knows of no message: it "
+                        "is a copy from before. Name a new journal, for a new fit."
+                    )
                 self._shared_choices = shared_choices(site.open(request.terms))
         except BaseException:
             if site is not None:
                 site.stop()
             reservation, self._reservation = self._reservation, None
             # What left the site before a crash stays charged.
-            if reservation is not None and not self._anything_released:
+            is_charged = self._anything_released or (reservation and reservation.committed)
+            if reservation is not None and not is_charged:
                 request.ledger.cancel(reservation)
             raise
         self._silence.__enter__()

@@ -1,5 +1,7 @@
 """Sites that fit together release, bit for bit, what one place does with the same noise."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -7,6 +9,7 @@ from sklearn.base import clone
 import interpret_dp as dp
 from interpret_dp.audit import replay
 from interpret_dp.ebm.trainer.partitions import LeafRelease
+from interpret_dp.exceptions import SitesError
 from interpret_dp.mechanisms import active_randomness
 from tests.ebm.tasks import machine
 from tests.fitting.test_survival import SCHEMA as TIMES, patients
@@ -148,3 +151,18 @@ def test_a_plan_shows_the_noise_of_sites():
     assert ratio == pytest.approx(2**0.5, rel=1e-3)
     with pytest.raises(ValueError, match="n_colluding"):
         dp.plan(schema, 500, n_sites=2, n_colluding=2, **given)
+
+
+def test_a_copy_of_a_journal_is_refused_once_its_fit_is_charged():
+    account = {"ledger": dp.PrivacyLedger.in_memory(), "dataset": "ward"}
+    model = dp.DPExplainableBoostingClassifier(schema=dp.Schema(FEATURES, target=TWO), **account)
+    site, spent = one_place(2), []
+    site.token = "a" * 32
+    for refuses in (False, True):
+        with pytest.raises(SitesError, match="copy from before") if refuses else nullcontext():
+            model.fit(X, SIGNS, site=site)
+        spent.append(account["ledger"].spent("ward").mu)
+    assert spent[0] == spent[1] > 0
+    site.has_released = True
+    assert model.fit(X, SIGNS, site=site).guarantee_.ledger_head
+    assert account["ledger"].spent("ward").mu == spent[0]
