@@ -372,9 +372,13 @@ class TrainerConfig:
         """Blocks of features per round; all features of a block see the same residuals.
 
         Four blocks are as accurate as one feature at a time, while all features at once diverge
-        where features are correlated; so does a block of hundreds, such as pixels.
+        where features are correlated; so does a block of hundreds, such as pixels. At sites each
+        block is a message, so there are as few as the step of identical columns allows
+        (``_Rounds._n_blocks``), which is as accurate (``python -m benchmarks.rules
+        ebm.config._BLOCKS=1``, also with ``--copies 3``).
         """
-        return min(max(_BLOCKS, math.ceil(self.n_terms / _MOST_IN_BLOCK)), self.n_terms)
+        least = 1 if self.has_sites else _BLOCKS
+        return min(max(least, math.ceil(self.n_terms / _MOST_IN_BLOCK)), self.n_terms)
 
     @property
     def n_fine_bins(self) -> int:
