@@ -98,7 +98,7 @@ class Site:
         journal: str | os.PathLike[str] = ":memory:",
         patience: float = 600.0,
     ) -> None:
-        self.name, self._key, self._transport = name, key, transport
+        self.name, self._key, self.transport = name, key, transport
         self.participants = dict(sorted(participants.items()))
         keys = set(self.participants.values())
         is_alone = len(keys) < 2 or len(keys) < len(self.participants)
@@ -251,7 +251,7 @@ class Site:
         header = self._common("stop", {}) | {"site": self.name, "own": {}}
         # The coordinator may be gone as well.
         with suppress(Exception):
-            self._transport.exchange(self._key.signed(header, b""), b"")
+            self.transport.exchange(self._key.signed(header, b""), b"")
 
     def _common(self, kind: str, facts: Header) -> dict[str, Any]:
         """Return what all sites of a round have alike."""
@@ -313,7 +313,7 @@ class Site:
         end, wait = time.monotonic() + self._patience, _FIRST_WAIT
         while True:
             with suppress(OSError):
-                return self._transport.exchange(message, payload)
+                return self.transport.exchange(message, payload)
             if time.monotonic() + wait > end:
                 raise SitesError("The coordinator cannot be reached.")
             time.sleep(wait)

@@ -43,7 +43,7 @@ def together(act, n_sites=2, terms=None, begin=True):
     wires = {}
 
     def of_site(site):
-        wires[site.name] = site._transport = Wire(site._transport)
+        wires[site.name] = site.transport = Wire(site.transport)
         if begin:
             site.open(TERMS | (terms or {}).get(site.name, {}))
         return act(site, wires[site.name])
