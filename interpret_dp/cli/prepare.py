@@ -204,6 +204,8 @@ def check(
 @click.option("--rate", type=float, multiple=True)
 @click.option("--spread", type=console.POSITIVE)
 @click.option("--limit", type=console.POSITIVE)
+@click.option("--sites", "n_sites", type=click.IntRange(min=1), default=1)
+@click.option("--colluding", "n_colluding", type=click.IntRange(min=1), default=1)
 @console.optional_ledger("say how many fits this ledger has room for; with --dataset")
 @click.option("--dataset", metavar="NAME")
 @click.option("--width", type=console.POSITIVE)
@@ -229,6 +231,10 @@ def plan(width: float | None, html: str | None, overwrite: bool, **given: Any) -
         the target is a number: its standard deviation, by your guess
     --limit
         say how many fits this epsilon has room for
+    --sites
+        how many sites fit together; --rows are those of all
+    --colluding
+        how many of them may tell the coordinator all that they know
     --dataset
         the data set's name in the ledger
     --width
