@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,9 @@ from interpret_dp._version import __version__
 from interpret_dp.cli import demo, fit, ledger, prepare, show
 from interpret_dp.cli.console import Group, discard_unwritten_output
 from interpret_dp.exceptions import InterpretDPError
+
+if TYPE_CHECKING:
+    from interpret_dp.sites import Site
 
 __all__ = ["commands", "main"]
 
@@ -48,18 +52,20 @@ def commands(context: click.Context) -> None:
 
 for _command in (
     *(demo.demo, prepare.schema, prepare.plan, fit.fit, show.show),
-    *(show.card, show.registry, ledger.group),
+    *(show.card, show.registry, ledger.group, prepare.sites),
 ):
     commands.add_command(_command)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, *, site: Site | None = None) -> int:
     """Run one command.
 
     Parameters
     ----------
     argv : sequence of str, default=None
         The arguments; by default those of the process.
+    site : Site, default=None
+        This site, if ``fit`` trains on its rows together with others.
 
     Returns
     -------
@@ -70,17 +76,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     with warnings.catch_warnings():
         warnings.showwarning = _say_warning
-        code, message = _outcome(argv)
+        code, message = _outcome(argv, site)
     if message:
         click.echo(f"interpret-dp: {message}", err=True)
     discard_unwritten_output()
     return code
 
 
-def _outcome(argv: Sequence[str] | None) -> tuple[int, str]:
+def _outcome(argv: Sequence[str] | None, site: Site | None) -> tuple[int, str]:
     """Return the exit code and what is to be said of an error."""
     try:
-        commands.main(argv, prog_name="interpret-dp", standalone_mode=False)
+        commands.main(argv, prog_name="interpret-dp", standalone_mode=False, obj=site)
     except click.Abort:
         return 1, (
             "interrupted. If a fit was under way, what it had released is charged: see "

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
+import sys
+import time
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,6 +53,7 @@ _WHERE = (
 @click.option(
     "--task", type=click.Choice(("classification", "regression")), default="classification"
 )
+@click.option("--sites", type=click.IntRange(2, 9))
 @click.option("--no-serve", is_flag=True)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path))
 @console.page_options
@@ -67,6 +73,9 @@ def demo(**given: Any) -> None:
         of the simulation alone, never of the noise
     --task
         predict readmission, or the annual cost
+    --sites
+        fit at so many simulated hospitals, which share no rows, by NVIDIA FLARE on this machine
+        (default: at one place)
     --no-serve
         write one HTML page that needs no network, instead of serving the dashboard
     --out
@@ -89,29 +98,17 @@ def _demonstrate(options: SimpleNamespace, folder: Path) -> None:
     with console.step("loading the libraries"):
         from interpret_dp.cli.fit import say_account
         from interpret_dp.datasets import make_cohort
-        from interpret_dp.ebm import estimators
 
     with console.step(f"simulating {options.rows:,} patients"):
         cohort = make_cohort(options.rows, seed=options.seed, task=options.task)
     # Rows are drawn independently of each other: the last ones are as good as a random part.
     n_fitted = options.rows - options.rows // _HELD_OUT_PART
-    ledger, dataset = _open_budget(options, folder)
     classifies = options.task == "classification"
-    kind: Any = estimators.DPExplainableBoostingRegressor
-    if classifies:
-        kind = estimators.DPExplainableBoostingClassifier
-    model = kind(
-        epsilon=options.epsilon, delta=_DELTA, schema=cohort.schema, ledger=ledger, dataset=dataset
-    )
-    with console.step(f"fitting with epsilon {options.epsilon:g}, delta {_DELTA:g}"):
-        try:
-            model.fit(cohort.X[:n_fitted], cohort.y[:n_fitted])
-        except BudgetExceededError as error:
-            raise console.FailedError(
-                f"{error} This is the ledger at work: earlier runs in {str(folder)!r} were charged "
-                "too. Give another --out to start over, as only simulated data allow."
-            ) from error
-        model.save(folder / "model.json")
+    if options.sites is None:
+        model = _fit(options, cohort, n_fitted, folder)
+    else:
+        model = _fit_at_sites(options, cohort, n_fitted, folder)
+    model.save(folder / "model.json")
     with console.step(f"measuring on {options.rows - n_fitted:,} held-out patients"):
         accuracy = _accuracy(model, cohort, n_fitted)
     with console.step("explaining"):
@@ -152,13 +149,106 @@ def _demonstrate(options: SimpleNamespace, folder: Path) -> None:
     serve([total, local], port=options.port, no_browser=options.no_browser)
 
 
+def _fit(options: SimpleNamespace, cohort: Cohort, n_fitted: int, folder: Path) -> Any:
+    """Fit at one place."""
+    from interpret_dp.ebm import estimators
+
+    ledger, dataset = _open_budget(options, folder)
+    kind: Any = estimators.DPExplainableBoostingRegressor
+    if options.task == "classification":
+        kind = estimators.DPExplainableBoostingClassifier
+    model = kind(
+        epsilon=options.epsilon, delta=_DELTA, schema=cohort.schema, ledger=ledger, dataset=dataset
+    )
+    with console.step(f"fitting with epsilon {options.epsilon:g}, delta {_DELTA:g}"):
+        try:
+            return model.fit(cohort.X[:n_fitted], cohort.y[:n_fitted])
+        except BudgetExceededError as error:
+            raise console.FailedError(
+                f"{error} This is the ledger at work: earlier runs in {str(folder)!r} were charged "
+                "too. Give another --out to start over, as only simulated data allow."
+            ) from error
+
+
+def _fit_at_sites(options: SimpleNamespace, cohort: Cohort, n_fitted: int, folder: Path) -> Any:
+    """Fit at simulated hospitals, each with rows, key and ledger of its own, in its own process."""
+    from interpret_dp import load_model
+    from interpret_dp.cli.flare import CLASSES, write_job
+    from interpret_dp.cli.sites import made_key, site_file
+
+    folder = folder.resolve()
+    places = [folder / f"hospital-{number + 1}" for number in range(options.sites)]
+    for place in places:
+        place.mkdir(exist_ok=True)
+    keys = {place.name: made_key(place / "site.key").public for place in places}
+    # FLARE's simulator copies this folder to the server and to each site.
+    local = folder / "flare" / "local"
+    local.mkdir(parents=True, exist_ok=True)
+    _write_json(local / "resources.json", {"format_version": 2, "class_allow_list": CLASSES})
+    for number, place in enumerate(places):
+        own = slice(number, n_fitted, len(places))
+        table = cohort.X[own].assign(outcome=cohort.y[own])
+        table.to_parquet(place / "patients.parquet", index=False)
+        cohort.schema.save(place / "schema.toml")
+        given = {"target": "outcome", "schema": place / "schema.toml", "out": place / "model.json"}
+        given |= {"epsilon": options.epsilon, "delta": _DELTA, "dataset": _dataset_name(options)}
+        given |= {"budget": _FITS_IN_BUDGET * options.epsilon, "ledger": _url(place)}
+        words = [str(word) for name, value in given.items() for word in (f"--{name}", value)]
+        fit = [str(place / "patients.parquet"), *words, "--overwrite", "--verbose"]
+        document = {"key": str(place / "site.key"), "participants": keys, "fit": fit}
+        _write_json(site_file(local, place.name), document)
+    write_job(folder / "study", keys)
+    _run_simulator(folder, list(keys))
+    return load_model(places[0] / "model.json", _url(places[0]))
+
+
+def _run_simulator(folder: Path, names: list[str]) -> None:
+    """Run FLARE's simulator on a study, and show what each site says meanwhile."""
+    from interpret_dp.cli.sites import site_file
+
+    console.say(f"  fitting at {len(names)} hospitals, each in a process of its own:")
+    flare, shown = folder / "flare", dict.fromkeys(names, "")
+    words = [sys.executable, "-m", "nvflare.cli", "simulator", str(folder / "study")]
+    words += ["-w", str(flare), "-c", ",".join(names), "-t", str(len(names))]
+    logs = {name: site_file(flare / name / "local", name).with_suffix(".log") for name in names}
+    output = folder / "flare.log"
+    with (
+        output.open("w", encoding="utf-8") as file,
+        subprocess.Popen(words, stdout=file, stderr=subprocess.STDOUT) as process,
+    ):
+        while True:
+            is_over = process.poll() is not None
+            for name in filter(lambda name: logs[name].exists(), names):
+                last = re.split(r"[\r\n]+", logs[name].read_text(encoding="utf-8").strip())[-1]
+                if last != shown[name]:
+                    shown[name] = last
+                    console.say(f"    {name}: {last.strip()}")
+            if is_over:
+                break
+            time.sleep(1)
+    if process.returncode:
+        raise console.FailedError(f"The fit stopped; see {str(output)!r} and the lines above.")
+
+
+def _write_json(path: Path, document: dict[str, Any]) -> None:
+    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+
+
+def _url(folder: Path) -> str:
+    return f"sqlite:///{(folder / 'privacy.db').resolve()}"
+
+
+def _dataset_name(options: SimpleNamespace) -> str:
+    """Return the name by which ledgers know this cohort."""
+    return f"simulated cohort ({options.task}, {options.rows} rows, seed {options.seed})"
+
+
 def _open_budget(options: SimpleNamespace, folder: Path) -> tuple[Any, str]:
     """Return the ledger and the name by which it knows this cohort."""
     from interpret_dp.ledger import PrivacyLedger
 
-    task, rows, seed = options.task, options.rows, options.seed
-    dataset = f"simulated cohort ({task}, {rows} rows, seed {seed})"
-    ledger = PrivacyLedger(f"sqlite:///{(folder / 'privacy.db').resolve()}")
+    dataset = _dataset_name(options)
+    ledger = PrivacyLedger(_url(folder))
     known = ledger.budget(dataset)
     if known is None:
         epsilon = _FITS_IN_BUDGET * options.epsilon

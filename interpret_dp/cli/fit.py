@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from interpret_dp.explanation import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
     from interpret_dp.schema import Schema
+    from interpret_dp.sites import Site
 
 # Options that the estimator takes as they are.
 _SETTINGS = ("epsilon", "delta", "neighboring", "population", "verbose")
@@ -81,7 +82,8 @@ def _objective(_context: click.Context, _option: click.Parameter, name: str | No
 @click.option("--out", type=console.OUTPUT_FILE, required=True)
 @console.overwrite_option
 @click.option("--verbose", is_flag=True)
-def fit(**given: Any) -> None:
+@click.pass_obj
+def fit(site: Site | None, /, **given: Any) -> None:
     """Train a private model on a table.
 
     FILE is the private table, .parquet or .csv. The model is a differentially private explainable
@@ -140,14 +142,17 @@ def fit(**given: Any) -> None:
             # It says what a note says.
             warnings.simplefilter("ignore", UndeclaredWarning)
             # What the fit would refuse is refused before a budget is declared for it.
-            open_request(FitSettings.of(_estimator(options, schema)), table.X, table.y)
+            open_request(FitSettings.of(_estimator(options, schema)), table.X, table.y, site=site)
             # A schema does not say which column its target is: here a wrong one shows.
             console.say_item("Target", f"{options.target!r}: {schema.target!r}")
             for note in table.notes:
                 console.say_item("Note", note)
             _declare_budget(options, ledger)
             _warn_of_others(options.file, ledger)
-            model = _estimator(options, schema, ledger).fit(table.X, table.y)
+            if site is not None:
+                names = ", ".join(map(repr, site.participants))
+                console.say_item("Site", f"{site.name!r}; it waits for all of {names}")
+            model = _estimator(options, schema, ledger).fit(table.X, table.y, site=site)
         _save(model, pending)
     # The model is paid for and written: neither a full disk nor a locked ledger is a failure now.
     with suppress(console.FailedError, LedgerError):

@@ -1,13 +1,15 @@
-"""``interpret-dp schema`` and ``interpret-dp plan``: commands before a fit."""
+"""``interpret-dp schema``, ``plan`` and ``sites``: commands before a fit."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from interpret_dp._documents import read_json
 from interpret_dp._validate import did_you_mean
 from interpret_dp.cli import console
 
@@ -257,3 +259,48 @@ def plan(width: float | None, html: str | None, overwrite: bool, **given: Any) -
             console.say_item("Needed", f"epsilon {needed:.3g} for ±{width:g} with {size:,} rows")
     if html is not None:
         console.write_text("--html", html, planned.to_html(), overwrite=overwrite)
+
+
+@click.group("sites", cls=console.Group, no_args_is_help=False)
+def sites() -> None:
+    """Prepare a study: several sites fit one model by NVIDIA FLARE, and no rows leave them."""
+
+
+@console.command("sites key site.key", sites, "key")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+def key(file: Path) -> None:
+    """Make this site's signing key, and print its public part.
+
+    FILE is the new key, which only you can read. Whoever has it can speak for this site. All other
+    sites and the lead need the public part. A key that exists is kept, and its public part printed.
+    """
+    from interpret_dp.cli.sites import made_key
+
+    console.say(made_key(file).public)
+
+
+@console.command("sites job study --participants keys.json", sites, "job")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--participants", type=console.INPUT_FILE, required=True)
+def job(folder: Path, participants: str) -> None:
+    """Write a study as a job folder of NVIDIA FLARE, for its lead to submit.
+
+    FOLDER is new. It gets public keys and names of classes, and no code: what is fitted is in a
+    file at each site.
+
+    Options
+    -------
+    --participants
+        a JSON object: the public key of each site by its name
+    """
+    from interpret_dp.cli.flare import CLASSES, write_job
+    from interpret_dp.cli.sites import checked_participants
+
+    keys = checked_participants(f"The file {participants!r}", read_json(participants))
+    folder = folder.absolute()
+    if folder.exists():
+        raise console.CommandError(f"FOLDER is {str(folder)!r}, which exists. Give another path.")
+    write_job(folder, keys)
+    console.say_item("Written", str(folder))
+    console.say_item("Allow", f"class_allow_list in FLARE's resources.json: {', '.join(CLASSES)}")
+    console.say_item("Next", f"nvflare job submit -j {folder}")
