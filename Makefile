@@ -33,11 +33,12 @@ UNIT_TESTS := not slow and not statistical and not browser and not notebook and 
 OTHER_VERSIONS := $(RUN_TESTS) --hypothesis-profile=fast -W default -m "$(UNIT_TESTS)"
 INNER_LOOP := $(UNIT_TESTS) and not lengthy
 
-.PHONY: help demo fuzz mutants test test-fast test-newest newest-versions lint format docs bench bench-accuracy \
-	bench-tuned bench-scale bench-lime bench-llm bench-dask bench-compare audit examples check-release clean chromium postgres
+.PHONY: help demo demo-sites fuzz mutants test test-fast test-newest newest-versions lint format docs bench \
+	bench-accuracy bench-tuned bench-scale bench-lime bench-llm bench-dask bench-compare audit examples check-release clean chromium postgres
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
+	@echo "make demo-sites     the same model, fitted at three hospitals that share no rows (ARGS as above)"
 	@echo "make test           lint, types, docstrings and all tests but the slowest, browser tests included"
 	@echo "make test-fast      the quick unit tests, for the inner loop (ARGS=path runs all unit tests there)"
 	@echo "make fuzz           property tests with fresh examples and noise (ARGS=\"--minutes 5\")"
@@ -67,6 +68,15 @@ $(VENV)/.ready: pyproject.toml scripts/create_environment.sh scripts/constraints
 
 demo: $(VENV)/.ready
 	$(BIN)/interpret-dp demo $(ARGS)
+
+demo-sites: .venv-sites/.ready
+	.venv-sites/bin/interpret-dp demo --sites 3 $(ARGS)
+
+# Apart from .venv: NVIDIA FLARE holds Flask, which Dash needs too, at one version.
+.venv-sites/.ready: pyproject.toml scripts/create_environment.sh
+	scripts/create_environment.sh .venv-sites
+	.venv-sites/bin/python -m pip install --quiet --editable '.[flare,sites]'
+	touch $@
 
 # Made anew at each call: what is newest changes from day to day. No constraints and no extra `llm`.
 newest-versions:
@@ -102,7 +112,7 @@ postgres:
 	scripts/install_postgres.sh
 
 test: lint chromium postgres
-	$(PYTEST) -m "not slow" $(or $(ARGS),--doctest-modules interpret_dp tests)
+	$(PYTEST) -m "not slow" $(or $(ARGS),--doctest-modules --ignore interpret_dp/cli/flare.py interpret_dp tests)
 
 test-fast: $(VENV)/.ready
 	$(PYTEST) --hypothesis-profile=fast -m "$(INNER_LOOP)" $(ARGS)
@@ -145,7 +155,7 @@ examples: $(VENV)/.ready chromium
 	$(BIN)/python scripts/run_examples.py $(ARGS)
 
 # The slow tests build the documentation as `make docs` does: tests/docs/test_site.py.
-check-release: $(VENV)/.ready chromium postgres
+check-release: $(VENV)/.ready .venv-sites/.ready chromium postgres
 	$(PYTEST) -m slow
 	# Both at once: pip uses one core.
 	$(MAKE) -j 2 .venv-minimum/.ready newest-versions
@@ -161,8 +171,8 @@ check-release: $(VENV)/.ready chromium postgres
 	touch $@
 
 clean:
-	rm -rf .venv .venv-minimum .venv-newest build dist .mutants .mypy_cache .pytest_cache .ruff_cache \
-		.hypothesis .import_linter_cache \
+	rm -rf .venv .venv-minimum .venv-newest .venv-sites build dist .mutants .mypy_cache .pytest_cache \
+		.ruff_cache .hypothesis .import_linter_cache \
 		demo_output tests/browser/screenshots
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf docs/_build docs/api/generated

@@ -97,7 +97,7 @@ def _outcome(argv: Sequence[str] | None, site: Site | None) -> tuple[int, str]:
         return error.exit_code, f"{error.format_message()} See `{command} --help`."
     except click.ClickException as error:
         return error.exit_code, error.format_message()
-    except (InterpretDPError, ValueError, OSError) as error:
+    except (InterpretDPError, ModuleNotFoundError, ValueError, OSError) as error:
         return (2 if isinstance(error, _UNUSABLE) else 1), _message(error)
     return 0, ""
 

@@ -219,10 +219,10 @@ def _run_simulator(folder: Path, names: list[str]) -> None:
         while True:
             is_over = process.poll() is not None
             for name in filter(lambda name: logs[name].exists(), names):
-                last = re.split(r"[\r\n]+", logs[name].read_text(encoding="utf-8").strip())[-1]
-                if last != shown[name]:
-                    shown[name] = last
-                    console.say(f"    {name}: {last.strip()}")
+                lines = re.split(r"[\r\n]+(?! )", logs[name].read_text(encoding="utf-8").strip())
+                if lines[-1] != shown[name]:
+                    shown[name] = lines[-1]
+                    console.say(f"    {name}: {' '.join(lines[-1].split())}")
             if is_over:
                 break
             time.sleep(1)

@@ -293,13 +293,14 @@ def job(folder: Path, participants: str) -> None:
     --participants
         a JSON object: the public key of each site by its name
     """
-    from interpret_dp.cli.flare import CLASSES, write_job
     from interpret_dp.cli.sites import checked_participants
 
     keys = checked_participants(f"The file {participants!r}", read_json(participants))
     folder = folder.absolute()
     if folder.exists():
         raise console.CommandError(f"FOLDER is {str(folder)!r}, which exists. Give another path.")
+    from interpret_dp.cli.flare import CLASSES, write_job
+
     write_job(folder, keys)
     console.say_item("Written", str(folder))
     console.say_item("Allow", f"class_allow_list in FLARE's resources.json: {', '.join(CLASSES)}")

@@ -6,7 +6,7 @@ from packaging.requirements import Requirement
 from tests.processes import ROOT, output_of
 
 SCRIPT = ROOT / "scripts" / "minimum_versions.py"
-RUN_TIME_EXTRAS = ("dask", "excel", "llm", "notebook", "postgres", "shap", "sites", "sql")
+RUN_TIME_EXTRAS = ("dask", "excel", "flare", "llm", "notebook", "postgres", "shap", "sites", "sql")
 
 
 def test_every_dependency_is_pinned_to_its_lower_bound():
