@@ -211,21 +211,27 @@ def _run_simulator(folder: Path, names: list[str]) -> None:
     words = [sys.executable, "-m", "nvflare.cli", "simulator", str(folder / "study")]
     words += ["-w", str(flare), "-c", ",".join(names), "-t", str(len(names))]
     logs = {name: site_file(flare / name / "local", name).with_suffix(".log") for name in names}
+    for log in logs.values():
+        log.unlink(missing_ok=True)
     output = folder / "flare.log"
     with (
         output.open("w", encoding="utf-8") as file,
         subprocess.Popen(words, stdout=file, stderr=subprocess.STDOUT) as process,
     ):
-        while True:
-            is_over = process.poll() is not None
-            for name in filter(lambda name: logs[name].exists(), names):
-                lines = re.split(r"[\r\n]+(?! )", logs[name].read_text(encoding="utf-8").strip())
-                if lines[-1] != shown[name]:
-                    shown[name] = lines[-1]
-                    console.say(f"    {name}: {' '.join(lines[-1].split())}")
-            if is_over:
-                break
-            time.sleep(1)
+        try:
+            is_over = False
+            while not is_over:
+                time.sleep(1)
+                is_over = process.poll() is not None
+                for name in filter(lambda name: logs[name].exists(), names):
+                    text = logs[name].read_text(encoding="utf-8").strip()
+                    # Lines that go on with the one before begin with a space.
+                    line = " ".join(re.split(r"[\r\n]+(?! )", text)[-1].split())
+                    if line not in ("", shown[name]):
+                        shown[name] = line
+                        console.say(f"    {name}: {line}")
+        finally:
+            process.terminate()
     if process.returncode:
         raise console.FailedError(f"The fit stopped; see {str(output)!r} and the lines above.")
 

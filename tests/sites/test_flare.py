@@ -158,8 +158,9 @@ def test_two_processes_of_flare_fit_one_model_and_flare_learns_of_no_row(tmp_pat
     assert len(own) >= 2
     assert "exchange" in text
     assert not re.search("Traceback|ERROR|Guarantee|DP-EBM", text)
-    # Moments, numbers of processes and ports are of no row.
-    text = re.sub(r"[\d:, -]{19,}|PID: \d+|127.0.0.1:\d+|[\w-]{36}", "", text)
+    # Moments, numbers of processes, ports and sizes of FLARE's own messages are of no row.
+    of_no_row = r"[\d:, -]{19,}|PID: \d+|(127.0.0.1|localhost):\d+|[\w-]{36}|\d+B \(\d+ Bytes\)"
+    text = re.sub(of_no_row, "", text)
     labels = make_cohort(2345).y[:1876]
     parts = [labels, labels[::2], labels[1::2]]
     rows = {count for part in parts for count in (len(part), *part.value_counts())}
