@@ -7,20 +7,26 @@ sites and encrypts their messages. What a site fits is in its own file (`interpr
 from __future__ import annotations
 
 import shutil
-import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 from interpret_dp._documents import canonical_json, parse_json
 from interpret_dp._optional import import_optional
-from interpret_dp.cli.sites import CALL_SECONDS, N_ATTEMPTS, NOT_READY, fit_at_site, site_file
+from interpret_dp.cli.sites import (
+    FITTED,
+    NOT_READY,
+    PATIENCE,
+    fit_at_site,
+    remove_journal,
+    site_file,
+)
 from interpret_dp.sites import Coordinator
-from interpret_dp.sites.masks import Header, packed
+from interpret_dp.sites.masks import Header, digest, packed
 
 import_optional("nvflare", extra="flare", purpose="A study by NVIDIA FLARE")
 
-from nvflare.collab import CollabCallError, CollabRecipe, collab  # noqa: E402
+from nvflare.collab import CollabRecipe, collab  # noqa: E402
 from nvflare.recipe.secrets import PotentialSecretWarning  # noqa: E402
 
 #: What FLARE may build at a server and at a site: its resources.json lists this, and no more.
@@ -30,13 +36,11 @@ CLASSES = [
     f"{__name__}.Study",
     f"{__name__}.Hospital",
 ]
-# A site that restarts within this time goes on; then the fit stops at all sites.
-_PATIENCE = 3600.0
+# A call without an answer by then was lost.
+_CALL_SECONDS = 120.0
 # Until each site has loaded its libraries.
 _START_SECONDS = 600
 _LONGEST_FIT = 7 * 86400.0
-# After a call that failed at once, as while the network is down.
-_PAUSE = 10.0
 
 
 class Study:
@@ -51,16 +55,24 @@ class Study:
     def __init__(self, participants: dict[str, str]) -> None:
         # FLARE writes the attribute of this name into the job.
         self.participants = participants
-        self._coordinator = Coordinator(participants, timeout=_PATIENCE)
+        self._coordinator: Coordinator | None = None
         self._is_over = False
 
     @collab.main
     def run(self) -> None:
-        """Fit at all sites at once; FLARE's job fails if one did not."""
+        """Fit at all sites at once; FLARE's job fails if one did not.
+
+        What was lost, with a site or this server, goes on in the next job of the same sites.
+        """
+        name = f"interpret_dp.{digest(self.participants)[:16]}.journal"
+        journal = Path(collab.workspace.get_site_config_dir()) / name
+        self._coordinator = Coordinator(self.participants, timeout=PATIENCE, journal=journal)
         clients = collab.clients(timeout=_LONGEST_FIT, process_resp_cb=self._ended)
         results = clients.fit()
         ends = dict(results) | dict.fromkeys(results.failures, "lost")
-        if len(ends) < len(self.participants) or set(ends.values()) != {"fitted"}:
+        if "lost" not in ends.values():
+            remove_journal(str(journal))
+        if len(ends) < len(self.participants) or set(ends.values()) != {FITTED}:
             raise RuntimeError(f"Not all sites fitted: {ends}. The log at each site says why.")
 
     def _ended(self, _call: Any, outcome: str) -> str:
@@ -71,7 +83,7 @@ class Study:
     @collab.publish
     def exchange(self, header: str, payload: bytes) -> bytes:
         """Pass a site's message on, and return the answer to all."""
-        if self._is_over:
+        if self._coordinator is None or self._is_over:
             return packed({"stop": "A site was not ready, so that the fit stopped."})
         return self._coordinator.exchange(parse_json(header, "The header"), payload)
 
@@ -94,11 +106,11 @@ class _ServerTransport:
 
     def exchange(self, header: Header, payload: bytes) -> bytes:
         try:
-            reply = self._server(timeout=CALL_SECONDS).exchange(canonical_json(header), payload)
-        except CollabCallError:
-            time.sleep(_PAUSE)
+            call = self._server(timeout=_CALL_SECONDS).exchange
+            return bytes(call(canonical_json(header), payload))
+        except Exception:
+            # FLARE ends this process where it aborts the job; a journal is not told of a stop.
             raise ConnectionError("FLARE lost a message or its answer.") from None
-        return bytes(reply)
 
 
 def write_job(folder: Path, participants: dict[str, str]) -> None:
@@ -110,7 +122,7 @@ def write_job(folder: Path, participants: dict[str, str]) -> None:
         min_clients=len(participants),
         sync_task_timeout=_START_SECONDS,
         # A message that is sent again waits beside the first one.
-        max_call_threads_for_server=N_ATTEMPTS * len(participants),
+        max_call_threads_for_server=(2 + int(PATIENCE / _CALL_SECONDS)) * len(participants),
     )
     with warnings.catch_warnings():
         # FLARE takes public keys for secrets.

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import check_keys, read_json
 from interpret_dp.cli import console
+from interpret_dp.exceptions import InterpretDPError
 
 if TYPE_CHECKING:
     from interpret_dp.sites import SigningKey, Site, Transport
 
-# A call that has no answer by then was lost; further attempts outlast what the server waits.
-CALL_SECONDS = 120.0
-N_ATTEMPTS = 40
+# Seconds that the server waits for a site, such as one that restarts. A site waits longer.
+PATIENCE = 3600.0
 
 # All that a site tells FLARE of how a fit ended.
 FITTED, STOPPED, NOT_READY = "fitted", "stopped", "not ready"
 
 _REQUIRED = {"key": "text", "participants": "object", "fit": "list of texts"}
 # Arguments of `Site`.
-_OPTIONAL = {"n_colluding": "integer", "max_sites": "integer"}
+_OPTIONAL = {"n_colluding": "integer", "max_sites": "integer", "journal": "text"}
 _PUBLIC = re.compile("[0-9a-f]{64}")
 
 
@@ -75,13 +75,14 @@ def site_file(folder: Path, name: str) -> Path:
     return folder / f"interpret_dp.{name}.json"
 
 
-def read_site(file: Path, transport: Transport) -> tuple[Site, list[str]]:
-    """Return the site that a file describes, and the arguments of its ``interpret-dp fit``.
+def read_site(file: Path, transport: Transport) -> tuple[Site, dict[str, Any]]:
+    """Return the site that a file describes, and the file's content.
 
     Raises
     ------
-    ValueError, OSError
-        If it has an unknown key, a value of another type, or no key of a participant.
+    ValueError, OSError, SitesError
+        If it has an unknown key, a value of another type, or no key of a participant; or if its
+        journal cannot be used.
     """
     from interpret_dp.sites import Site
 
@@ -97,8 +98,8 @@ def read_site(file: Path, transport: Transport) -> tuple[Site, list[str]]:
             f"{len(names)} participants with that part; one must have it. {mend}"
         )
     options = {name: given[name] for name in _OPTIONAL if name in given}
-    site = Site(names[0], own, participants, transport, n_attempts=N_ATTEMPTS, **options)
-    return site, given["fit"]
+    site = Site(names[0], own, participants, transport, patience=2.0 * PATIENCE, **options)
+    return site, given
 
 
 def fit_at_site(file: Path, transport: Transport) -> str:
@@ -119,23 +120,30 @@ def fit_at_site(file: Path, transport: Transport) -> str:
     from interpret_dp.cli import main
 
     site, outcome = None, NOT_READY
-    with suppress(BaseException):
+    given: dict[str, Any] = {}
+    with (
+        suppress(BaseException),
+        open(file.with_suffix(".log"), "a", encoding="utf-8", buffering=1) as log,
+        redirect_stdout(log),
+        redirect_stderr(log),
+        chdir(file.parent),
+    ):
         try:
-            with (
-                open(file.with_suffix(".log"), "a", encoding="utf-8", buffering=1) as log,
-                redirect_stdout(log),
-                redirect_stderr(log),
-                chdir(file.parent),
-            ):
-                try:
-                    site, arguments = read_site(file, transport)
-                    outcome = STOPPED
-                    outcome = STOPPED if main(["fit", *arguments], site=site) else FITTED
-                except (OSError, ValueError) as error:
-                    console.say(f"interpret-dp: {error}")
-                except BaseException:
-                    traceback.print_exc()
+            site, given = read_site(file, transport)
+            outcome = STOPPED
+            outcome = STOPPED if main(["fit", *given["fit"]], site=site) else FITTED
+        except (InterpretDPError, OSError, ValueError) as error:
+            console.say(f"interpret-dp: {error}")
+        except BaseException:
+            traceback.print_exc()
         finally:
             if site is not None:
                 site.stop()
+                remove_journal(given.get("journal"))
     return outcome
+
+
+def remove_journal(path: str | None) -> None:
+    """Remove the journal of a fit that is over: only a process that was killed leaves one."""
+    for part in () if path is None else (path, f"{path}-journal"):
+        Path(part).unlink(missing_ok=True)

@@ -103,9 +103,9 @@ def test_a_sites_file_is_checked_before_anything_is_sent(site, capsys, changed, 
 def test_a_sites_file_says_all_that_it_fits(site, monkeypatch):
     file = site(max_sites=2)
     monkeypatch.chdir(file.parent)
-    read, arguments = read_site(file, Wire(OSError()))
+    read, given = read_site(file, Wire(OSError()))
     assert (read.name, read.n_colluding, read.max_sites) == ("north", 1, 2)
-    assert arguments == [*FIT, *ACCOUNT, "--out", "model.json"]
+    assert given["fit"] == [*FIT, *ACCOUNT, "--out", "model.json"]
 
 
 @pytest.mark.parametrize("error", [RuntimeError("of a row: 17"), SystemExit("of a row: 17")])
