@@ -66,6 +66,9 @@ BAD_INPUT = [
     ("ledger create --dataset a --epsilon 1 --delta 1e-6 --expires soon", "expires is 'soon'"),
     ("ledger export --out a.csv", "no ledger file"),
     ("ledger report", "`interpret-dp ledger show` prints"),
+    ("sites key absent/site.key", "FILE is 'absent/site.key', which cannot be written"),
+    ("sites job study --participants text.txt", "'text.txt' is not valid JSON"),
+    ("sites job study --participants keys.json", "has {'north': 'ab'} for participants"),
     ("demo --port 65536", "1<=x<=65535"),
     ("demo --rows 100", "x>=500"),
     ("demo --seed -1 --no-serve", "x>=0"),
@@ -77,6 +80,7 @@ BAD_INPUT = [
 def test_bad_input_is_one_short_message_and_2(typed, folder, line, message):
     (folder / "text.txt").write_text("hello\n")
     (folder / "text.csv").write_text("b\n1\n2\n")
+    (folder / "keys.json").write_text('{"north": "ab"}')
     Schema({"b": Continuous(0, 1)}).save(folder / "good.toml")
     before = sorted(folder.iterdir())
     outcome = typed(line, code=2)

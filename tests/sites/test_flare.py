@@ -110,14 +110,15 @@ def test_a_sites_file_says_all_that_it_fits(site, monkeypatch):
 
 @pytest.mark.parametrize("error", [RuntimeError("of a row: 17"), SystemExit("of a row: 17")])
 def test_errors_stay_at_the_site_which_stops_and_is_charged_nothing(site, capfd, caplog, error):
-    file, wire = site(), Wire(error)
+    file, wire = site(journal="fit.journal"), Wire(error)
     before = os.getcwd()
     assert fit_at_site(file, wire) == "stopped"
     assert wire.kinds == ["open", "stop"]
     assert (capfd.readouterr(), caplog.text) == (("", ""), "")
     assert "of a row: 17" in file.with_suffix(".log").read_text()
     assert os.getcwd() == before
-    # Paths in the file start at its folder.
+    # Paths in the file start at its folder. A fit that is over leaves no journal.
+    assert not list(file.parent.glob("fit.journal*"))
     assert PrivacyLedger(f"sqlite:///{file.parent / 'own.db'}").spent("ward").mu == 0
 
 
