@@ -11,7 +11,7 @@ import functools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from interpret_dp._documents import canonical_json
@@ -25,7 +25,9 @@ from interpret_dp.ledger.budgets import LedgerBudgets, other_promise
 from interpret_dp.ledger.chain import ONE_ROW, check_text, has_passed, in_days
 from interpret_dp.ledger.handle import tried_again
 from interpret_dp.ledger.reader import refuse_unlimited
-from interpret_dp.ledger.store import Log
+
+if TYPE_CHECKING:
+    from interpret_dp.ledger.store import Log
 
 _EVENT_TOLERANCE = 1e-9
 # Hashes of the open reservations that this process made. Only it knows what it released under them:
