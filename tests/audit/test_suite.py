@@ -36,8 +36,7 @@ def test_the_reference_is_refuted(subject, monkeypatch):
     """400 fits a side, 200 of which judge; confidence 95 %.
 
     Power: of 300 attacks by the prediction, resampled from 6,000 fits, all proved epsilon above
-    1.6 (tests/statistical/test_regression_attack.py). The row count is exact, so that 25 of 25
-    prove 1.8.
+    1.6. The row count is exact, so that 25 of 25 prove 1.8.
     """
     if subject == "its row count":
         monkeypatch.setitem(EFFORTS, "quick", replace(EFFORTS["quick"], reference=50))
