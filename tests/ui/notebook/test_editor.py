@@ -337,15 +337,6 @@ def test_an_edit_is_previewed_with_its_metrics():
     editor.close()
 
 
-def test_buttons_are_off_exactly_where_the_operation_makes_no_sense(editor):
-    for term in range(4):
-        editor.controls.term.value = term
-        editor.controls.whole_curve.click()
-        for name, tool in TOOLS.items():
-            suits = tool.suits(editor.session.view(term).kind)
-            assert editor.controls.tools[name].disabled is not suits, name
-
-
 def test_error_is_shown_and_goes_with_the_next_success(editor, monkeypatch, caplog):
     editor.controls.number.value = -1.0
     _click(editor, "Cap at")
