@@ -19,7 +19,7 @@ SCRIPTS = sorted(FOLDER.glob("*.py"))
 EXPLAINER = FOLDER / "explain_a_black_box.ipynb"
 MAPS = FOLDER / "compare_with_a_cnn.ipynb"
 # These take a few seconds; the others run in `make check-release`. The script of the team ledger
-# also runs in tests/ledger, and the editor's notebook in JupyterLab (tests/browser).
+# also runs in tests/ledger.
 QUICK = {"counts_and_constraints.py", "declare_a_schema.py", "edit_a_model.py"}
 NEEDS_TORCH = {"compare_with_a_cnn.ipynb"}
 _TEXTS = {"source", "text", "text/html", "text/plain"}
