@@ -22,8 +22,8 @@ MAPS = FOLDER / "compare_with_a_cnn.ipynb"
 # also runs in tests/ledger.
 QUICK = {"counts_and_constraints.py", "declare_a_schema.py", "edit_a_model.py"}
 NEEDS_TORCH = {"compare_with_a_cnn.ipynb"}
-# A study of more than a minute, of fits alone: `make examples` runs it, tests read what it stored.
-STUDY = "privacy_as_a_regulariser.ipynb"
+# Studies of many fits: `make examples` runs them, tests read what they stored.
+STUDIES = {"counts_and_constraints.ipynb", "privacy_as_a_regulariser.ipynb"}
 _TEXTS = {"source", "text", "text/html", "text/plain"}
 
 
@@ -105,7 +105,7 @@ def test_script_runs_in_an_empty_folder(path, tmp_path):
 
 
 @pytest.mark.notebook
-@pytest.mark.parametrize("path", _marked(*(path for path in NOTEBOOKS if path.name != STUDY)))
+@pytest.mark.parametrize("path", _marked(*(path for path in NOTEBOOKS if path.name not in STUDIES)))
 def test_notebook_runs_without_a_warning(path):
     errors = [entry for entry in _outputs(_executed(path)) if entry.get("name") == "stderr"]
     assert errors == []
