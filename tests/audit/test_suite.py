@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from benchmarks.audit.__main__ import audit
 from benchmarks.audit.results import AttackLine
 from benchmarks.audit.subjects import REPLAYS, replay_explainer
-from benchmarks.audit.suite import EFFORTS, AuditTask, Effort, run_tasks, tasks_of
+from benchmarks.audit.suite import EFFORTS, AuditTask, Effort, tasks_of
 from benchmarks.audit_page import BEGIN, END, from_json, put_into_page
 
 
@@ -36,8 +36,7 @@ def test_the_reference_is_refuted(subject, monkeypatch):
     """400 fits a side, 200 of which judge; confidence 95 %.
 
     Power: of 300 attacks by the prediction, resampled from 6,000 fits, all proved epsilon above
-    1.6 (tests/statistical/test_regression_attack.py). The row count is exact, so that 25 of 25
-    prove 1.8.
+    1.6. The row count is exact, so that 25 of 25 prove 1.8.
     """
     if subject == "its row count":
         monkeypatch.setitem(EFFORTS, "quick", replace(EFFORTS["quick"], reference=50))
@@ -96,19 +95,6 @@ def test_the_full_audit_has_every_explainer_claim_and_control():
     assert len({task.title for task in tasks}) == len(tasks)
     with pytest.raises(ValueError, match="effort is 'huge'"):
         tasks_of("huge")
-
-
-@pytest.mark.slow
-def test_processes_give_the_lines_of_one(small):
-    names = ["PrivateBackground", "private_metrics"]
-    tasks = [AuditTask("replay", name, 0.0, "quick") for name in names]
-    alone = list(run_tasks(tasks))
-    together = list(run_tasks(tasks, jobs=2))
-    assert [line.subject for line in alone] == names
-    assert sorted(line.subject for line in together) == names
-    assert all(line.is_as_expected for line in (*alone, *together))
-    with pytest.raises(ValueError, match="jobs is 0"):
-        next(run_tasks(tasks, jobs=0))
 
 
 # ----------------------------------------------------------------------------- the command line

@@ -1,32 +1,11 @@
-"""Parts of the benchmarks: pages and problems."""
+"""Problems of the benchmarks: their rows, delta and bounds."""
 
-import json
-
-import numpy as np
 import pandas as pd
 
 from benchmarks.bounds import widened
-from benchmarks.lime_report import Report, spread
 from benchmarks.problems import load_problem
 from benchmarks.tables import DATA_VARIABLE
 from interpret_dp import Integer
-
-
-def test_the_page_and_its_figures(tmp_path, monkeypatch):
-    assert spread([3.0, 1.0, 2.0]) == "2 (1 to 3)"
-    assert spread([0.123456]) == "0.123"
-    monkeypatch.chdir(tmp_path)
-    report = Report("A title", is_timed=True, packages=("scipy",))
-    report.add("First", pd.DataFrame({"n": [np.int64(1_000)]}), measured={"x": np.ones(2)})
-    report.add("Second", pd.DataFrame({"seconds": [0.25]}))
-    report.write("it")
-    page = (tmp_path / "benchmarks" / "results" / "it.md").read_text(encoding="utf-8")
-    assert "Machine: " in page
-    assert "scipy" in page
-    assert "| 1,000 |" in page
-    raw = json.loads((tmp_path / "benchmarks" / "results" / "it.json").read_text(encoding="utf-8"))
-    assert raw["machine"]["processors"] >= 1
-    assert [one["rows"] for one in raw["sections"]] == [{"x": [1.0, 1.0]}, [{"seconds": 0.25}]]
 
 
 def test_a_problem_has_its_rows_its_delta_and_bounds_that_can_be_widened(tmp_path, monkeypatch):

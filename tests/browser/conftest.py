@@ -9,13 +9,6 @@ from tests.ui.dash.conftest import session, shown
 __all__ = ["session", "shown"]
 
 
-def free_port():
-    """Return a port of this machine at which nothing listens."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
 @pytest.fixture(scope="session")
 def show_server():
     """Start the server behind `interpret.show`; return the function that gives a page's address.
@@ -24,7 +17,10 @@ def show_server():
     """
     import interpret
 
-    interpret.init_show_server(("127.0.0.1", free_port()))
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        free = listener.getsockname()
+    interpret.init_show_server(free)
     # interpret finds a page by the identity of the object, so none may be collected.
     served = []
 

@@ -1,12 +1,9 @@
 """Cards of the full dashboard: a tick draws one of them, and the others stay as they are."""
 
-import numpy as np
 import pytest
 
-from interpret_dp import DPExplainableBoostingClassifier
 from tests.browser.editor_page import EditorPage
 from tests.browser.shared import script
-from tests.editor.test_pairs import NAME, SHAPE, build
 
 pytestmark = pytest.mark.browser
 
@@ -85,27 +82,3 @@ def test_a_tick_draws_its_own_card_alone_and_the_others_keep_what_was_done_in_th
     status.filter(has_text="no edits yet").nth(2).wait_for()
     assert left.bar.locator('[data-action="redo"]').is_enabled()
     pane.assert_clean()
-
-
-def test_the_small_dashboard_shows_and_edits_the_heat_map(dashboard):
-    model = DPExplainableBoostingClassifier.from_released(build())
-    explanation = model.explain_global(name="pairs")
-    session = explanation.edit_session
-    page = dashboard(explanation)
-    page.select(f"Name ({NAME})")
-    (figure,) = page.figures()
-    assert figure["data"][0]["type"] == "heatmap"
-    assert np.shape(figure["data"][0]["z"]) == SHAPE
-
-    editor = EditorPage(page)
-    editor.select(-0.3, 1.3)
-    assert "Selected" in editor.text("selected")
-    editor.press("remove")
-    (edit,) = session.to_dict()["edits"]
-    (figure,) = page.figures()
-    zeros = [score for row in figure["data"][0]["z"] for score in row if score == 0.0]
-    assert len(zeros) == len(edit["bins"]) >= 2
-    page.screenshot("pair_editor")
-    editor.press("undo")
-    assert not session.history
-    page.assert_clean()

@@ -9,13 +9,10 @@ FAST = ["--rows", 500, "--no-serve"]
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("task", "metric"), [("classification", "AUROC 0."), ("regression", "RMSE ")]
-)
-def test_demo_writes_page_model_and_ledger(command, folder, task, metric):
-    outcome = command("demo", *FAST, "--task", task)
+def test_demo_writes_page_model_and_ledger(command, folder):
+    outcome = command("demo", *FAST, "--task", "regression")
     text = " ".join(outcome.out.split())
-    assert metric in text
+    assert "RMSE " in text
     assert "the true curves reach" in text
     assert "on 100 held-out patients" in text
     made = folder / "demo_output"
@@ -25,9 +22,8 @@ def test_demo_writes_page_model_and_ledger(command, folder, task, metric):
     page = (made / "demo.html").read_text()
     assert "true curve, known because the data are simulated" in page
     assert page.count("<article") == 10 + 6
-    effect = "log-odds of readmission" if task == "classification" else "adds to the cost"
     for shown in (text.partition("What you see")[2], page.partition("What you see</h2>")[2]):
-        assert effect in shown
+        assert "adds to the cost" in shown
         assert "treatment starts at 1.5 mg/dl" in shown
     assert "interpret-dp show demo_output/model.json" in text
     (dataset,) = PrivacyLedger(f"sqlite:///{made / 'privacy.db'}").datasets()

@@ -26,9 +26,7 @@ def test_every_command_has_help_and_an_example(words, capsys):
     assert f"example:\n    interpret-dp {' '.join(words)} " in shown
 
 
-@pytest.mark.parametrize(
-    ("output", "code"), [("| true", 0), (">&-", 0), (">/dev/full", 1), ("2>&1 | true", 0)]
-)
+@pytest.mark.parametrize(("output", "code"), [("| true", 0), (">&-", 0), (">/dev/full", 1)])
 def test_a_reader_that_leaves_the_pipe_is_no_error(folder, output, code):
     PrivacyLedger().create_budget("a", 1, 1e-6)
     # `true` never reads, so that the report is written into a closed pipe.

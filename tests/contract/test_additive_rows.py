@@ -104,7 +104,7 @@ def on_dask_that_forgets(task, codes, target, **settings):
 BACKENDS = {
     "local": on_one_thread,
     "local, threads": on_many_threads,
-    "dask": on_dask,
+    # Without that loss the same calls run: tests/backends/test_dask.py has whole fits.
     "dask, forgetting": on_dask_that_forgets,
 }
 # The others run the kernels of the first, in threads or in parts.

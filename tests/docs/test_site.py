@@ -66,8 +66,7 @@ def test_every_page_of_the_repository_is_built(site):
 
 @pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize(("scheme", "width"), [("dark", 390), ("light", 1400)])
 def test_a_browser_without_a_network_shows_pages(site, browser, scheme, width):
     screen = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
     context = browser.new_context(offline=True, **screen)
@@ -114,9 +113,7 @@ def test_the_search_works_from_a_file(site, browser_page):
 
 LOADED_FROM_ELSEWHERE = [
     '<script src="https://cdn.example.org/a.js"></script>',
-    '<script src="//cdn.example.org/a.js"></script>',
     '<link rel="stylesheet" href="https://cdn.example.org/a.css">',
-    '<img src="http://example.org/a.png">',
     "<style>body { background: url(https://example.org/a.png) }</style>",
     '<script>import("https://example.org/a.js")</script>',
     '<script src="gone.js"></script>',

@@ -71,8 +71,9 @@ def bytes_per_row(rows, schema=CLASSES, **settings):
     return float((peaks[2] - peaks[1]) / (SIZES[2] - SIZES[1]))
 
 
-@pytest.mark.parametrize("rows", [frame, coded, table])
-@pytest.mark.parametrize("schema", [CLASSES, AMOUNTS])
+@pytest.mark.parametrize(
+    ("schema", "rows"), [(CLASSES, frame), (CLASSES, coded), (CLASSES, table), (AMOUNTS, frame)]
+)
 def test_a_byte_a_row_and_feature_and_sixteen_a_row(schema, rows):
     assert bytes_per_row(rows, schema) <= len(FEATURES) + 16 + MARGIN
 

@@ -26,8 +26,7 @@ def errors(n_rows, epsilon, seed):
     return [float(np.sqrt(np.mean(square))) for square in squares]
 
 
-@pytest.mark.parametrize(("n_rows", "n_tables", "most"), [(300, 6, 1.15), (1_500, 20, 1.015)])
-def test_a_fit_is_hardly_worse_than_the_mean(n_rows, n_tables, most):
-    """Means of 20 tables: 1.06 and 1.005 were measured, from sums of leaves 1.67 and 1.025."""
-    ours, constant = np.mean([errors(n_rows, 0.1, seed) for seed in range(n_tables)], axis=0)
-    assert ours < most * constant
+def test_a_fit_is_hardly_worse_than_the_mean():
+    """Of 20 tables the mean is 1.06 times as large; from sums of leaves it was 1.67 times."""
+    ours, constant = np.mean([errors(300, 0.1, seed) for seed in range(6)], axis=0)
+    assert ours < 1.15 * constant

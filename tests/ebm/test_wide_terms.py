@@ -21,15 +21,14 @@ def fit(kind, schema, X, y, **parameters):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_many_levels_fit_into_memory(n_classes):
+def test_many_levels_fit_into_memory():
     """One matrix of all levels would take 3.2 GB."""
     rng = np.random.default_rng(1)
     levels = [f"level {number}" for number in range(N_LEVELS)]
-    classes = ["a", "b", "c"][:n_classes]
+    classes = ["a", "b", "c"]
     drawn = rng.integers(0, N_LEVELS, ROWS)
     X = pd.DataFrame({"x": rng.uniform(0, 1, ROWS), "level": np.array(levels, dtype=object)[drawn]})
-    y = np.array(classes, dtype=object)[(drawn + rng.integers(0, 2, ROWS)) % n_classes]
+    y = np.array(classes, dtype=object)[(drawn + rng.integers(0, 2, ROWS)) % 3]
     schema = dp.Schema(
         {"x": dp.Continuous(0, 1), "level": dp.Categorical(levels)}, dp.Categorical(classes)
     )

@@ -5,8 +5,6 @@ import gc
 import json
 import os
 import stat
-import subprocess
-import sys
 import weakref
 
 import pytest
@@ -207,34 +205,6 @@ def test_a_file_that_another_session_changed_is_neither_taken_nor_discarded(fold
     second.autosave.path.unlink()
     assert [entry.path for entry in autosaves()] == [second.autosave.path]
     assert len(json.loads(second.autosave.path.read_text())["edits"]) == 3
-
-
-_EDITS = """
-import sys, time
-from interpret_dp import load_model
-session = load_model(sys.argv[1]).edit(author=sys.argv[2])
-session.autosave.start()
-for step in range(20):
-    session.shift("age", 0.1)
-print(session.autosave.path)
-"""
-
-
-def test_two_processes_keep_all_edits_of_both(folder, tmp_path):
-    model = DPExplainableBoostingClassifier.from_released(build_model())
-    model.save(tmp_path / "model.json")
-    words = [sys.executable, "-W", "ignore", "-c", _EDITS, str(tmp_path / "model.json")]
-    running = [
-        subprocess.Popen([*words, author], stdout=subprocess.PIPE, text=True)
-        for author in ("Ada", "Bob")
-    ]
-    paths = [process.communicate()[0].strip() for process in running]
-    assert [process.returncode for process in running] == [0, 0]
-    assert len(set(paths)) == 2
-    with pytest.warns(UserWarning, match="20 edits"):
-        found = load_model(tmp_path / "model.json").edit().autosave.earlier
-    assert sorted(entry.who for entry in found) == ["Ada", "Bob"]
-    assert [entry.count for entry in found] == [20, 20]
 
 
 def test_a_folder_that_cannot_be_written_is_no_end_of_the_edit(folder, tmp_path):

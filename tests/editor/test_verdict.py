@@ -139,7 +139,6 @@ TRUE_CURVES = [
     (np.zeros(12), "increasing", 0.03),
     (np.zeros(12), "flat", 0.03),
     (np.linspace(0, 1, 12), "increasing", 0.0),
-    (np.repeat([0.0, 2.0], 6), "increasing", 0.0),
 ]
 
 

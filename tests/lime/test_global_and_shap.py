@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 from interpret_dp import Categorical, Continuous, DPShapTabular, Integer, PrivateBackground
-from interpret_dp.lime import background_explanation
-from interpret_dp.lime.background_explanation import ShapValues, explain_rows, partial_dependence
+from interpret_dp.lime.background_explanation import ShapValues, partial_dependence
 from interpret_dp.released.background import ZERO_ENDS
-from tests.lime.test_local_effects import ROWS, additive, errors, known, numbers, scores
+from tests.lime.test_local_effects import ROWS, additive, known, numbers, scores
 from tests.released.test_background import background, column
 
 # Of the additive function, in the middle of each cell, against its mean.
@@ -182,22 +181,3 @@ def test_shap_values_are_those_of_shap_on_the_same_rows():
     assert "SHAP value, against rows of the background" in figure.layout.xaxis.title.text
     assert any("noise and sampling" in str(trace.name) for trace in figure.data)
     assert "local fit" not in figure.layout.annotations[-1].text
-
-
-def test_error_bars_of_shap_values_hold_those_without_noise(monkeypatch):
-    """95 % bars of 3 values of 2 rows, with an interaction, over 20 releases and samples."""
-    pytest.importorskip("shap")
-    # Fewer rows of the background, and as many fewer calls of shap.
-    monkeypatch.setattr(background_explanation, "_GROUPS", 12)
-    factors, x = np.array([3.0, 1.0]), ROWS["x"].to_numpy()
-    ages = (ROWS["n"].to_numpy() - 19.5) / 40.0
-    truth = np.column_stack(
-        [(x - 0.5) * (factors + 1.4) / 2.0, ages, (factors - 1.4) * (x + 0.5) / 2.0]
-    )
-    rng = np.random.default_rng(7)
-    held = []
-    for seed in range(20):
-        noisy = PrivateBackground.from_released(known(60.0, rng))
-        found = explain_rows(noisy, lambda own, s=seed: ShapValues(own, s), product, ROWS, name="S")
-        held.append(np.abs(scores(found) - truth) <= 1.96 * errors(found))
-    assert np.mean(held) >= 0.9

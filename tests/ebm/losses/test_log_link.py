@@ -10,8 +10,6 @@ from sklearn.metrics import mean_tweedie_deviance
 
 from interpret_dp import Continuous, DeclarationWarning, Schema
 from interpret_dp.backends.local import LocalWeightedRows
-from interpret_dp.explanation.plots.prediction import outcome_text, prediction_figure
-from interpret_dp.explanation.plots.shape import term_figure
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from tests.ebm import tasks
 from tests.ebm.tasks import FEATURES
@@ -95,15 +93,6 @@ def test_links_and_scales_are_those_of_interpret(objective, models):
     assert (ours.predict_with_uncertainty(X)[:, 1] > 0).all()
 
 
-@pytest.mark.parametrize("objective", TARGETS)
-def test_the_names_of_interprets_development_branch_mean_the_same(objective, models):
-    X, y, _ = table(objective)
-    with use_randomness(SeededRandomness(1)):
-        schema = Schema(FEATURES, TARGETS[objective])
-        later = model_of(objective.removesuffix("_deviance"), schema=schema).fit(X, y)
-    np.testing.assert_array_equal(later.predict(X), models[objective].predict(X))
-
-
 def test_the_total_of_claims_is_right_where_curves_cannot_be(monkeypatch):
     """The control sums weighted residuals, which vanish elsewhere where there is an interaction."""
     X, _, _ = table("tweedie_deviance", 20_000)
@@ -172,23 +161,3 @@ def test_lookup_tables_and_sql_say_what_they_hold(models):
     assert list(found) == ["position", "score", "prediction"]
     np.testing.assert_allclose(found["prediction"], model.predict(X), rtol=1e-12)
     np.testing.assert_allclose(np.exp(found["score"]), found["prediction"])
-
-
-def test_figures_and_the_editor_speak_of_the_logarithm(models):
-    model = models["poisson_deviance"]
-    X, y, _ = table("poisson_deviance", 5)
-    released = model.to_released()
-    figure = term_figure(released, 0, "a line")
-    assert "change of log(prediction)" in figure.to_json()
-    record = model.explain_local(X, y).data(0)
-    mean = float(model.predict(X[:1])[0])
-    shown = outcome_text(released, record).removeprefix("Predicted ").split(",")[0]
-    assert float(shown) == pytest.approx(mean, rel=0.01)
-    title = prediction_figure(released, record, "a line").layout.xaxis.title.text
-    assert "change of log(prediction)" in title.replace("<br>", " ")
-    session = model.edit()
-    session.shift("g", by=0.5, levels=["a"], recentre=False)
-    edited = session.model
-    rows = (X["g"] == "a").to_numpy()
-    np.testing.assert_allclose(edited.predict(X)[rows], np.exp(0.5) * model.predict(X)[rows])
-    assert edited.to_released().link == "log"

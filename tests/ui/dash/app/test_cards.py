@@ -43,14 +43,6 @@ def test_an_error_in_the_figure_appears_in_the_card(shown, open_app, monkeypatch
         assert explanation.privacy.guarantee.sentence in text_of(part)
 
 
-def test_an_error_in_the_panel_leaves_the_figure(shown, open_app, monkeypatch):
-    broken = Mock(side_effect=ValueError("no figures today"))
-    monkeypatch.setattr("interpret_dp.ui.dash.components.panel_html", broken)
-    part = open_app(shown.total).part(1)
-    assert "ValueError: no figures today" in text_of(part)
-    assert graphs(part)
-
-
 def test_the_panel_shows_the_ledger_as_of_now(shown, open_app, tmp_path):
     from interpret_dp import load_model
 

@@ -3,8 +3,6 @@
 import pickle
 import time
 
-import pytest
-
 import interpret_dp as dp
 from interpret_dp.datasets import simulate_table
 from tests.ui.dash.client import AppClient, components, text_of
@@ -96,36 +94,3 @@ def test_a_plan_needs_no_row_and_writes_no_ledger(tmp_path):
         (message,) = components([_planned(client, values)])
         assert message["props"]["role"] == "alert"
         assert words in text_of(message)
-
-
-OTHER_TARGETS = [
-    (dp.Continuous(0, 10), dp.DPExplainableBoostingRegressor, {"spread": 2.0}),
-    (
-        dp.Categorical(["b", "c", "a"]),
-        dp.DPExplainableBoostingClassifier,
-        {"rate": [0.5, 0.3, 0.2]},
-    ),
-]
-
-
-@pytest.mark.parametrize(("target", "kind", "guess"), OTHER_TARGETS)
-def test_other_targets_are_guessed_by_their_own_figures(target, kind, guess):
-    schema = dp.Schema(FEATURES, target=target)
-    table = simulate_table(schema, 800, **guess)
-    model = kind(epsilon=1, delta=1e-6, schema=schema, max_rounds=1)
-    explanation = model.fit(table.X, table.y).explain_global()
-
-    def refused(*args, **given):
-        raise ValueError(f"asked for {args[1:]} and {given}")
-
-    explanation._plan = refused
-    client = AppClient([explanation])
-    n_rows, own = _inputs(client)
-    assert own == ""
-    words = "Standard deviation" if "spread" in guess else "Shares of b, c, a"
-    assert words in text_of(client.privacy_tab())
-    (value,) = guess.values()
-    text = str(value).strip("[]")
-    said = text_of(_planned(client, [n_rows, text]))
-    assert f"({n_rows}, (0.1," in said
-    assert f"{next(iter(guess))}': {text}" in said.replace("(", "").replace(")", "")

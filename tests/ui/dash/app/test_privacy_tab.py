@@ -11,7 +11,7 @@ from interpret_dp import Guarantee, PrivacyLedger, PrivacySpend
 from interpret_dp.accounting import mu_of_budget
 from interpret_dp.ui.dash.privacy_tab import collect_accounts, spending_figure
 from tests.ledger.requests import budgeted, reserve, reserve_epsilon
-from tests.ui.dash.client import AppClient, components, text_of
+from tests.ui.dash.client import components, text_of
 
 
 def tab_names(client):
@@ -105,20 +105,6 @@ def test_the_figure_adds_up_and_marks_what_is_shown(ledger):
     assert list(ours.y) == [report["total_epsilon"].iloc[1]]
     assert list(others.y) == [report["total_epsilon"].iloc[0]]
     assert "trial &lt;1&gt;" in ours.customdata[0]
-
-
-def test_an_error_in_one_account_leaves_the_others(shown, open_app, monkeypatch):
-    from interpret_dp.ui.dash import privacy_tab
-
-    def sometimes(account):
-        if account.dataset == "costs":
-            raise RuntimeError("no picture")
-        return spending_figure(account)
-
-    monkeypatch.setattr(privacy_tab, "spending_figure", sometimes)
-    tree = AppClient([shown.total, shown.costs]).privacy_tab()
-    assert "RuntimeError: no picture" in text_of(tree)
-    assert len([c for c in components(tree) if c["type"] == "Graph"]) == 1
 
 
 def test_without_a_limit_the_requests_are_still_listed(open_app):

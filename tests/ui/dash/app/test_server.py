@@ -30,7 +30,6 @@ import interpret
 from interpret_dp import load_model
 explanation = load_model(sys.argv[1]).explain_global()
 {serve}
-{control}
 """
 SERVED = """
 from requests.adapters import HTTPAdapter, Retry
@@ -40,10 +39,6 @@ url = interpret.show_link(explanation)
 assert patient.get(url + "_dash-layout", timeout=5).status_code == 200
 """
 SHOWN = "interpret.show(explanation)"
-CONTROL = """
-from interpret_dp.ui.dash.install import stop_interprets_server
-atexit.unregister(stop_interprets_server)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -53,22 +48,12 @@ def model_file(shown, tmp_path_factory):
     return path
 
 
-def run(path, serve, control=""):
-    script = SCRIPT.format(serve=serve, control=control)
-    return python("-W", "ignore", "-c", script, path, timeout=120)
-
-
 @pytest.mark.thorough
 def test_a_script_that_served_a_page_ends_cleanly(model_file):
-    done = run(model_file, SERVED + SHOWN)
+    script = SCRIPT.format(serve=SERVED + SHOWN)
+    done = python("-W", "ignore", "-c", script, model_file, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "stopped 127.0.0.1"
-
-
-@pytest.mark.slow
-def test_control_without_us_the_server_outlives_the_script(model_file):
-    done = run(model_file, SERVED, CONTROL)
-    assert "alive 127.0.0.1" in done.stdout
 
 
 # interpret leaves the socket open with which it found that its usual port is taken.

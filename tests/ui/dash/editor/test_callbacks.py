@@ -1,6 +1,5 @@
 """The editor's callbacks, called as its page calls them."""
 
-import base64
 import json
 import pickle
 
@@ -12,7 +11,7 @@ from tests.editor.models import Holder, build_model, words
 from tests.ui.dash.client import AppClient, ids
 from tests.ui.dash.editor.client import EditorClient
 
-AGE, INSURANCE = 0, 9
+AGE = 0
 
 
 @pytest.fixture
@@ -20,25 +19,7 @@ def editor(shown, session):
     return EditorClient(AppClient(shown.total), AGE)
 
 
-def uploaded(document):
-    content = base64.b64encode(json.dumps(document).encode()).decode()
-    return f"data:application/json;base64,{content}"
-
-
 # ---------------------------------------------------------------------------------- selecting
-
-
-def test_a_box_selects_every_bin_that_it_touches(editor, session):
-    edges = session.view("age").edges
-    editor.box(40.0, 60.0)
-    expected = [c for c in range(1, len(edges)) if edges[c - 1] < 60 and edges[c] > 40]
-    assert editor.selected == expected
-    count = float(session.base.terms[AGE].weights[expected].sum())
-    rows = f"about {float(f'{count:.3g}'):,.0f} rows"
-    assert f"({rows}, noisy count)" in editor.text("selected")
-    assert editor.state["idp-editor-tools", "disabled"] is False
-    assert editor.figure["layout"]["shapes"][0]["x0"] == edges[expected[0] - 1]
-    assert editor.figure["layout"]["shapes"][0]["x1"] == edges[expected[-1]]
 
 
 def test_a_click_takes_one_bin_and_shift_all_up_to_it(editor):
@@ -100,37 +81,6 @@ def test_the_bar_tells_how_far_edits_move_the_total_and_keeps_it(editor, session
     assert editor.state["idp-model-button-total", "disabled"]
 
 
-def test_undo_redo_commit_and_cancel_follow_the_session(editor, session):
-    disabled = {
-        action: lambda a=action: editor.state[f"idp-model-button-{a}", "disabled"]
-        for action in ("undo", "redo", "commit", "cancel")
-    }
-    disabled["reset"] = lambda: editor.state["idp-editor-button-reset", "disabled"]
-    assert disabled["undo"]()
-    assert disabled["reset"]()
-    editor.press("select-all")
-    editor.press("flatten")
-    assert not disabled["undo"]()
-    assert not disabled["reset"]()
-    editor.press("undo")
-    assert not disabled["redo"]()
-    editor.press("redo")
-    editor.change("idp-model-why", "value", "  ")
-    editor.press("commit")
-    assert "must say why" in editor.bar("message")
-    assert len(session.pending) == 1
-    editor.change("idp-model-why", "value", "flat in the literature")
-    editor.press("commit")
-    assert editor.state["idp-model-why", "value"] == ""
-    assert [record.why for record in session.history] == ["flat in the literature"]
-    assert disabled["commit"]()
-    editor.press("decreasing")
-    assert "Nothing changed" in editor.text("message")
-    editor.press("reset")
-    editor.press("cancel")
-    assert len(session.history) == 1
-
-
 def test_a_card_speaks_of_its_own_term_and_the_bar_of_the_model(editor, session):
     session.shift("bmi", by=0.25, bins=[3])
     editor.press("select-all")
@@ -145,28 +95,6 @@ def test_a_card_speaks_of_its_own_term_and_the_bar_of_the_model(editor, session)
     editor.change("idp-clock", "n_intervals", 1)
     assert editor.text("status") == editor.bar("status") == "no edits yet"
     assert editor.bar("history").count("undone") == 2
-
-
-def test_an_entry_is_looked_at_and_gone_back_to(editor, session):
-    session.shift("age", 0.5)
-    session.commit("first")
-    shifted = session.view("age").current
-    session.flatten("age")
-    editor.change("idp-clock", "n_intervals", 1)
-    editor.press("look-1")
-    line = next(t for t in editor.figure["data"] if t.get("name") == "after edit 1")
-    assert line["visible"] is not False
-    assert line["y"][:-1] == pytest.approx(shifted[1:-1])
-    editor.press("look-1")
-    assert not [t for t in editor.figure["data"] if t.get("name") == "after edit 1"]
-    editor.press("undo")
-    assert "Undone" in editor.bar("message")
-    # A new edit in a card makes the bar's last message old news.
-    editor.press("reset")
-    assert editor.bar("message") == ""
-    editor.press("back-1")
-    assert np.array_equal(session.view("age").current, shifted)
-    assert words(session.history[-1]) == "set back to edit 1"
 
 
 def preview_of(editor):
@@ -212,63 +140,10 @@ def test_an_edit_is_previewed_and_then_made_or_left(editor, session):
     assert text.startswith(("Preview: age made increasing", "There is nothing to repair"))
 
 
-def test_metrics_are_of_all_public_rows_the_selection_and_a_slice(shown, cohort, editor, session):
-    assert "No public rows are loaded" in editor.text("metrics")
-    assert editor.state["idp-editor-slices", "style"] == {"display": "none"}
-    rows = cohort.X.head(500), cohort.y.head(500)
-    session.use_public_rows(*rows, public=True)
-    editor.change("idp-clock", "n_intervals", 1)
-    assert "All public rows (500)" in editor.text("metrics")
-    assert "Selection" not in editor.text("metrics")
-    assert editor.state["idp-editor-slices", "style"] == {}
-
-    editor.box(40.0, 60.0)
-    editor.press("remove")
-    editor.change("idp-editor-slice", "value", str(INSURANCE))
-    options = editor.state["idp-editor-slice-bins", "options"]
-    public = next(one["value"] for one in options if one["label"] == "public")
-    editor.change("idp-editor-slice-bins", "value", [public])
-    editor.change("idp-editor-edits", "value", "preview")
-    editor.press("decreasing")
-    text = editor.text("metrics")
-    where = {"insurance": {"levels": ["public"]}}
-    for part in ({}, {"age": {"bins": editor.selected}}, where):
-        figures = session.metrics(where=part)
-        assert f"({figures['n_rows'].iloc[0]:,})" in text
-        for version in ("original", "committed", "current"):
-            assert f"{figures.loc[version, 'log_loss']:#.4g}" in text
-    assert "Slice for 'public' of 'insurance'" in text
-    assert "do not cover" not in text
-    assert "does not cover edits that are chosen by looking at rows that are not public" in text
-    assert "with metrics on 500 public rows" in editor.text("history")
-    editor.change("idp-editor-slice", "value", None)
-    assert "Slice" not in editor.text("metrics")
-
-
 def test_a_card_names_the_features_that_its_own_is_correlated_with(editor, session):
     editor.box(70.0, 90.0)
     first = session.correlated("age", bins=editor.selected).iloc[0]
     assert f"Most correlated features, as released: {first['feature']} (" in editor.text("note")
-
-
-def test_ends_and_levels_are_typed_as_a_gesture_selects(shown, editor, session):
-    editor.change("idp-editor-from", "value", "40")
-    editor.change("idp-editor-to", "value", "60.0")
-    editor.press("select-typed")
-    typed = editor.selected
-    editor.box(40.0, 60.0)
-    assert editor.selected == typed
-    editor.change("idp-editor-from", "value", None)
-    editor.press("select-typed")
-    assert editor.selected == list(range(1, typed[-1] + 1))
-    for value, message in (("forty", "must be a number"), ("100", "above the second")):
-        editor.change("idp-editor-from", "value", value)
-        editor.press("select-typed")
-        assert message in editor.text("message")
-    editor = EditorClient(AppClient(shown.total), INSURANCE)
-    editor.change("idp-editor-levels", "value", ["2", "1"])
-    editor.press("select-typed")
-    assert editor.selected == [1, 2]
 
 
 def test_a_chosen_class_is_edited_alone():
@@ -288,21 +163,6 @@ def test_a_chosen_class_is_edited_alone():
     view = explanation.edit_session.view("age")
     changed = np.flatnonzero((view.current != view.original).any(axis=0))
     assert [explanation.edit_session.class_labels[c] for c in changed] == ["b"]
-
-
-# -------------------------------------------------------------------------------------- files
-
-
-def test_a_loaded_document_brings_its_edits_back(editor, session):
-    editor.press("select-all")
-    editor.press("flatten")
-    document = session.to_dict()
-    editor.press("undo")
-    editor.change("idp-model-upload", "contents", uploaded(document))
-    assert "Loaded 1 edit" in editor.bar("message")
-    assert session.to_dict() == document
-    editor.change("idp-model-upload", "contents", uploaded(document))
-    assert "no new edits" in editor.bar("message")
 
 
 # ---------------------------------------------------------------------- several views, and errors
