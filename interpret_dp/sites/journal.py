@@ -46,6 +46,9 @@ class Journal:
             self._file = sqlite3.connect(
                 self._path, isolation_level=None, timeout=1.0, check_same_thread=False
             )
+            if self._path != ":memory:":
+                # Before a file for undoing is made, which has the same mode.
+                Path(self._path).chmod(0o600)
             for rule in _RULES:
                 self._file.execute(f"PRAGMA {rule}")
             # Whoever writes first has it for as long as its process lives.
@@ -54,8 +57,6 @@ class Journal:
                 "CREATE TABLE IF NOT EXISTS journal (name TEXT PRIMARY KEY, entry BLOB NOT NULL)"
             )
             self._file.execute("COMMIT")
-            if self._path != ":memory:":
-                Path(self._path).chmod(0o600)
         except (OSError, sqlite3.Error) as error:
             raise SitesError(
                 f"The journal {self._path!r} cannot be used ({error}). Name a file of this fit "
