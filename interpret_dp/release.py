@@ -345,7 +345,8 @@ class ReleaseSession:
         try:
             self._reservation = self._reserve()
             if site is not None:
-                self._anything_released = site.has_released
+                # A journal that was put back knows less than was released.
+                self._anything_released = site.has_released or self._reservation.is_resumed
                 if self._reservation.committed and not site.has_released:
                     raise SitesError(
                         "The ledger has charged this fit, and the journal knows of no message: it "
@@ -357,8 +358,7 @@ class ReleaseSession:
                 site.stop()
             reservation, self._reservation = self._reservation, None
             # What left the site before a crash stays charged.
-            is_charged = self._anything_released or (reservation and reservation.committed)
-            if reservation is not None and not is_charged:
+            if reservation is not None and not self._anything_released:
                 request.ledger.cancel(reservation)
             raise
         self._silence.__enter__()
@@ -652,8 +652,6 @@ class ReleaseSession:
         if reservation is None:
             return
         self._silence.__exit__(None, None, None)
-        if error is not None and self.request.site is not None:
-            self.request.site.stop()
         # An interruption comes from the user, not from the rows, and passes.
         failed = isinstance(error, Exception)
         reason = error.reason if isinstance(error, BackendError) else None
@@ -661,6 +659,8 @@ class ReleaseSession:
         if error is not None and not failed:
             error.__cause__ = error.__context__ = None
         try:
+            if error is not None and self.request.site is not None:
+                self.request.site.stop()
             if error is None or self._anything_released:
                 self._commit(reservation, whole=error is not None or not self._charges_used)
             else:

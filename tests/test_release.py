@@ -4,6 +4,7 @@ import gc
 import math
 import traceback
 import weakref
+from dataclasses import replace
 from types import TracebackType
 from unittest.mock import Mock
 
@@ -466,6 +467,34 @@ def test_a_ledger_that_fails_while_a_failure_is_charged(release_first, monkeypat
     assert_says_nothing(caught.value)
     assert states(ledger) == ["reserve"]
     assert spent_mu(ledger) == PLAN.cost.mu
+
+
+def at_site(ledger, **given):
+    numbers = {"max_sites": 1, "n_sites": 2, "n_shares": 1, "has_released": False}
+    site = Mock(**numbers, token="a" * 32, **given)
+    site.open.return_value = 1
+    return site, replace(request_of(ledger, PLAN), site=site).opened("test")
+
+
+def test_a_site_that_cannot_stop_leaves_the_private_error_behind():
+    ledger = PrivacyLedger.in_memory()
+    site, session = at_site(ledger)
+    site.stop.side_effect = OSError("disk is full")
+    with pytest.raises(OSError, match="disk is full") as caught, session:
+        fail_with_a_chain()
+    assert_says_nothing(caught.value)
+    assert states(ledger) == ["reserve"]
+
+
+def test_what_was_reserved_before_a_crash_is_not_returned_if_the_journal_knows_of_no_message():
+    """It may have been put back to before the first release."""
+    ledger = PrivacyLedger.in_memory()
+    site, session = at_site(ledger)
+    site.open.side_effect = KeyboardInterrupt
+    session._reserve()
+    with pytest.raises(KeyboardInterrupt), session:
+        pass
+    assert (states(ledger), spent_mu(ledger)) == (["reserve"], PLAN.cost.mu)
 
 
 def test_the_error_does_not_keep_itself_alive():

@@ -22,7 +22,7 @@ from interpret_dp.exceptions import BudgetExpiredError, LedgerError
 from interpret_dp.ledger import roles
 from interpret_dp.ledger.account import Account, ProposedRequest, admits, refusal, within_limits
 from interpret_dp.ledger.budgets import LedgerBudgets, other_promise
-from interpret_dp.ledger.chain import ONE_ROW, check_text, has_passed, in_days
+from interpret_dp.ledger.chain import ONE_ROW, Entry, check_text, has_passed, in_days
 from interpret_dp.ledger.handle import tried_again
 from interpret_dp.ledger.reader import refuse_unlimited
 
@@ -53,6 +53,8 @@ class Reservation:
         The entry's hash, which ties the reservation to this ledger.
     committed : str
         Hash of the entry by which it was committed before a crash; empty: it is open.
+    is_resumed : bool
+        Whether it was made before a crash, and found again by its token.
     """
 
     dataset: str
@@ -61,6 +63,7 @@ class Reservation:
     delta: float
     hash: str
     committed: str = ""
+    is_resumed: bool = False
 
 
 class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, roles.LedgerOversight):
@@ -142,7 +145,7 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
             (:attr:`interpret_dp.accounting.lattice.Neighbourhood.protected`).
         token : str
             Of a request that goes on after a crash: what it has reserved already is returned, and
-            not charged again. By default another one for each call.
+            not charged again, if it is the very same request. By default another one for each call.
 
         Raises
         ------
@@ -151,7 +154,7 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
         LedgerError
             If the ledger has no budget for the data set, unless it is in memory and has none at
             all; or the earlier requests protect somebody else: their losses and this one cannot be
-            added.
+            added; or the token is that of another request.
         RoleError, BudgetExpiredError
             If the user may not spend, or the budget has expired.
         ApprovalNeededError
@@ -174,7 +177,8 @@ class PrivacyLedger(LedgerBudgets, roles.LedgerApprovals, roles.LedgerRoles, rol
             account = log.account(dataset)
             known = _reserved(log, token)
             if known is not None:
-                return known
+                request = (dataset, protected, pair.mu, pair.delta, canonical_json(event))
+                return _resumed(*known, request)
             refuse_unlimited(log, account, persistent=self.persistent)
             if account.protected not in (None, protected):
                 raise other_promise(account, protected)
@@ -339,16 +343,25 @@ def _ledger_of_process(_pid: int) -> PrivacyLedger:
     return PrivacyLedger.in_memory()
 
 
-def _reserved(log: Log, token: str) -> Reservation | None:
+def _reserved(log: Log, token: str) -> tuple[Entry, Entry | None] | None:
     """Return what a request has reserved before a crash, which was not cancelled."""
-    entry, closing = (log.reserved(token) if token else None) or (None, None)
-    if entry is None or (closing is not None and closing.kind == "cancel"):
-        return None
-    if closing is None:
-        # Whoever knows the token knows what was released.
-        _made_here.add(entry.hash)
+    known = log.reserved(token) if token else None
+    was_cancelled = known is not None and known[1] is not None and known[1].kind == "cancel"
+    return None if was_cancelled else known
+
+
+def _resumed(entry: Entry, closing: Entry | None, request: tuple[object, ...]) -> Reservation:
+    """Return what was reserved before a crash, for the very same request only."""
+    protected = entry.details.get("protected")
+    if request != (entry.dataset, protected, entry.mu, entry.delta, entry.event):
+        raise LedgerError(
+            f"Reservation {entry.number} of data set {entry.dataset!r} was made for this fit "
+            "before a crash, with another data set, epsilon, delta, plan or privacy unit. It "
+            "counts as spent, and pays for nothing else. Begin a new fit, with a new journal."
+        )
     committed = "" if closing is None else closing.hash
-    return Reservation(entry.dataset, entry.number, entry.mu, entry.delta, entry.hash, committed)
+    pair = entry.mu, entry.delta
+    return Reservation(entry.dataset, entry.number, *pair, entry.hash, committed, is_resumed=True)
 
 
 def _check_reservation(reservation: Reservation) -> None:

@@ -146,11 +146,12 @@ class Coordinator:
         common = {key: header[key] for key in COMMON}
         # Sums need no messages of others; keys and heads do, with their signatures.
         messages = {} if header["kind"] == "sum" else {"messages": current.messages}
-        current.reply = packed({**common, **messages}, current.total.astype("<u8").tobytes())
+        reply = packed({**common, **messages}, current.total.astype("<u8").tobytes())
         known = {"digests": current.digests, "messages": messages.get("messages", {})}
-        answer = packed(known, current.reply)
+        answer = packed(known, reply)
         # Kept before any site has it: after a crash there is one answer to a round.
         self._journal.once(f"answer {self._present}", lambda: answer)
+        current.reply = reply
         self._end(current)
         self._arrived.notify_all()
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from interpret_dp.exceptions import SitesError
+
+# The file for undoing a change holds what was before it, secrets too: none of it stays.
+_RULES = (
+    "locking_mode = EXCLUSIVE",
+    "synchronous = EXTRA",
+    "secure_delete = ON",
+    "journal_size_limit = 0",
+)
 
 
 class Journal:
@@ -29,14 +38,18 @@ class Journal:
         self._path = os.fspath(path)
         try:
             if self._path != ":memory:":
-                # It holds the secrets of a fit.
-                os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
-                Path(self._path).chmod(0o600)
+                # It holds the secrets of a fit. One that is there is not opened here: to close it
+                # would give up the lock that another journal of this process has on it.
+                with suppress(FileExistsError):
+                    os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             # The coordinator's threads take turns.
             self._file = sqlite3.connect(
                 self._path, isolation_level=None, timeout=1.0, check_same_thread=False
             )
-            for rule in ("locking_mode = EXCLUSIVE", "synchronous = EXTRA", "secure_delete = ON"):
+            if self._path != ":memory:":
+                # Before a file for undoing is made, which has the same mode.
+                Path(self._path).chmod(0o600)
+            for rule in _RULES:
                 self._file.execute(f"PRAGMA {rule}")
             # Whoever writes first has it for as long as its process lives.
             self._file.execute("BEGIN EXCLUSIVE")
@@ -62,6 +75,10 @@ class Journal:
             known = make()
             self._file.execute("INSERT INTO journal VALUES (?, ?)", (name, known))
         return known
+
+    def close(self) -> None:
+        """Let another process have the file."""
+        self._file.close()
 
     def empty(self, name: str) -> None:
         """Overwrite an entry with nothing."""

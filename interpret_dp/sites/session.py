@@ -119,11 +119,14 @@ class Site:
         if self._excess + _LOG10_NUMBERS > _LOG10_SLACK:
             raise ValueError(f"{self.n_shares} shares of noise do not add up to what is promised.")
         self._journal = Journal(journal)
+        refusal, own = "", name.encode("utf-8")
         if self._journal.get("stopped") is not None:
-            raise SitesError(
-                f"The fit of the journal {os.fspath(journal)!r} was stopped. A new attempt is a "
-                "new fit with a new charge: name a new journal."
-            )
+            refusal = "is of a fit that was stopped. A new attempt is a new fit with a new charge"
+        elif self._journal.once("site", lambda: own) != own:
+            refusal = "is of another site, and two sites with one secret would hide nothing"
+        if refusal:
+            self._journal.close()
+            raise SitesError(f"The journal {os.fspath(journal)!r} {refusal}: name a new journal.")
         #: Public and of this fit alone: by it a ledger knows what it has reserved before a crash.
         self.token = self._journal.once("token", lambda: uuid4().hex.encode("ascii")).decode(
             "ascii"
@@ -248,6 +251,7 @@ class Site:
             return
         self._is_over = True
         self._journal.once("stopped", bytes)
+        self._journal.empty("secret")
         header = self._common("stop", {}) | {"site": self.name, "own": {}}
         # The coordinator may be gone as well.
         with suppress(Exception):

@@ -9,9 +9,10 @@ import time
 import pytest
 
 import interpret_dp as dp
-from interpret_dp.exceptions import SitesError
+from interpret_dp.exceptions import LedgerError, SitesError
 from interpret_dp.sites import Coordinator, SigningKey, Site
 from interpret_dp.sites.journal import Journal
+from tests.ledger.requests import gaussian_events_json, reserve
 from tests.sites.killed import NAMES, keys_of
 
 
@@ -88,32 +89,65 @@ def test_a_fit_survives_a_kill_at_every_boundary(tmp_path):
         site, number, _, payload = json.loads(line)
         sent.setdefault((site, number), set()).add(payload)
     # One message a round, however often it came: no mask hides two.
-    assert len(sent) > 20
+    assert len(sent) > 10
     assert all(len(payloads) == 1 for payloads in sent.values())
 
 
-def a_site(folder, **given):
+def a_site(folder, name="north"):
     keys = keys_of(folder)
     public = {name: key.public for name, key in keys.items()}
     transport = Coordinator(public, timeout=0.01)
-    return Site("north", keys["north"], public, transport, journal=folder / "own", **given)
+    return Site(name, keys[name], public, transport, journal=folder / "own")
+
+
+def secret_in(folder, secret):
+    """Return the files that have a secret, those by which SQLite undoes a change too."""
+    return [path.name for path in folder.glob("own*") if secret in path.read_bytes()]
+
+
+OTHERS = {
+    "dataset": "ward",
+    "mu": 0.2,
+    "protected": "patients",
+    "event": gaussian_events_json([(0.05, 4)]),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_was_reserved_before_a_crash_pays_for_the_same_request_alone(name):
+    ledger = dp.PrivacyLedger.in_memory()
+    first = reserve(ledger, token="a" * 32)
+    assert reserve(ledger, token="a" * 32).hash == first.hash
+    with pytest.raises(LedgerError, match="before a crash, with another data set, epsilon"):
+        reserve(ledger, token="a" * 32, **{name: OTHERS[name]})
+    assert ledger.spent("adult").mu == first.mu
 
 
 def test_a_journal_serves_one_fit_and_one_process(tmp_path):
     write_keys(tmp_path)
+    (tmp_path / "own").touch(0o644)
     site = a_site(tmp_path)
-    assert (tmp_path / "own").stat().st_mode & 0o777 == 0o600
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.glob("own*")} == {0o600}
     with pytest.raises(SitesError, match=r"no other process uses"):
         a_site(tmp_path)
+    # The second attempt, here, does not give up the lock.
+    opening = f"from interpret_dp.sites.journal import Journal; Journal({str(tmp_path / 'own')!r})"
+    other = subprocess.run([sys.executable, "-c", opening], capture_output=True, text=True)
+    assert "no other process uses" in other.stderr
     with pytest.raises(SitesError, match="No message of round 0 came from 'south'"):
         site.open({"plan": "one"})
-    site._journal._file.close()
+    site._journal.close()
+    with pytest.raises(SitesError, match="is of another site"):
+        a_site(tmp_path, "south")
     other = a_site(tmp_path)
     assert other.token == site.token
+    secret = other._journal.get("secret")
     with pytest.raises(SitesError, match="The journal is of another fit, which differs in 'facts'"):
         other.open({"plan": "another"})
+    assert secret_in(tmp_path, secret)
     other.stop()
-    other._journal._file.close()
+    assert not secret_in(tmp_path, secret)
+    other._journal.close()
     with pytest.raises(SitesError, match=r"was stopped\. A new attempt is a new fit"):
         a_site(tmp_path)
     (tmp_path / "text").write_text("no journal at all, but a text that is long enough" * 100)
