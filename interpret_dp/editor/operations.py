@@ -175,10 +175,9 @@ def edited_term(feature: Subject, term: AdditiveTerm, operation: Operation) -> A
             continue
         if linear is None:
             # The effect of a projection on noise depends on the curve below it.
+            image = functools.partial(_image, run, curve, parameters, bins)
             whole = scores[:, column].copy()
-            carried = _carried_by_draws(
-                carried, whole, column, functools.partial(_image, run, curve, parameters, bins)
-            )
+            carried = _carried_by_draws(carried, whole, column, bins, image)
         else:
             edit = _AffineMap(bins, linear, curve.scores, fitted)
             carried = {
@@ -250,6 +249,7 @@ def _carried_by_draws(
     carried: dict[str, Any],
     scores: FloatArray,
     column: int,
+    bins: IntArray,
     image: Callable[[FloatArray], FloatArray],
 ) -> dict[str, Any]:
     """Return what is known of one class's noise after an edit that is not linear.
@@ -263,33 +263,32 @@ def _carried_by_draws(
     scores : ndarray of float64, shape (n_codes,)
         Before the edit.
     column : int
+    bins : ndarray of int
+        That are edited.
     image : callable
-        Edits one curve.
+        Edits one curve over all bins.
     """
+    if carried["covariance"] is None:
+        return dict.fromkeys(carried)
     after = {name: None if array is None else array.copy() for name, array in carried.items()}
     size = len(scores)
     normals = even_normals(_N_DRAWS, size, _SEQUENCE).T
-    for mean, full, diagonal in _MOMENTS:
-        centres, layers, variances = after[mean], after[full], after[diagonal]
-        centre = scores if centres is None else centres.reshape(size, -1)[:, column].copy()
-        if layers is not None:
-            values, vectors = np.linalg.eigh(layers.reshape(-1, size, size)[column])
-            draws = normals @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
-        elif variances is not None:
-            draws = normals * np.sqrt(variances.reshape(size, -1)[:, column])
-        else:
+    for mean, full in _MOMENTS:
+        centres, layers = after[mean], after[full]
+        if layers is None:
             continue
+        layer = layers.reshape(-1, size, size)[column]
+        centre = scores if centres is None else centres.reshape(size, -1)[:, column].copy()
+        values, vectors = np.linalg.eigh(layer)
+        draws = normals @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
         images = np.array([image(curve) for curve in centre + draws])
-        if layers is not None:
-            layers.reshape(-1, size, size)[column] = np.cov(images.T)
-        if variances is not None:
-            variances.reshape(size, -1)[:, column] = images.var(axis=0, ddof=1)
+        moved = np.cov(images.T)
+        layer[bins], layer[:, bins] = moved[bins], moved[:, bins]
         if centres is not None:
             # Of the noisy curve its own image; of what is expected the mean of the images.
             is_noisy = mean == "noisy_scores"
-            centres.reshape(size, -1)[:, column] = (
-                image(centre) if is_noisy else images.mean(axis=0)
-            )
+            new = image(centre) if is_noisy else images.mean(axis=0)
+            centres.reshape(size, -1)[bins, column] = new[bins]
     return after
 
 
@@ -308,11 +307,7 @@ def even_normals(n_draws: int, size: int, sequence: bytes) -> FloatArray:
 
 _N_DRAWS = 512
 _SEQUENCE = b"interpret_dp editor: curves that are edited alike, version 1, bin "
-# A mean, the covariance about it, and the variances that stand for one.
-_MOMENTS = (
-    ("noisy_scores", "covariance", "variances"),
-    ("posterior_mean", "posterior_covariance", "posterior_variances"),
-)
+_MOMENTS = (("noisy_scores", "covariance"), ("posterior_mean", "posterior_covariance"))
 
 # What is known of a term's noise, and of the curve without it.
 _CARRIED: dict[str, Callable[..., FloatArray | None]] = {
