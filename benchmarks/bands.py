@@ -8,7 +8,8 @@ it decides for itself. With ``--anew`` all noise is fresh, that of the histogram
 the correlations as well. Each fit has bins of its own then, and its bands are read off at values
 with equal shares of the rows between them. Fits in which a bin does not move, since it is too
 light, say nothing of its band and are left out. ``--change`` gives constants of the package other
-values, as :mod:`benchmarks.rules` does. ``--out`` also writes the table to a page.
+values, as :mod:`benchmarks.rules` does. With ``--edit`` curves and those without noise are edited
+alike. ``--out`` also writes the table to a page.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -34,6 +36,7 @@ from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingR
 from interpret_dp.datasets import make_cohort
 from interpret_dp.ebm import training
 from interpret_dp.ebm.noise import boosted
+from interpret_dp.editor.operations import edited_term
 from interpret_dp.mechanisms import use_randomness
 
 __all__ = ["coverage", "problems"]
@@ -64,6 +67,7 @@ class _Fits:
         self._model = kind(epsilon=epsilon, delta=DELTA, schema=schema)
         self._rows = X, y
         self._schema, self._vary = schema, _VARY
+        self.edit = ""  # of the curves of all ordered features, where one is asked for
 
     def draw_all_anew(self) -> None:
         """Let all noise differ from fit to fit."""
@@ -92,8 +96,12 @@ class _Fits:
             return deciding
 
         with self._boosting(recorded):
-            terms = self._fitted(SelectedSources(seed, vary=self._vary)).released_.terms
-        return terms, decided[0] if decided else None
+            model = self._fitted(SelectedSources(seed, vary=self._vary)).released_
+        self._edited = self._model.edit(autosave=False)
+        for name, feature in zip(model.term_names, model.features, strict=False):
+            if self.edit and feature.kind != "nominal":
+                getattr(self._edited, self.edit)(name)
+        return self._edited.released.terms, decided[0] if decided else None
 
     def without_noise(self, seed: int, decided: set[int] | None) -> Floats:
         """Return the curves of a fit without noise before they are denoised.
@@ -118,7 +126,20 @@ class _Fits:
             self._boosting(replayed),
         ):
             self._fitted(SelectedSources(seed, vary=self._vary, quiet=("boosting",)))
-        return seen[0]
+        return self._edited_alike(seen[0])
+
+    def _edited_alike(self, curves: Floats) -> Floats:
+        """Edit curves as those of the last fit were."""
+        base, edited = self._edited.base, []
+        operations = {step.operation.term: step.operation for step in self._edited._steps}
+        ends = np.cumsum([term.scores.size for term in base.terms])[:-1]
+        for term, own in zip(base.terms, np.split(curves, ends), strict=True):
+            plain = replace(term, scores=own.reshape(term.scores.shape))
+            operation = operations.get(base.subject(term).name)
+            if operation is not None:
+                plain = edited_term(base.subject(term), plain, operation)
+            edited.append(plain.scores)
+        return _flat(edited)
 
     def _fitted(self, sources: SelectedSources) -> Any:
         with use_randomness(sources):
@@ -239,6 +260,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a part of the names of the problems to run")
     parser.add_argument("--free", action="store_true", help="fits without noise decide half-way")
     parser.add_argument("--anew", action="store_true", help="all noise differs from fit to fit")
+    parser.add_argument("--edit", default="", help="of all ordered curves, such as make_monotone")
     parser.add_argument("--change", nargs="*", default=[], type=parsed, metavar="NAME=VALUE")
     parser.add_argument("--out", type=Path, metavar="FILE", help="page to write the table to")
     arguments = parser.parse_args()
@@ -247,6 +269,7 @@ def main() -> None:
     lines.append("|---" * 7 + "|")
     with changed(dict(arguments.change)):
         for name, fits in tqdm(chosen):
+            fits.edit = arguments.edit
             if arguments.anew:
                 fits.draw_all_anew()
             found = coverage(fits, arguments.fits, free=arguments.free)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -17,6 +19,7 @@ from interpret_dp.editor.recipes import (
     KINDS,
     SELECTION,
     BinScores,
+    Runner,
     checked_parameters,
     given_parameters,
     of_class,
@@ -170,14 +173,18 @@ def edited_term(feature: Subject, term: AdditiveTerm, operation: Operation) -> A
         fitted, linear = run(curve, parameters)
         if np.array_equal(fitted, curve.scores):
             continue
+        if linear is None:
+            # The effect of a projection on noise depends on the curve below it.
+            image = functools.partial(_image, run, curve, parameters, bins)
+            whole = scores[:, column].copy()
+            carried = _carried_by_draws(carried, whole, column, bins, image)
+        else:
+            edit = _AffineMap(bins, linear, curve.scores, fitted)
+            carried = {
+                name: None if array is None else _CARRIED[name](array, column, edit)
+                for name, array in carried.items()
+            }
         scores[bins, column] = fitted
-        # The effect of a projection on noise depends on the curve below it, which is not known.
-        carried = {
-            name: None
-            if array is None or linear is None
-            else _CARRIED[name](array, column, _AffineMap(bins, linear, curve.scores, fitted))
-            for name, array in carried.items()
-        }
     return dataclasses.replace(term, scores=scores.reshape(term.scores.shape), **carried)
 
 
@@ -228,6 +235,79 @@ def _carried_variances(variances: FloatArray, column: int, edit: _AffineMap) -> 
     columns[edit.bins, column] *= edit.linear**2
     return columns.reshape(variances.shape)
 
+
+def _image(
+    run: Runner, curve: BinScores, parameters: Any, bins: IntArray, whole: FloatArray
+) -> FloatArray:
+    """Return what an edit makes of another curve over all bins."""
+    edited = whole.copy()
+    edited[bins], _ = run(dataclasses.replace(curve, scores=whole[bins]), parameters)
+    return edited
+
+
+def _carried_by_draws(
+    carried: dict[str, Any],
+    scores: FloatArray,
+    column: int,
+    bins: IntArray,
+    image: Callable[[FloatArray], FloatArray],
+) -> dict[str, Any]:
+    """Return what is known of one class's noise after an edit that is not linear.
+
+    Curves are drawn with the covariance that is known, and edited alike; their moments are kept.
+
+    Parameters
+    ----------
+    carried : dict
+        Arrays by name, as in ``_CARRIED``; None where nothing is known.
+    scores : ndarray of float64, shape (n_codes,)
+        Before the edit.
+    column : int
+    bins : ndarray of int
+        That are edited.
+    image : callable
+        Edits one curve over all bins.
+    """
+    if carried["covariance"] is None:
+        return dict.fromkeys(carried)
+    after = {name: None if array is None else array.copy() for name, array in carried.items()}
+    size = len(scores)
+    normals = even_normals(_N_DRAWS, size, _SEQUENCE).T
+    for mean, full in _MOMENTS:
+        centres, layers = after[mean], after[full]
+        if layers is None:
+            continue
+        layer = layers.reshape(-1, size, size)[column]
+        centre = scores if centres is None else centres.reshape(size, -1)[:, column].copy()
+        values, vectors = np.linalg.eigh(layer)
+        draws = normals @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+        images = np.array([image(curve) for curve in centre + draws])
+        moved = np.cov(images.T)
+        layer[bins], layer[:, bins] = moved[bins], moved[:, bins]
+        if centres is not None:
+            # Of the noisy curve its own image; of what is expected the mean of the images.
+            is_noisy = mean == "noisy_scores"
+            new = image(centre) if is_noisy else images.mean(axis=0)
+            centres.reshape(size, -1)[bins, column] = new[bins]
+    return after
+
+
+def even_normals(n_draws: int, size: int, sequence: bytes) -> FloatArray:
+    """Return normal numbers, shape (size, n_draws), each row spread evenly.
+
+    Latin hypercube sampling (Iman and Conover 1982), and no source of randomness: the numbers are
+    the same for everybody, and anyone can compute them again.
+    """
+    from scipy.special import ndtri
+
+    words = (hashlib.shake_256(sequence + b"%d" % k).digest(8 * n_draws) for k in range(size))
+    order = np.argsort([np.frombuffer(word, dtype="<u8") for word in words], axis=1)
+    return np.asarray(ndtri((order + 0.5) / n_draws))
+
+
+_N_DRAWS = 512
+_SEQUENCE = b"interpret_dp editor: curves that are edited alike, version 1, bin "
+_MOMENTS = (("noisy_scores", "covariance"), ("posterior_mean", "posterior_covariance"))
 
 # What is known of a term's noise, and of the curve without it.
 _CARRIED: dict[str, Callable[..., FloatArray | None]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +16,7 @@ from interpret_dp._validate import check_int, did_you_mean
 from interpret_dp.editor.operations import (
     Operation,
     edited_term,
+    even_normals,
     operation_text,
     recorded,
     recorded_rows,
@@ -33,7 +33,6 @@ from interpret_dp.released.arrays import frozen
 FloatArray = NDArray[np.float64]
 
 N_DRAWS = 8_192
-# No source of randomness: the draws are the same for everybody, and anyone can recompute them.
 _SEQUENCE = b"interpret_dp editor: order of draws, version 1, feature "
 _MIN_SHARE = 5e-4  # of the mean prediction; what moves it by less is not mentioned
 _ROUNDING = 1e-9
@@ -44,18 +43,12 @@ _MAX_STEPS = 1_000
 def _drawn_codes(base: AdditiveModel) -> tuple[NDArray[np.int32], ...]:
     """Return the bins of public draws, shape (N_DRAWS,), of each term.
 
-    The draws of a feature are spread evenly over its rows (Latin hypercube sampling; Iman and
-    Conover 1982). A pair follows its first feature.
+    The draws of a feature are spread evenly over its rows. A pair follows its first feature.
     """
-    from scipy.special import ndtri
-
-    n_features = len(base.features)
-    size = 8 * N_DRAWS
-    words = (hashlib.shake_256(_SEQUENCE + b"%d" % k).digest(size) for k in range(n_features))
-    order = np.argsort([np.frombuffer(word, dtype="<u8") for word in words], axis=1)
     values, vectors = np.linalg.eigh(_correlations(base))
     factor = vectors * np.sqrt(np.maximum(values, 0.0))
-    normals = factor @ (vectors.T @ ndtri((order + 0.5) / N_DRAWS))
+    even = even_normals(N_DRAWS, len(base.features), _SEQUENCE)
+    normals = factor @ (vectors.T @ even)
     ranks = np.argsort(np.argsort(normals, axis=1), axis=1)
     codes = []
     for term in base.terms:

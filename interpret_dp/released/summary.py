@@ -57,19 +57,27 @@ def term_sentence(model: AdditiveModel, term: AdditiveTerm) -> str:
     -----
     Bands hold for each bin by itself. So a term of which noise alone may be the effect (signal to
     noise below 2) is not described, and of others a bin counts as higher or lower where its whole
-    band is above or below zero, the average over the rows.
+    band is above or below zero, the average over the rows. An edited term says so first: an effect
+    that an edit made is described like any other.
     """
     subject = model.subject(term)
     if term.is_edited:
-        return f"{subject.name!r} was edited, so its effect is not described."
+        return f"{subject.name!r} was edited. {_described(model, term, subject)}"
     if not term.scores.any():
         return f"{subject.name!r} was released as zero: no effect was learned."
-    ratio = term.signal_to_noise
-    band = term.band()
-    if ratio is None or band is None:
-        return f"The noise in {subject.name!r} is not known, so its effect is not described."
-    if ratio < LEAST_RATIO:
+    if term.signal_to_noise is not None and term.signal_to_noise < LEAST_RATIO:
         return f"The effect of {subject.name!r} may be noise alone."
+    return _described(model, term, subject)
+
+
+def _described(
+    model: AdditiveModel, term: AdditiveTerm, subject: AdditiveFeature | FeaturePair
+) -> str:
+    band = term.band()
+    if band is None:
+        return f"The noise in {subject.name!r} is not known, so its effect is not described."
+    if not term.scores.any():
+        return f"{subject.name!r} has no effect."
     if isinstance(subject, FeaturePair):
         return f"{subject.first.name!r} and {subject.second.name!r} have an effect together."
     columns = [np.atleast_2d(values.T)[:, 1:-1] for values in (*band, term.scores)]

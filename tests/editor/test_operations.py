@@ -1,5 +1,7 @@
 """The operations on a term, and their refusals."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,8 @@ from interpret_dp.editor.bins import (
     scale_positions,
     select_codes as select,
 )
-from interpret_dp.released import AdditiveFeature, AdditiveTerm
+from interpret_dp.editor.operations import edited_term
+from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.schema import Categorical, Continuous, Integer
 from tests.editor.models import Holder, build_model, changed, session, words
 
@@ -149,14 +152,43 @@ def test_linear_edits_carry_the_noise_and_what_bands_are_made_from_along():
     # The editor draws the band, and judges by the noise.
     np.testing.assert_allclose(editing.view("age").band, term.band())
     assert editing.verdict("age", "flat") == session().verdict("age", "flat")
-    # After a projection the noise is not known, until it is undone.
-    for kind in ("make_monotone", "make_convex", "cap"):
-        getattr(editing, kind)("age", **ARGUMENTS[kind])
-        assert editing.released.terms[0].standard_deviations is None
-        assert editing.released.terms[0].band() is None
-        assert editing.released.terms[1].covariance is not None
-        editing.undo()
-        assert editing.released.terms[0].covariance is not None
+
+
+@pytest.mark.parametrize("kind", ["make_monotone", "make_convex", "cap"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_an_edit_that_is_not_linear_keeps_a_band(kind, n_classes):
+    """Its moments are those of curves that are drawn otherwise and edited alike."""
+    model = build_model(n_classes)
+    spread = {"posterior_mean": model.terms[0].scores}
+    spread["posterior_covariance"] = 0.25 * model.terms[0].covariance
+    editing = Holder(changed(model, 0, **spread)).edit()
+    before = editing.released.terms[0]
+    getattr(editing, kind)("age", **ARGUMENTS[kind])
+    after, operation = editing.released.terms[0], editing._steps[0].operation
+    assert not editing.released.terms[1].is_edited
+    columns = np.reshape(before.scores, (10, -1))
+    covariance = before.covariance.reshape(-1, 10, 10)
+    rng, deviations = np.random.default_rng(2), np.reshape(after.noise_deviations, (10, -1))
+    subject = editing.base.features[0]
+    for column in range(columns.shape[1]):
+        draws = rng.multivariate_normal(columns[:, column], covariance[column], size=2_000)
+        images = []
+        for draw in draws:
+            scores = columns.copy()
+            scores[:, column] = draw
+            other = dataclasses.replace(before, scores=scores.reshape(before.scores.shape))
+            blind = dataclasses.replace(other, covariance=None, **dict.fromkeys(spread))
+            images.append(np.reshape(edited_term(subject, blind, operation).scores, (10, -1)))
+        expected = np.array(images)[:, :, column].std(axis=0)
+        # 512 and 2,000 draws: 4 deviations of the ratio; a bin that is capped hardly varies.
+        np.testing.assert_allclose(deviations[:, column], expected, rtol=0.16, atol=0.01)
+    band = after.band()
+    assert (band.lower <= after.scores).all()
+    assert (after.scores <= band.upper).all()
+    again = Holder(AdditiveModel.from_dict(editing.released.to_dict())).edit()
+    np.testing.assert_allclose(again.view("age").current_band, after.band(), rtol=1e-4, atol=1e-6)
+    editing.undo()
+    np.testing.assert_array_equal(editing.released.terms[0].covariance, before.covariance)
 
 
 def test_variances_are_kept_where_covariances_are_not_needed_for_them():

@@ -54,9 +54,7 @@ TrueCurve = Callable[[Any], FloatArray]
 """Scores of raw values of a feature; known for simulated data only."""
 
 _BAND_NAME = "95 % noise band"
-_NO_BAND = (
-    "No band is drawn: an edit was not linear, so the noise of the edited curve is not known."
-)
+_NO_BAND = "No band is drawn: the file does not say how large the noise of the edited curve is."
 _UNKNOWN_RELEASE = "An older version edited this model: its file lacks the released curve."
 _DASHES = ("solid", "dash", "dot")
 _CLASS_BAND_OPACITY = 0.12
