@@ -8,13 +8,15 @@ Measures what ``benchmarks/results/sites.json`` lacks and writes ``sites.md`` be
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import math
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import date
+from functools import partial
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -42,20 +44,19 @@ class Counted:
 
     def __init__(self, inner: Transport) -> None:
         self._inner = inner
-        self.traffic = {"exchanges": 0, "sent": 0, "received": 0}
+        self.traffic: Counter[str] = Counter()
 
     def exchange(self, header: Header, payload: bytes) -> bytes:
         """Deliver a message."""
         answer = self._inner.exchange(header, payload)
-        self.traffic["exchanges"] += 1
-        self.traffic["sent"] += len(packed(header, payload))
-        self.traffic["received"] += len(answer)
+        sent = len(packed(header, payload))
+        self.traffic.update(exchanges=1, sent=sent, received=len(answer))
         return answer
 
 
 def problem_of(name: str) -> Problem:
-    """Return adult, or a cohort of which a million rows are fitted."""
-    if name == "adult":
+    """Return a public table, or a cohort of which a million rows are fitted."""
+    if name != "cohort":
         return load_problem(name)
     cohort = make_cohort(1_250_000)
     return Problem(name, cohort.X, cohort.y, cohort.schema, "classification")
@@ -105,12 +106,10 @@ def private(problem: Problem, n_sites: int, turn: int) -> dict[str, Any]:
     found = {name: measured(fit) for name, fit in order[:: 1 if turn % 2 else -1]}
     # Sites add K / (K - 1) times the variance: what would one place lose by as much?
     epsilon = epsilon_of_mu(mu_of_budget(_EPSILON, DELTA) * math.sqrt(1 - 1 / n_sites), DELTA)
-    noisy = measured(lambda: one_place(epsilon=epsilon))[1]
-    alone = [
-        measured(lambda own=place: one_place(np.flatnonzero(places == own)))[1]
-        for place in range(n_sites)
-    ]
-    return {**found, "noisy": noisy, "alone": fmean(alone), **traffic}
+    noisy = measured(partial(one_place, epsilon=epsilon))[1]
+    rows = [np.flatnonzero(places == place) for place in range(n_sites)]
+    alone = fmean(measured(partial(one_place, own))[1] for own in rows)
+    return {**found, "noisy": noisy, "alone": alone, **traffic}
 
 
 def flare(problem: Problem, n_sites: int, python: str) -> dict[str, Any]:
@@ -130,22 +129,19 @@ def flare(problem: Problem, n_sites: int, python: str) -> dict[str, Any]:
             np.save(site / "valid.npy", own[: len(own) // 10])
             np.save(site / "train.npy", own[len(own) // 10 :])
         call = [python, str(Path(__file__).with_name("sites_flare.py")), name]
-        run = subprocess.run(call, check=True, text=True, capture_output=True, cwd=name)
-        found: dict[str, Any] = json.loads(run.stdout.strip().splitlines()[-1])
-        return {**found, "area": problem.score(split.y_test, np.load(folder / "predicted.npy"))}
+        said = subprocess.check_output(call, text=True, cwd=name).splitlines()[-1]
+        area = problem.score(split.y_test, np.load(folder / "predicted.npy"))
+        return {**json.loads(said), "area": area}
 
 
 def measure(name: str, given: argparse.Namespace, found: dict[str, Any]) -> Iterator[None]:
     """Add what is lacking of one table; yield whenever there is more to keep."""
     problem = problem_of(name)
     split = problem.split(0)
-    asked = ["git", "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(asked, check=True, text=True, capture_output=True).stdout.strip()
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    table = found.setdefault(name, {"sites": {}, "machine": machine_text(describe_machine())})
-    table |= {"rows": len(split.y_train), "when": f"{today}, commit {commit}"}
-    few = Split(split.X_train[:2_000], split.y_train[:2_000], split.X_test, split.y_test)
-    at_sites(problem, few, np.arange(2_000) % 2)  # Compiles.
+    commit = subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], text=True).strip()
+    about = f"{date.today():%d %B %Y}, commit {commit}. {machine_text(describe_machine())}"
+    table = found.setdefault(name, {"about": about, "rows": len(split.y_train), "sites": {}})
+    at_sites(problem, split, places_of(split, 2, 0))  # Compiles.
     for n_sites in given.sites:
         own = table["sites"].setdefault(str(n_sites), {"turns": []})
         while len(own["turns"]) < given.turns:
@@ -154,7 +150,7 @@ def measure(name: str, given: argparse.Namespace, found: dict[str, Any]) -> Iter
         if given.flare_python and "flare" not in own:
             own["flare"] = flare(problem, n_sites, given.flare_python)
             yield
-    if given.free and "free" not in table:
+    if "free" not in table:
         model = _FREE.build(problem, _EPSILON, DELTA).fit(split.X_train, split.y_train)
         predicted = _FREE.predict(problem, model, split.X_test)
         table["free"] = problem.score(split.y_test, predicted)
@@ -162,8 +158,8 @@ def measure(name: str, given: argparse.Namespace, found: dict[str, Any]) -> Iter
 
 
 def lines_of(n_sites: str, own: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a line of each table: ours, FLARE's, and areas under the ROC curve."""
-    turns, other = own["turns"], own.get("flare")
+    """Yield a line of each table: times and traffic, and areas under the ROC curve."""
+    turns, other = own["turns"], own.get("flare", {})
     pooled, sites = ([turn[name] for turn in turns] for name in ("pooled", "sites"))
     ratios = [s[0] / p[0] for s, p in zip(sites, pooled, strict=True)]
     changes = [s[1] - p[1] for s, p in zip(sites, pooled, strict=True)]
@@ -171,24 +167,15 @@ def lines_of(n_sites: str, own: dict[str, Any]) -> Iterator[dict[str, Any]]:
         "sites": n_sites,
         "one place, s": median(seconds for seconds, _ in pooled),
         "at sites, s": median(seconds for seconds, _ in sites),
-        "ratio": median(ratios),
-        "lowest and highest": f"{min(ratios):.2g}, {max(ratios):.2g}",
+        "ratio": f"{median(ratios):.1f} ({min(ratios):.1f} to {max(ratios):.1f})",
         "exchanges": median(turn["exchanges"] for turn in turns),
         "kB sent": fmean(turn["sent"] for turn in turns) / 1e3,
         "kB received": fmean(turn["received"] for turn in turns) / 1e3,
+        "FLARE: s": other.get("seconds", ""),
+        "with its start, s": other.get("whole", ""),
+        "FLARE: exchanges": other.get("exchanges", ""),
+        "kB sent and received": f"{other['sent'] / 1e3:,.0f}" if other else "",
     }
-    yield {"sites": n_sites} | (
-        {
-            "s": other["seconds"],
-            "with the simulator's start, s": other["whole"],
-            "trees": other["trees"],
-            "exchanges": other["exchanges"],
-            "MB sent": other["sent"] / 1e6,
-            "MB received": other["received"] / 1e6,
-        }
-        if other
-        else {}
-    )
     yield {
         "sites": n_sites,
         "at sites": fmean(area for _, area in sites),
@@ -196,7 +183,7 @@ def lines_of(n_sites: str, own: dict[str, Any]) -> Iterator[dict[str, Any]]:
         "difference": f"{fmean(changes):+.4f} ({min(changes):+.4f} to {max(changes):+.4f})",
         "one place, noise of sites": fmean(turn["noisy"] for turn in turns),
         "each site alone": fmean(turn["alone"] for turn in turns),
-        "FLARE, not private, first split": other["area"] if other else "",
+        "FLARE, not private, first split": other.get("area", ""),
     }
 
 
@@ -205,22 +192,13 @@ def page(found: dict[str, Any]) -> str:
     parts = ["# Sites that fit one model", _ABOUT]
     for name, table in found.items():
         lines = [list(lines_of(*item)) for item in table["sites"].items()]
-        ours, theirs, areas = (markdown(list(rows)) for rows in zip(*lines, strict=True))
-        parts += [
-            f"## {name}: {table['rows']:,} rows fitted",
-            f"{table['when']}. {table['machine']}",
-        ]
-        parts += [
-            "### Time and traffic of a site",
-            ours,
-            "### FLARE's XGBoost, not private",
-            theirs,
-        ]
+        times, areas = (markdown(list(rows)) for rows in zip(*lines, strict=True))
+        parts += [f"## {name}: {table['rows']:,} rows fitted", table["about"]]
+        parts += ["### Time, and traffic of a site", times]
         parts += ["### Area under the ROC curve on new rows", areas]
         if "free" in table:
-            parts.append(
-                f"InterpretML's EBM in one place, no privacy, first split: {table['free']:.4f}."
-            )
+            said = "InterpretML's EBM of all rows in one place, not private, first split"
+            parts.append(f"{said}: {table['free']:.4f}.")
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
@@ -243,14 +221,10 @@ site's rows says when to stop. Its bytes are those of numbers, without headers.
 def main() -> None:
     """Measure what is lacking, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    tables = ("adult", "cohort")
-    parser.add_argument("--tables", nargs="+", choices=tables, default=tables)
+    parser.add_argument("--tables", nargs="+", default=["adult", "cohort"])
     parser.add_argument("--sites", type=int, nargs="+", default=[2, 3, 5, 10])
     parser.add_argument("--turns", type=int, default=5, help="splits, each with other noise")
     parser.add_argument("--flare-python", metavar="PATH", help="a Python that has nvflare")
-    parser.add_argument(
-        "--free", action=argparse.BooleanOptionalAction, default=True, help="EBM without privacy"
-    )
     parser.add_argument("--out", type=Path, default=_RESULTS)
     given = parser.parse_args()
     found = json.loads(given.out.read_text(encoding="utf-8")) if given.out.exists() else {}
