@@ -172,9 +172,9 @@ def lines_of(n_sites: str, own: dict[str, Any]) -> Iterator[dict[str, Any]]:
         "kB sent": fmean(turn["sent"] for turn in turns) / 1e3,
         "kB received": fmean(turn["received"] for turn in turns) / 1e3,
         "FLARE: s": other.get("seconds", ""),
-        "with its start, s": other.get("whole", ""),
+        "FLARE: with its start, s": other.get("whole", ""),
         "FLARE: exchanges": other.get("exchanges", ""),
-        "kB sent and received": f"{other['sent'] / 1e3:,.0f}" if other else "",
+        "FLARE: kB each way": f"{other['sent'] / 1e3:,.0f}" if other else "",
     }
     yield {
         "sites": n_sites,
