@@ -74,7 +74,7 @@ def at_sites(problem: Problem, split: Split, places: NDArray[np.int64]) -> tuple
     def fit(site: Site) -> Any:
         own = np.flatnonzero(places == int(site.name))
         # `simulate` makes the sites.
-        site._transport = counts[site.name] = Counted(site._transport)
+        site.transport = counts[site.name] = Counted(site.transport)
         model = _OURS.build(problem, _EPSILON, DELTA)
         return model.fit(split.X_train.iloc[own], split.y_train.iloc[own], site=site)
 

@@ -10,6 +10,7 @@ from threading import Condition
 from typing import Any, TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from interpret_dp._validate import check_real
 from interpret_dp.exceptions import SitesError
@@ -212,7 +213,8 @@ def simulate(
             site.stop()
             raise
 
-    with ThreadPoolExecutor(len(keys)) as threads:
+    # Threads of linear algebra would wait for each other's cores.
+    with threadpool_limits(1), ThreadPoolExecutor(len(keys)) as threads:
         futures = {name: threads.submit(run, name) for name in keys}
     if errors:
         raise errors[0]
