@@ -58,7 +58,7 @@ def audit(quick: bool, only: str | None, jobs: int, out: Path | None) -> None:
 
     seconds = seconds_of(tasks, jobs)
     long = f"{seconds:.0f} seconds" if seconds < _LONG else f"{seconds / 60:.0f} minutes"
-    click.echo(f"{len(tasks)} attacks. They take about {long} in {jobs} processes.", err=True)
+    click.echo(f"Attacks: {len(tasks)}. Free cores: {jobs}. Time: about {long}.", err=True)
 
     def bar(task: AuditTask) -> Progress:
         return partial(progress, verbose=True, desc=task.title, leave=False, position=1)
