@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from benchmarks.audit.suite import AuditTask, Progress
 
 _MOST_JOBS = 2
+_LONG = 100  # seconds
 
 
 @click.command()
@@ -37,12 +38,12 @@ def audit(quick: bool, only: str | None, jobs: int, out: Path | None) -> None:
     """Attack our own claims, and show what the attacks prove.
 
     Every explainer of this package is attacked on made-up people: replays with the same noise on
-    neighbouring tables, membership attacks, one-run audits. Controls (half the noise, interpret's
+    neighbouring tables, membership attacks, one-run audits. Controls (less noise, interpret's
     regressor) must be found. Fails if a claim of ours is refuted or a control is missed. Passing
     proves nothing: docs/audit.md.
     """
     from benchmarks.audit.results import draw_figure, to_json, to_markdown
-    from benchmarks.audit.suite import run_tasks, tasks_of
+    from benchmarks.audit.suite import run_tasks, seconds_of, tasks_of
     from interpret_dp._documents import write_file
     from interpret_dp.fitting.account import progress
 
@@ -54,6 +55,10 @@ def audit(quick: bool, only: str | None, jobs: int, out: Path | None) -> None:
     if out is not None:
         # A folder that cannot be made is refused before the attacks, which take long.
         out.mkdir(parents=True, exist_ok=True)
+
+    seconds = seconds_of(tasks, jobs)
+    long = f"{seconds:.0f} seconds" if seconds < _LONG else f"{seconds / 60:.0f} minutes"
+    click.echo(f"Attacks: {len(tasks)}. Free cores: {jobs}. Time: about {long}.", err=True)
 
     def bar(task: AuditTask) -> Progress:
         return partial(progress, verbose=True, desc=task.title, leave=False, position=1)

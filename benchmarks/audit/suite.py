@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from interpret_dp.audit.one_run import (
     one_run_epsilon,
 )
 from interpret_dp.audit.replaying import LessNoise, Watching
+from interpret_dp.exceptions import DeclarationWarning
 
 _CONFIDENCE = 0.95
 _CLAIMS = (0.5, 1.0, 4.0)
@@ -37,6 +39,18 @@ _THRESHOLDS = 25
 
 Line: TypeAlias = AttackLine | ReplayLine
 Progress: TypeAlias = Callable[[Iterable[int]], Iterable[int]]
+
+
+class _Noise(NamedTuple):
+    draw: Callable[[], Watching]
+    words: str
+
+
+_NOISES = {
+    1.0: _Noise(Watching, ""),
+    1 / 2: _Noise(functools.partial(LessNoise, 1 / 2), " with half the noise"),
+    1 / 3: _Noise(functools.partial(LessNoise, 1 / 3), " with a third of the noise"),
+}
 
 
 @dataclass(frozen=True)
@@ -50,10 +64,12 @@ class Effort:
     reference : int
         Against interpret's own regressor.
     control_at_1, control_at_4 : int
-        Of half of the noise under a claim of epsilon 1, and of 4. At 1 a weaker attack than this
-        would not find it; 0 leaves it out.
+        Of less noise under a claim of epsilon 1, and of 4. At 1 a weaker attack than this would not
+        find it; 0 leaves it out.
     canaries : int
         Of a one-run audit.
+    control_noise : float, default=1/2
+        Share of the noise that these controls have.
     """
 
     additive: int
@@ -62,13 +78,20 @@ class Effort:
     control_at_1: int
     control_at_4: int
     canaries: int
+    control_noise: float = 1 / 2
 
 
 EFFORTS = {
     "full": Effort(1000, 500, 3000, 3000, 600, 5000),
-    "quick": Effort(60, 40, 400, 0, 600, 5000),
+    "quick": Effort(40, 30, 400, 0, 200, 5000, 1 / 3),
 }
 """``quick`` takes a minute and finds gross errors only; the controls and the reference it finds."""
+
+# Processor seconds of one run with the row and one without, by subject, or of all by kind; measured
+# where other programs shared both cores.
+_SECONDS = {"classifier": 0.075, "regressor": 0.085, "metrics": 0.16, "background": 0.043}
+_SECONDS |= {"reference": 0.007, "maps": 3.1, "maps control": 3.1, "replay": 1.3}
+_STARTING = 5.0  # seconds of the command and its processes before the first attack
 
 
 @dataclass(frozen=True)
@@ -97,26 +120,38 @@ class AuditTask:
         claim = f", epsilon {self.epsilon:g}" if self.epsilon else ""
         return f"{self.kind}: {self.subject}{claim}"
 
+    @property
+    def runs(self) -> int:
+        """Fits with a row, and as many without; 1 of what is run once."""
+        effort = EFFORTS[self.effort]
+        if self.kind == "reference":
+            return effort.reference
+        if self.kind == "control":
+            return effort.control_at_1 if self.epsilon == 1.0 else effort.control_at_4
+        if self.kind == "attack":
+            return effort.additive if self.subject in _ADDITIVE else effort.others
+        return 1
+
+    @property
+    def seconds(self) -> float:
+        """Processor seconds that it takes, roughly."""
+        return self.runs * _SECONDS[self.kind if self.kind in _SECONDS else self.subject]
+
     def run(self, progress: Progress = iter) -> Line:
         """Carry it out."""
         effort = EFFORTS[self.effort]
         if self.kind == "replay":
             return replay_explainer(self.subject)
         if self.kind == "maps":
-            return _audited_maps(self.epsilon, effort.canaries, Watching, STANDS)
+            return _audited_maps(self.epsilon, effort.canaries)
         if self.kind == "maps control":
-            noise = functools.partial(LessNoise, 1 / 3)
-            return _audited_maps(self.epsilon, effort.canaries, noise, REFUTED)
+            return _audited_maps(self.epsilon, effort.canaries, 1 / 3)
         if self.kind == "reference":
-            subject = _REFERENCES[self.subject]()
-            return _attacked(subject, effort.reference, Watching, REFUTED, progress)
-        make = _MAKERS[self.subject]
+            return _attacked(_REFERENCES[self.subject](), self.runs, REFUTED, progress)
+        subject = _MAKERS[self.subject](self.epsilon)
         if self.kind == "control":
-            runs = effort.control_at_1 if self.epsilon == 1.0 else effort.control_at_4
-            noise = functools.partial(LessNoise, 1 / 2)
-            return _attacked(make(self.epsilon), runs, noise, REFUTED, progress)
-        runs = effort.additive if self.subject in _ADDITIVE else effort.others
-        return _attacked(make(self.epsilon), runs, Watching, STANDS, progress)
+            return _attacked(subject, self.runs, REFUTED, progress, effort.control_noise)
+        return _attacked(subject, self.runs, STANDS, progress)
 
 
 _ADDITIVE = ("classifier", "regressor")
@@ -148,7 +183,13 @@ def tasks_of(effort: str) -> list[AuditTask]:
     tasks += [("maps", "DPLocallyLinearClassifier", claim) for claim in _CLAIMS]
     tasks += [("maps control", "DPLocallyLinearClassifier", 4.0)]
     tasks += [("replay", name, 0.0) for name in REPLAYS]
-    return [AuditTask(*task, effort) for task in tasks]
+    return sorted((AuditTask(*task, effort) for task in tasks), key=lambda task: -task.seconds)
+
+
+def seconds_of(tasks: Sequence[AuditTask], jobs: int) -> float:
+    """Return about how long tasks take in processes that have a core each."""
+    longest = max(task.seconds for task in tasks)
+    return _STARTING + max(longest, sum(task.seconds for task in tasks) / jobs)
 
 
 def run_tasks(
@@ -183,29 +224,32 @@ def run_tasks(
 def _attacked(
     subject: Subject,
     runs: int,
-    noise: Callable[[], Watching],
     expected: str,
     progress: Progress,
+    share: float = 1.0,
 ) -> AttackLine:
     start = time.process_time()
-    report = membership_attack(
-        subject.fit,
-        subject.with_row,
-        subject.without_row,
-        statistics=subject.statistics,
-        epsilon=subject.epsilon,
-        delta=DELTA,
-        mu=subject.mu,
-        runs=runs,
-        confidence=_CONFIDENCE,
-        noise=noise,
-        progress=progress,
-    )
+    with warnings.catch_warnings():
+        # The noise of a small claim reaches beyond so few rows, in nearly every fit.
+        warnings.simplefilter("ignore", DeclarationWarning)
+        report = membership_attack(
+            subject.fit,
+            subject.with_row,
+            subject.without_row,
+            statistics=subject.statistics,
+            epsilon=subject.epsilon,
+            delta=DELTA,
+            mu=subject.mu,
+            runs=runs,
+            confidence=_CONFIDENCE,
+            noise=_NOISES[share].draw,
+            progress=progress,
+        )
     gaussian = None if report.mu_bound is None else _epsilon_of(report.mu_bound)
     by_mu = gaussian is not None and gaussian >= report.epsilon_bound
     single = 1.0 - (1.0 - _CONFIDENCE) / (1 if subject.mu is None else 2)
     return AttackLine(
-        subject=subject.name + (" with half the noise" if noise is not Watching else ""),
+        subject=subject.name + _NOISES[share].words,
         attack="membership",
         epsilon=subject.epsilon,
         delta=DELTA,
@@ -231,15 +275,14 @@ def _epsilon_of(mu: float) -> float:
     return epsilon_of_mu(mu, DELTA) if mu > 0 else 0.0
 
 
-def _audited_maps(
-    epsilon: float, canaries: int, noise: Callable[[], Watching], expected: str
-) -> AttackLine:
-    start = time.process_time()
-    audit = audit_maps(epsilon, DELTA, n_canaries=canaries, confidence=_CONFIDENCE, noise=noise)
+def _audited_maps(epsilon: float, canaries: int, share: float = 1.0) -> AttackLine:
+    start, noise = time.process_time(), _NOISES[share]
+    audit = audit_maps(
+        epsilon, DELTA, n_canaries=canaries, confidence=_CONFIDENCE, noise=noise.draw
+    )
     evidence, bound = audit.best
     return AttackLine(
-        subject="DPLocallyLinearClassifier"
-        + (" with a third of the noise" if noise is not Watching else ""),
+        subject=f"DPLocallyLinearClassifier{noise.words}",
         attack=f"one run, {canaries:,} canaries",
         epsilon=epsilon,
         delta=DELTA,
@@ -252,7 +295,7 @@ def _audited_maps(
             canaries, bound.n_guesses, delta=DELTA, epsilon=epsilon, confidence=bound.confidence
         ),
         is_refuted=bound.epsilon > epsilon,
-        expected=expected,
+        expected=STANDS if share == 1.0 else REFUTED,
         seconds=time.process_time() - start,
     )
 

@@ -210,10 +210,10 @@ def check(
 @click.option("--colluding", "n_colluding", type=click.IntRange(min=1), default=1)
 @console.optional_ledger("say how many fits this ledger has room for; with --dataset")
 @click.option("--dataset", metavar="NAME")
-@click.option("--width", type=console.POSITIVE)
+@click.option("--effect", type=console.POSITIVE)
 @click.option("--html", type=console.OUTPUT_FILE)
 @console.overwrite_option
-def plan(width: float | None, html: str | None, overwrite: bool, **given: Any) -> None:
+def plan(effect: float | None, html: str | None, overwrite: bool, **given: Any) -> None:
     """Say what a fit would show at several budgets.
 
     No private row is read, and nothing is charged: the trainer fits rows that are simulated from
@@ -239,8 +239,8 @@ def plan(width: float | None, html: str | None, overwrite: bool, **given: Any) -
         how many of them may tell the coordinator all that they know
     --dataset
         the data set's name in the ledger
-    --width
-        say which epsilon gives a band of +-WIDTH over an eighth of the rows
+    --effect
+        say at which epsilon 4 of 5 fits show an effect of EFFECT
     --html
         write both figures as one HTML file
     """
@@ -253,10 +253,10 @@ def plan(width: float | None, html: str | None, overwrite: bool, **given: Any) -
     console.say_table(planned.text_columns, planned.text_rows())
     for note in planned.notes:
         console.say_item("Note", note)
-    if width is not None:
+    if effect is not None:
         for size in given["n_rows"]:
-            needed = planned.epsilon_for(width, size)
-            console.say_item("Needed", f"epsilon {needed:.3g} for ±{width:g} with {size:,} rows")
+            needed = planned.epsilon_for(effect, size)
+            console.say_item("Needed", f"epsilon {needed:.3g} for {effect:g} with {size:,} rows")
     if html is not None:
         console.write_text("--html", html, planned.to_html(), overwrite=overwrite)
 

@@ -1,8 +1,8 @@
 """Plan of a DP-EBM fit: the trainer itself, run on simulated or public rows and charged to nobody.
 
-The widths of noise bands follow from the number of rows, the budget, the schema and the target far
-more than from the rows. So the very trainer fits rows that were drawn from the schema, with the
-noise that a fit has, and its noise model says how wide the bands are.
+Noise follows from the number of rows, the budget, the schema and the target far more than from the
+rows. So the very trainer fits rows that were drawn from the schema, with the noise that a fit has,
+and its noise model says which effects would show.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from interpret_dp.ebm.request import (
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.training import TrainedTerms, has_one_class, train
 from interpret_dp.exceptions import PrivacyWarning, SchemaError, warn_caller
-from interpret_dp.explanation.plan import EFFECT, FitPlan, PlannedCurve, PlannedFit
+from interpret_dp.explanation.plan import FitPlan, PlannedCurve, PlannedFit
 from interpret_dp.fitting.account import checked_budget, ledger_of
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.mechanisms import SeededRandomness
@@ -53,6 +53,8 @@ FloatArray = NDArray[np.float64]
 _MOST_ROWS = 8_000
 _CORRELATION = 0.9  # of all numbers, for the wider end of what is planned
 _HALF_WIDTH = NormalDist().inv_cdf(0.975)  # of a band, in deviations
+# Half-widths of a band that an effect must have, so that the band excludes zero in 4 of 5 fits.
+_EFFECT = 1.0 + NormalDist().inv_cdf(0.8) / _HALF_WIDTH
 _TEST_SHARE = 0.2
 # Parts of equally many rows. An effect of a number is one on the mean score of a part.
 _PARTS = 8
@@ -422,7 +424,7 @@ def _band(noise: TermNoise, bins: Bins) -> tuple[float, float]:
         response = noise.response if noise.response.ndim == 2 else noise.response.mean(axis=0)
         square = max(float(weights @ ramp**2), 1e-300)
         shown = float(weights @ (ramp * (response @ ramp))) / square
-    return width, EFFECT * smallest / shown if shown > 0 else math.inf
+    return width, _EFFECT * smallest / shown if shown > 0 else math.inf
 
 
 def _median(values: FloatArray, weights: FloatArray) -> float:

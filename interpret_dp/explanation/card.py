@@ -23,11 +23,11 @@ from interpret_dp.explanation.influence import of_hundred, top_k, top_shares
 from interpret_dp.explanation.markup import TextTable, render, template_value
 from interpret_dp.explanation.pages import edits_table, render_html
 from interpret_dp.explanation.panel import EDGES, TITLES
-from interpret_dp.explanation.plots.bars import term_importance
+from interpret_dp.explanation.plots.bars import ratio_text
 from interpret_dp.explanation.plots.parts import score_unit
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, ModelSummary, summarise
-from interpret_dp.released.summary import LEAST_RATIO, average_sentence, term_sentence
+from interpret_dp.released.summary import average_sentence, term_sentence
 from interpret_dp.schema import Schema
 
 # Questions of NIST SP 800-226 about a privacy guarantee, answered for one published model.
@@ -360,17 +360,11 @@ class ModelCard:
         """A line a term, the most important first."""
         model, k = self.model, top_k(self.model)
         shares = top_shares(model, k) if k else {}
-        named = dict(zip(model.term_names, model.terms, strict=True))
-        order = sorted(named, key=lambda name: -term_importance(named[name])[0])
+        named = zip(model.term_names, model.terms, strict=True)
         head = ["term", "importance", "signal to noise", "what the curve shows"]
         rows = [
-            [
-                name,
-                f"{term_importance(named[name])[0]:.3g}",
-                "not known" if (ratio := named[name].signal_to_noise) is None else f"{ratio:.1f}",
-                term_sentence(model, named[name]),
-            ]
-            for name in order
+            [name, f"{term.size:.3g}", ratio_text(term), term_sentence(model, term)]
+            for name, term in sorted(named, key=lambda entry: -entry[1].size)
         ]
         if k:
             head.insert(3, f"among the {k} most important" if k > 1 else "most important")
@@ -398,8 +392,7 @@ class ModelCard:
         """What a reader must not conclude."""
         model = self.model
         named = list(zip(model.term_names, model.terms, strict=True))
-        ratios = [(name, term.signal_to_noise) for name, term in named]
-        weak = [name for name, ratio in ratios if ratio is not None and ratio < LEAST_RATIO]
+        weak = [name for name, term in named if term.may_be_noise]
         sparse = [name for name, term in named if term.too_few_rows[1:-1].any()]
         unknown = [name for name, term in named if term.noise_deviations is None]
         limits = [

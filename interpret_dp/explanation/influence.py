@@ -47,7 +47,7 @@ def top_k(model: AdditiveModel) -> int:
 def top_shares(model: AdditiveModel, k: int) -> dict[str, float]:
     """Return the share of draws in which each term is among the k of largest importance.
 
-    Importance is the mean absolute score over the released rows, and the classes.
+    Importance is the root mean square of the scores over the released rows, and the classes.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ def top_shares(model: AdditiveModel, k: int) -> dict[str, float]:
 
 
 def _importances(term: AdditiveTerm, rng: np.random.Generator) -> FloatArray:
-    draws = np.abs(term.sample(_N_DRAWS, rng))
+    draws = term.sample(_N_DRAWS, rng) ** 2
     weighted = np.tensordot(draws, term.weights, axes=(1, 0)).reshape(_N_DRAWS, -1)
-    return np.asarray(weighted.mean(axis=1) / max(float(term.weights.sum()), 1e-300))
+    return np.asarray(np.sqrt(weighted.mean(axis=1) / max(float(term.weights.sum()), 1e-300)))
 
 
 def decision_shares(uncertain: FloatArray) -> list[float | None]:

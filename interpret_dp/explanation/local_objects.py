@@ -21,7 +21,7 @@ from interpret_dp.explanation.objects import (
     rounded,
 )
 from interpret_dp.explanation.plots.axes import bin_texts
-from interpret_dp.explanation.plots.bars import importance_bars, row_figure, term_importance
+from interpret_dp.explanation.plots.bars import importance_bars, row_figure
 from interpret_dp.explanation.plots.heat import influences_figure
 from interpret_dp.explanation.plots.parts import (
     COLORS,
@@ -180,7 +180,7 @@ def dependence_explanation(
         With ``privacy``, and with ``figure(key)``; a key is a column.
     """
     model = _as_additive(background, dependence, classes)
-    importances = [term_importance(term)[0] for term in model.terms]
+    importances = [term.size for term in model.terms]
     names, kinds = list(background.names), [feature.kind for feature in model.features]
     return private_explanation(
         PrivateDependenceExplanation,
@@ -303,19 +303,18 @@ class PrivateDependenceExplanation(PrivateExplanation):
         return _dependence_figure(self.curves, key, single_rows, self.output, line)
 
     def _overview(self, line: str) -> Figure:
-        measured = [
-            (name, *term_importance(term))
-            for name, term in zip(self.curves.term_names, self.curves.terms, strict=True)
-        ]
-        measured.sort(key=lambda entry: -entry[1])
+        measured = sorted(
+            zip(self.curves.term_names, self.curves.terms, strict=True),
+            key=lambda entry: -entry[1].size,
+        )
         shown = measured[:_MOST_BARS]
         unit = f"change of the {literal(self.output)}"
-        bars, importances, noise = zip(*shown, strict=True)
-        figure = importance_bars(bars, importances, noise, unit)
+        names, terms = zip(*shown, strict=True)
+        figure = importance_bars(names, terms, unit)
         figure.data[1].name = "what noise and sampling alone would give"
         hidden = len(measured) - len(shown)
         words = [
-            "Mean absolute height of each column's curve of partial dependence",
+            "Root mean square height of each column's curve of partial dependence",
             f"All curves together explain {math.floor(100 * max(self.fidelity, 0.0))} % of the "
             "variance of the model's output"
             + f" · {hidden:,} less important columns are not drawn"

@@ -23,7 +23,7 @@ from interpret_dp.explanation.maps import (
     read_row,
 )
 from interpret_dp.explanation.plots import draw_figure, register_figure
-from interpret_dp.explanation.plots.bars import overview_figure, term_importance
+from interpret_dp.explanation.plots.bars import overview_figure
 from interpret_dp.explanation.plots.heat import (
     contributions_figure,
     contributions_of_rows,
@@ -306,7 +306,7 @@ class PrivateEBMExplanation(PrivateExplanation):
         """Return the probability that each term is among the k of largest importance.
 
         It is the share of 500 draws of plausible curves, the same in each call; costs nothing. The
-        importance of a term is its mean absolute score over the released rows. Terms whose noise
+        importance of a term is its root mean square over the released rows. Terms whose noise
         is not known are taken as they are.
 
         Parameters
@@ -436,7 +436,7 @@ def _selector(model: AdditiveModel) -> Any:
             "Bins": [
                 len(s.regular) if isinstance(s, FeaturePair) else s.n_codes - 2 for s in subjects
             ],
-            "Importance": rounded(term_importance(term)[0] for term in model.terms),
+            "Importance": rounded(term.size for term in model.terms),
             "Signal to noise": rounded(term.signal_to_noise for term in model.terms),
         }
     )

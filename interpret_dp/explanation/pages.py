@@ -17,7 +17,7 @@ from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, spent_shares
 from interpret_dp.explanation.markup import TextTable, percent_up, render_page
 from interpret_dp.explanation.panel import SHARES_OF, panel_html, shares_text
-from interpret_dp.explanation.plots.bars import SIGNAL_TO_NOISE, importance_figure, term_importance
+from interpret_dp.explanation.plots.bars import SIGNAL_TO_NOISE, importance_figure
 from interpret_dp.explanation.plots.heat import heat_figure
 from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS, row_noun, thinned
 from interpret_dp.explanation.plots.prediction import local_figure, outcome_text, stability_text
@@ -79,7 +79,7 @@ def render_html(
     """
     truth = truth or {}
     dataset = model.guarantee.dataset
-    terms = sorted(model.terms, key=lambda term: -term_importance(term)[0])
+    terms = sorted(model.terms, key=lambda term: -term.size)
     curves = [term for term in terms if term.partner is None]
     privacy = dataclasses.replace(privacy, edits=len(model.edits))
     return render_page(

@@ -1,11 +1,10 @@
-"""Plan of a private fit: the bands that a budget buys, before a private row is read."""
+"""Plan of a private fit: the effects that a budget shows, before a private row is read."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,16 +27,13 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-EFFECT = 1.0 + NormalDist().inv_cdf(0.8) / NormalDist().inv_cdf(0.975)
-"""Half-widths of a band that an effect must have, so that the band excludes zero in 4 of 5 fits."""
-
 _TITLE = "Plan of a private fit"
-_WIDTHS = "Width of the 95 % noise band by epsilon"
+_LOG_ODDS = "log-odds"
+_EFFECTS = "Smallest effect that 4 of 5 fits show, by epsilon"
 _LETTERS = 44  # of a line of text that a narrow page shows
-_COLUMNS = (
-    *("rows", "epsilon", "features", "band", "correlated", "effect", "a level needs"),
-    "fits left",
-)
+_COLUMNS = ("rows", "epsilon", "features", "effect", "fits left")
+_LARGEST_ODDS = 1_000
+_DASHES = {"levels": "dot", "numbers": "solid"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,55 +189,52 @@ class FitPlan:
                 rows.append(row | dict(fit.score))
         return pd.DataFrame(rows)
 
-    def epsilon_for(self, width: float, n_rows: int | None = None) -> float:
-        """Return the epsilon whose median band is +-``width``, between planned ones.
+    def epsilon_for(self, effect: float, n_rows: int | None = None) -> float:
+        """Return the epsilon at which 4 of 5 fits show an effect, between planned ones.
 
         Parameters
         ----------
-        width : float
-            Half-width of the band of a level, or of the mean of a curve over an eighth of the rows,
-            in the score's unit.
+        effect : float
+            Of a level, or on the mean over an eighth of the rows, in the score's unit: the median
+            of the smallest effects over all features.
         n_rows : int, default=None
             Which size of table, if several were planned.
 
         Raises
         ------
         ValueError
-            If the size was not planned, or the width is outside of what was planned.
+            If the size was not planned, or the effect is outside of what was planned.
 
         Notes
         -----
-        With high noise a curve shows a part of each effect, with a band that is narrower by as
-        much. That is no gain, so that the width is divided by the part here. Interpolated on
-        logarithms.
+        Interpolated on logarithms.
         """
-        width = check_real("width", width, low=0, low_open=True)
+        effect = check_real("effect", effect, low=0, low_open=True)
         sizes = sorted({fit.n_rows for fit in self.fits})
         size = sizes[0] if n_rows is None and len(sizes) == 1 else n_rows
         effects = [(fit.epsilon, _median(fit.effects)) for fit in self.fits if fit.n_rows == size]
-        planned = sorted((e, effect / EFFECT) for e, effect in effects if effect < math.inf)
+        planned = sorted(pair for pair in effects if pair[1] < math.inf)
         if not planned:
             raise ValueError(f"n_rows is {n_rows!r}; it must be one of the planned {sizes}.")
-        epsilons, widths = (np.array(values)[::-1] for values in zip(*planned, strict=True))
-        # From the largest epsilon down, so that no width shrinks with the budget.
-        widths = np.maximum.accumulate(widths)
-        if not widths[0] <= width <= widths[-1]:
+        epsilons, shown = (np.array(values)[::-1] for values in zip(*planned, strict=True))
+        # From the largest epsilon down: a larger budget has room for the smaller one's fit.
+        shown = np.maximum.accumulate(shown)
+        if not shown[0] <= effect <= shown[-1]:
             raise ValueError(
-                f"width is {width:g}; the planned bands are ±{widths[0]:.3g} to "
-                f"±{widths[-1]:.3g}, where noise shrinks no curve; printed ones may be narrower. "
-                f"Plan {'larger' if width < widths[0] else 'smaller'} epsilons."
+                f"effect is {effect:g}; the planned ones are {shown[0]:.3g} to {shown[-1]:.3g}. "
+                f"Plan {'larger' if effect < shown[0] else 'smaller'} epsilons."
             )
-        return float(np.exp(np.interp(math.log(width), np.log(widths), np.log(epsilons))))
+        return float(np.exp(np.interp(math.log(effect), np.log(shown), np.log(epsilons))))
 
-    def draw(self, kind: str = "widths", n_rows: int | None = None) -> Figure:
+    def draw(self, kind: str = "effects", n_rows: int | None = None) -> Figure:
         """Return a figure.
 
         Parameters
         ----------
-        kind : {"widths", "curves", "slider"}
-            The median half-width, as in :meth:`epsilon_for`, against epsilon, a line for each size
-            of table; one curve with its band at each epsilon, side by side; or the widths above the
-            curve of the epsilon that a slider chooses, which needs no kernel.
+        kind : {"effects", "curves", "slider"}
+            The smallest effects of the table against epsilon, for each size of table; one curve
+            at each epsilon, side by side, above what such a fit does not show; or the effects above
+            the curve of the epsilon that a slider chooses, which needs no kernel.
         n_rows : int, default=None
             Size of the table of the curves and of the slider; by default the first planned one.
 
@@ -250,9 +243,9 @@ class FitPlan:
         ValueError
             If ``kind`` is unknown, or there is no curve, or no plan, of that size.
         """
-        check_choice("kind", kind, ("widths", "curves", "slider"))
-        if kind == "widths":
-            return self._draw_widths()
+        check_choice("kind", kind, ("effects", "curves", "slider"))
+        if kind == "effects":
+            return self._draw_effects()
         return self._draw_curves(n_rows) if kind == "curves" else self._draw_slider(n_rows)
 
     def _fits_of(self, size: int) -> list[PlannedFit]:
@@ -262,38 +255,39 @@ class FitPlan:
             raise ValueError(f"n_rows is {size!r}; it must be one of the planned {sizes}.")
         return fits
 
-    def _draw_widths(self) -> Figure:
+    def _draw_effects(self) -> Figure:
         figure = blank_figure(height=420, margin={"l": 64, "r": 24, "b": 96, "t": 40})
-        self._add_widths(figure, list(dict.fromkeys(fit.n_rows for fit in self.fits)))
-        add_heading(figure, _WIDTHS, self._heading())
+        self._add_effects(figure, list(dict.fromkeys(fit.n_rows for fit in self.fits)))
+        add_heading(figure, _EFFECTS, self._heading())
         figure.update_layout(showlegend=True, legend=LEGEND_BELOW)
         return figure
 
-    def _add_widths(self, figure: Figure, sizes: Sequence[int]) -> None:
+    def _effects_of(self, fit: PlannedFit) -> dict[str, float]:
+        """Return the smallest effect of each kind of feature, the median over these."""
+        return {
+            kind: _median(fit.effects, [name for name in self.kinds if self.kinds[name] == kind])
+            for kind in sorted(set(self.kinds.values()))
+        }
+
+    def _add_effects(self, figure: Figure, sizes: Sequence[int]) -> None:
         """Draw the lines of some sizes, and dress the first axes for them."""
         for place, size in enumerate(sizes):
             fits = self._fits_of(size)
-            color = CLASS_COLORS[place % len(CLASS_COLORS)]
-            epsilons = [fit.epsilon for fit in fits]
-            lines = [("", "solid", [_median(fit.effects) / EFFECT for fit in fits])]
-            if fits[0].correlated_effects is not None:
-                dashed = [_median(fit.correlated_effects) / EFFECT for fit in fits]
-                lines.append((", correlated numbers", "dot", dashed))
-            for name, dash, widths in lines:
+            shown = [self._effects_of(fit) for fit in fits]
+            for kind in shown[0]:
                 figure.add_scatter(
-                    x=epsilons,
-                    y=widths,
+                    x=[fit.epsilon for fit in fits],
+                    y=[effects[kind] for effects in shown],
                     mode="lines+markers",
-                    name=f"{size:,} rows{name}",
-                    line={"color": color, "dash": dash},
-                    hovertemplate="epsilon %{x:g}: ±%{y:.3g}<extra></extra>",
+                    name=f"{kind}, {size:,} rows",
+                    line={"color": CLASS_COLORS[place % len(CLASS_COLORS)], "dash": _DASHES[kind]},
+                    hovertemplate="epsilon %{x:g}: %{y:.3g}<extra></extra>",
                 )
         ticks = sorted({fit.epsilon for fit in self.fits})
         names = [f"{epsilon:g}" for epsilon in ticks]
         figure.layout.xaxis.update(type="log", title="epsilon", tickvals=ticks, ticktext=names)
-        title = f"± {literal(self.unit)}, over an eighth of the rows"
         style = {"dtick": math.log10(2.0), "tickformat": ".2~g"}
-        figure.layout.yaxis.update(type="log", title=title, **style)
+        figure.layout.yaxis.update(type="log", title=literal(self.unit), **style)
 
     def _draw_slider(self, n_rows: int | None) -> Figure:
         from plotly.subplots import make_subplots
@@ -303,15 +297,16 @@ class FitPlan:
         has_curves = all(fit.curve for fit in fits)
         figure = make_subplots(rows=1 + has_curves, cols=1, vertical_spacing=0.16)
         dress(figure, height=740 if has_curves else 440, margin={"l": 64, "r": 24, "b": 150})
-        self._add_widths(figure, [size])
+        self._add_effects(figure, [size])
         own: list[range] = []
         for fit in fits:
             first = len(figure.data)
-            x, y = [fit.epsilon], [_median(fit.effects) / EFFECT]
+            y = list(self._effects_of(fit).values())
             mark = {"size": 15, "color": COLORS["truth"], "symbol": "circle-open", "line_width": 3}
+            x = [fit.epsilon] * len(y)
             figure.add_scatter(x=x, y=y, mode="markers", marker=mark, name="chosen epsilon")
-            if has_curves and fit.curve is not None:
-                _add_curve(figure, fit.curve, row=2)
+            if has_curves:
+                _add_curve(figure, fit, row=2)
             own.append(range(first, len(figure.data)))
         start, constant = len(fits) // 2, own[0].start
         visible = [
@@ -327,19 +322,21 @@ class FitPlan:
         slider = {"active": start, "steps": steps, "currentvalue": {"prefix": "epsilon "}}
         figure.update_layout(sliders=[slider | {"pad": {"t": 52}}])
         source = self.source.partition(",")[0]
-        line = f"Half the 95 % band over an eighth of the rows · {size:,} rows"
-        line += f" · delta {self.delta:g} · {source} · nothing was charged"
+        line = f"Smallest effects in 4 of 5 fits · {size:,} rows · delta {self.delta:g}"
+        line += f" · {source} · nothing was charged"
         add_heading(figure, "What each epsilon shows", line, letters=_LETTERS)
-        figure.update_yaxes(title=f"± {literal(self.unit)}", row=1)
+        figure.update_yaxes(title=literal(self.unit), row=1)
         if has_curves:
-            ends = [(fit.curve.noisy, fit.curve.half_width) for fit in fits if fit.curve]
-            reach = 1.05 * max(float(np.max(np.abs(noisy) + half)) for noisy, half in ends)
-            figure.update_yaxes(title=literal(self.unit), range=[-reach, reach], row=2)
-        widths = [f"±{_median(fit.effects) / EFFECT:.3g} at {fit.epsilon:g}" for fit in fits]
+            figure.update_yaxes(title=literal(self.unit), range=_range(fits), row=2)
+        shown = [
+            f"{kind} {effect:.3g} at {fit.epsilon:g}"
+            for fit in fits
+            for kind, effect in self._effects_of(fit).items()
+        ]
         figure.update_layout(
             showlegend=True,
             legend=LEGEND_BELOW,
-            meta={"alternative": f"{_WIDTHS}, {size:,} rows: {', '.join(widths)}."},
+            meta={"alternative": f"{_EFFECTS}, {size:,} rows: {', '.join(shown)}."},
         )
         return figure
 
@@ -347,21 +344,22 @@ class FitPlan:
         from plotly.subplots import make_subplots
 
         size = self.fits[0].n_rows if n_rows is None else n_rows
-        drawn = [(f.epsilon, f.curve) for f in self.fits if f.n_rows == size and f.curve]
+        drawn = [(fit, fit.curve) for fit in self.fits if fit.n_rows == size and fit.curve]
         if not drawn:
             sizes = sorted({fit.n_rows for fit in self.fits})
             raise ValueError(
                 f"There is no curve of {size} rows. The plan has {sizes} rows, and curves are "
                 "those of a feature that is a number."
             )
-        titles = [f"epsilon {epsilon:g}" for epsilon, _ in drawn]
+        titles = [f"epsilon {fit.epsilon:g}" for fit, _ in drawn]
         figure = make_subplots(rows=1, cols=len(drawn), shared_yaxes=True, subplot_titles=titles)
-        for place, (_, curve) in enumerate(drawn, start=1):
-            _add_curve(figure, curve, col=place, in_legend=place == 1)
+        for place, (fit, _) in enumerate(drawn, start=1):
+            _add_curve(figure, fit, col=place, in_legend=place == 1)
         dress(figure, height=360, margin={"l": 64, "r": 24, "b": 84, "t": 40})
         title = f"{drawn[0][1].feature}: one planned fit of {size:,} rows at each epsilon"
         add_heading(figure, title, self._heading(), over_panels=True)
         figure.update_layout(showlegend=True, legend=LEGEND_BELOW)
+        figure.update_yaxes(range=_range([fit for fit, _ in drawn]))
         figure.update_yaxes(title=literal(self.unit), col=1)
         return figure
 
@@ -370,65 +368,65 @@ class FitPlan:
 
     def text_rows(self) -> list[tuple[str, ...]]:
         """Return a line of texts for each size and epsilon, as :data:`text_columns` names them."""
-        rows = []
-        for fit in self.fits:
-            for kind in sorted(set(self.kinds.values())):
-                names = [name for name in self.kinds if self.kinds[name] == kind]
-                correlated = _median(fit.correlated_widths, names)
-                row = (
-                    f"{fit.n_rows:,}",
-                    f"{fit.epsilon:g}",
-                    kind,
-                    f"±{_median(fit.widths, names):.3g}",
-                    "" if math.isnan(correlated) else f"±{correlated:.3g}",
-                    f"{_median(fit.effects, names):.3g}",
-                    f"{math.ceil(fit.level_rows)} rows",
-                    "no limit" if fit.fits_left is None else f"{fit.fits_left:,}",
-                )
-                rows.append(row + tuple(f"{value:.3g}" for value in fit.score.values()))
-        return rows
+        return [
+            (
+                *(f"{fit.n_rows:,}", f"{fit.epsilon:g}", kind, f"{effect:.3g}"),
+                "no limit" if fit.fits_left is None else f"{fit.fits_left:,}",
+                *(f"{value:.3g}" for value in fit.score.values()),
+                self._in_words(effect),
+            )
+            for fit in self.fits
+            for kind, effect in self._effects_of(fit).items()
+        ]
+
+    def _in_words(self, effect: float) -> str:
+        """Say what an effect of this size is."""
+        is_odds = self.unit == _LOG_ODDS
+        if effect >= (math.log(_LARGEST_ODDS) if is_odds else math.inf):
+            return "No effect shows."
+        if is_odds:
+            return f"Odds {math.exp(effect):.3g} times the average show."
+        return f"Means {effect:.3g} from the average show."
 
     @property
     def text_columns(self) -> tuple[str, ...]:
         """Heads of :meth:`text_rows`."""
-        return (*_COLUMNS, *self.fits[0].score)
+        return (*_COLUMNS, *self.fits[0].score, "in words")
+
+    def _at_epsilons(self, figure: Callable[[PlannedFit], str | None]) -> str:
+        """Return a figure of the smallest table at each epsilon; "" where there is none."""
+        smallest = min(fit.n_rows for fit in self.fits)
+        texts = [(figure(fit), fit.epsilon) for fit in self.fits if fit.n_rows == smallest]
+        return ", ".join(f"{text} at epsilon {epsilon:g}" for text, epsilon in texts if text)
 
     @property
     def notes(self) -> list[str]:
         """Sentences on where the figures come from, and how to read them."""
-        most = 1.4 if self.fits[0].score else 2.2
+        smallest, most = min(fit.n_rows for fit in self.fits), 1.4 if self.fits[0].score else 2.2
+        numbers = [name for name, kind in self.kinds.items() if kind == "numbers"]
+
+        def correlated(fit: PlannedFit) -> str | None:
+            effects = fit.correlated_effects
+            return f"effect {_median(effects, numbers):.3g}" if effects and numbers else None
+
         notes = [
             f"{self.source}. Nothing was charged.",
-            f"Bands in {self.unit}: half the width of the unshrunk 95 % noise band, the median "
-            f"over features, at delta {self.delta:g}. An effect of the size named, of a level or "
-            "over an eighth of the rows, is significant in 4 of 5 fits; a level needs the rows "
-            "named to be learned. Compare effects, not bands: curves of high noise show a part of "
-            "each effect, and little noise makes finer bins, which have wider bands.",
-            f"On five of six public tables fits had 0.6 to {most} times the planned widths. Where "
-            "most rows of a column have one value, their bands are narrower.",
+            f"Effect in {self.unit}: the smallest that is significant in 4 of 5 fits at delta "
+            f"{self.delta:g}, of a level, or of a number on the mean over an eighth of the rows.",
+            f"On five of six public tables fits had 0.6 to {most} times the planned noise. Where "
+            "most rows of a column have one value, it has less.",
         ]
-        smallest = min(fit.n_rows for fit in self.fits)
-        needs = [
-            (f"{fit.label_rows:,.0f}" if fit.label_rows < math.inf else "more than there are")
-            + f" at epsilon {fit.epsilon:g}"
-            for fit in self.fits
-            if fit.label_rows is not None and fit.n_rows == smallest
-        ]
-        if needs:
-            notes.append(
-                f"Of {smallest:,} rows the rarer label needs, to be learned: {', '.join(needs)}."
-            )
-        errors = [
-            f"±{fit.total_error:.2g} at epsilon {fit.epsilon:g}"
-            for fit in self.fits
-            if fit.total_error is not None and fit.n_rows == smallest
-        ]
-        if errors:
-            notes.append(
-                f"With {smallest:,} rows the mean of all predictions is right to within "
-                f"{', '.join(errors)}: one standard deviation."
-            )
-        return notes
+        listed = {
+            f"If all numbers of {smallest:,} rows are correlated by 0.9: {{}}.": correlated,
+            "To be learned, a level needs so many rows: {}.": lambda fit: (
+                f"{math.ceil(fit.level_rows):,}"
+            ),
+            f"Of {smallest:,} rows the rarer label needs, to be learned: {{}}.": _label_text,
+            f"With {smallest:,} rows the mean of all predictions is right to within {{}}: one "
+            "standard deviation.": lambda fit: fit.total_error and f"±{fit.total_error:.2g}",
+        }
+        texts = {text: self._at_epsilons(figure) for text, figure in listed.items()}
+        return notes + [text.format(figures) for text, figures in texts.items() if figures]
 
     def __str__(self) -> str:
         """Return the table and its notes as text."""
@@ -456,23 +454,50 @@ def _median(widths: Mapping[str, float] | None, names: Sequence[str] | None = No
     return float(np.median([widths[name] for name in (widths if names is None else names)]))
 
 
+def _label_text(fit: PlannedFit) -> str | None:
+    if fit.label_rows is None:
+        return None
+    return f"{fit.label_rows:,.0f}" if fit.label_rows < math.inf else "more than there are"
+
+
+def _range(fits: Sequence[PlannedFit]) -> list[float]:
+    """Return the vertical range of the curves, and of what does not show beside them."""
+    reach = 0.0
+    for curve, effects in ((fit.curve, fit.effects) for fit in fits):
+        if curve is not None:
+            truth = curve.noisy if curve.truth is None else curve.truth
+            effect = effects[curve.feature]
+            sizes = *curve.noisy, *truth, effect if effect < math.inf else 0.0
+            reach = max(reach, 1.05 * float(np.abs(sizes).max()))
+    return [-reach, reach]
+
+
 def _add_curve(
-    figure: Figure, curve: PlannedCurve, row: int = 1, col: int = 1, *, in_legend: bool = True
+    figure: Figure, fit: PlannedFit, row: int = 1, col: int = 1, *, in_legend: bool = True
 ) -> None:
-    """Draw one curve with its band and the truth into a panel."""
+    """Draw the curve of a fit with the truth, above what would not show, into a panel."""
+    curve = fit.curve
+    if curve is None:
+        return
     common = {"row": row, "col": col, "showlegend": in_legend, "hoverinfo": "skip"}
+    # plotly cuts off what is beyond the axes.
+    effect = min(fit.effects[curve.feature], 1e6)
 
-    def steps(heights: FloatArray, **style: Any) -> None:
+    def steps(heights: FloatArray, name: str, **line: Any) -> None:
         y = [*heights.tolist(), float(heights[-1])]
-        line = {"shape": "hv", **style.pop("line")}
-        figure.add_scatter(x=curve.x.tolist(), y=y, mode="lines", line=line, **common | style)
+        style = {"mode": "lines", "line": {"shape": "hv", **line}, "name": name}
+        figure.add_scatter(x=curve.x.tolist(), y=y, **style, **common)
 
-    no_line = {"width": 0}
-    steps(curve.noisy + curve.half_width, line=no_line, showlegend=False)
-    low = curve.noisy - curve.half_width
-    fill = {"fill": "tonexty", "fillcolor": COLORS["band"]}
-    steps(low, line=no_line, name="95 % noise band, unshrunk", **fill)
-    steps(curve.noisy, line={"color": COLORS["curve"]}, name="noisy curve")
+    figure.add_scatter(
+        x=curve.x[[0, -1, -1, 0]].tolist(),
+        y=[effect, effect, -effect, -effect],
+        fill="toself",
+        fillcolor=COLORS["band"],
+        mode="none",
+        name="too small for 4 of 5 fits to show",
+        **common,
+    )
+    steps(curve.noisy, "noisy curve", color=COLORS["curve"])
     if curve.truth is not None:
-        steps(curve.truth, line={"color": COLORS["truth"], "dash": "dash"}, name="true curve")
+        steps(curve.truth, "true curve", color=COLORS["truth"], dash="dash")
     figure.update_xaxes(title=literal(curve.feature), row=row, col=col)

@@ -652,10 +652,9 @@ class PrivateBackground(PrivateEstimator[Background]):
         Returns
         -------
         interpret's explanation
-            The importance of a column is the mean absolute height of its curve, as for a term of an
-            EBM: 0 if it acts through interactions alone. The overview shows the share of the
-            outputs' variance that all curves explain. Bands hold 95 % of noise and sampling
-            together.
+            The importance of a column is the root mean square height of its curve: 0 if it acts
+            through interactions alone. The overview shows the share of the outputs' variance that
+            all curves explain. Bands hold 95 % of noise and sampling together.
 
         Warns
         -----

@@ -24,6 +24,7 @@ from interpret_dp.released.background import Background, BackgroundColumn
 from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.released.terms import (
     FEWEST_ROWS,
+    LEAST_RATIO,
     AdditiveFeature,
     AdditiveTerm,
     FeaturePair,
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
 
 # Sentences about the terms of an additive model, from curves and noise bands alone.
-
-LEAST_RATIO = 2.0
-"""Signal to noise below which the effect of a term may be noise alone."""
 
 _AT_BOUND = 1e-4  # of the declared range: a cut that is nearer to the lower bound is at it
 _MOST_NAMED = 4  # levels or ranges in a sentence; more of them are counted
@@ -223,7 +221,7 @@ class ColumnSummary:
     missing, undeclared, below, above : float or None
         Shares of the rows, with noise: missing, with an undeclared level, beyond a bound.
     importance : float or None
-        Mean absolute score over the rows.
+        :attr:`AdditiveTerm.size`: the root mean square of its scores over the rows.
     signal_to_noise : float or None
         :attr:`AdditiveTerm.signal_to_noise`.
     inputs : int or None
@@ -468,7 +466,6 @@ def _column(
     total = float(term.weights.sum())
     if total <= 0:
         return dataclasses.replace(line, note="nothing was counted")
-    sizes = np.abs(term.scores).reshape(len(term.scores), -1).mean(axis=1)
     is_nominal = isinstance(feature.spec, Categorical)
     below, above = next((beyond for name, *beyond in model.clipped if name == feature.name), _NONE)
     return dataclasses.replace(
@@ -477,7 +474,7 @@ def _column(
         undeclared=float(term.weights[-1]) / total if is_nominal else None,
         below=None if below is None else max(below, 0.0),
         above=None if above is None else max(above, 0.0),
-        importance=float(term.weights @ sizes) / total,
+        importance=term.size,
         signal_to_noise=term.signal_to_noise,
         note=_note(feature, term),
     )

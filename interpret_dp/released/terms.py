@@ -152,6 +152,9 @@ def _root(tilt: FloatArray, own: FloatArray, share: FloatArray, goal: FloatArray
 FEWEST_ROWS = 2.0
 """Deviations of a count's noise that the weight of a bin, or of a leaf, must be above to move."""
 
+LEAST_RATIO = 2.0
+"""Signal to noise below which the effect of a term may be noise alone."""
+
 _ROUNDING = 1e-9
 
 OPTIONAL_KEYS = {
@@ -576,14 +579,33 @@ class AdditiveTerm:
         return _deviations(self.posterior_covariance, self.posterior_variances)
 
     @property
-    def signal_to_noise(self) -> float | None:
-        """Size of the scores relative to the noise that was added to them.
+    def size(self) -> float:
+        """Root mean square of the scores over the released rows (and the classes)."""
+        return self._root_mean(self.scores**2)
 
-        The root of the mean squared score over that of the noise's variance, both means over the
-        released rows (and the classes). For pure noise the expected square of this ratio is at most
+    @property
+    def noise_size(self) -> float | None:
+        """The same of the noise that was added to the scores.
+
+        None where it is not known, and of a term that was edited: an edit would change what it is
+        compared with, and adds no evidence.
+        """
+        deviations = self.noise_deviations
+        return None if deviations is None or self.is_edited else self._root_mean(deviations**2)
+
+    def _root_mean(self, squares: FloatArray) -> float:
+        total = float(self.weights.sum())
+        weights = self.weights / total if total > 0 else self.weights
+        return math.sqrt(float((weights @ squares).mean()))
+
+    @property
+    def signal_to_noise(self) -> float | None:
+        """:attr:`size` over :attr:`noise_size`.
+
+        For pure noise the expected square of this ratio is at most
         1, and a ratio of 2 or more has a probability of at most 4.6 %, however the noise is
         correlated across bins. None where the noise is not known, or none was added, and of a term
-        that was edited: an edit would change the ratio, and adds no evidence.
+        that was edited.
 
         Notes
         -----
@@ -591,12 +613,13 @@ class AdditiveTerm:
         of a single normal variable is most often above 4 (Szekely and Bakirov, 2003, "Extremal
         probabilities for Gaussian quadratic forms"). Denoising makes pure noise smaller still.
         """
-        deviations = self.noise_deviations
-        if deviations is None or self.is_edited:
-            return None
-        noise = float((self.weights @ deviations**2).sum())
-        signal = float((self.weights @ self.scores**2).sum())
-        return math.sqrt(signal / noise) if noise > 0 else None
+        return self.size / self.noise_size if self.noise_size else None
+
+    @property
+    def may_be_noise(self) -> bool:
+        """Whether the signal to noise is known, and below 2."""
+        ratio = self.signal_to_noise
+        return ratio is not None and ratio < LEAST_RATIO
 
 
 def _deviations(covariance: FloatArray | None, variances: FloatArray | None) -> FloatArray | None:

@@ -105,6 +105,7 @@ def test_the_command_writes_everything(small, tmp_path):
     what = ("--quick", "--only", "private_metrics", "--jobs", "1")
     shown = CliRunner().invoke(audit, [*what, "--out", str(out)])
     assert shown.exit_code == 0, shown.output
+    assert shown.stderr.startswith("Attacks: 1. Free cores: 1. Time: about 6 seconds.")
     assert "| private_metrics | 3 | 12 | 1.0000 | none |" in shown.output
     assert "100%" in shown.output
     assert sorted(path.name for path in out.iterdir()) == ["audit.json", "audit.md", "audit.png"]

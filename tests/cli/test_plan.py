@@ -13,11 +13,12 @@ def test_a_plan_is_printed_with_what_the_ledger_has_room_for(command, schema, fo
     command("ledger", "create", *account, "--epsilon", 4, "--delta", 1e-6)
     before = (folder / "privacy.db").read_bytes()
     words = ("--rows", 2_000, "--rate", 0.2, "--delta", 1e-6, "--epsilon", 1, "--epsilon", 4)
-    outputs = ("--width", 0.2, "--html", "plan.html")
+    outputs = ("--effect", 0.3, "--html", "plan.html")
     outcome = command("plan", "--schema", schema, *words, *account, *outputs)
     first, second = (line.split() for line in outcome.out.splitlines()[1:3])
     assert first[:3] == ["2,000", "1", "levels"]
-    assert (first[-1], second[-1]) == ("12", "12")
+    assert (first[4], second[4]) == ("12", "12")
+    assert first[5] == second[5] == "Odds"
     assert "no private row was read. Nothing was charged." in " ".join(outcome.out.split())
     assert "Needed      epsilon" in outcome.out
     assert "Plan of a private fit" in (folder / "plan.html").read_text(encoding="utf-8")

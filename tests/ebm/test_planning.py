@@ -1,5 +1,6 @@
 """A plan of a fit: what it says, and that it reads no private row and writes to no ledger."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -48,35 +49,52 @@ def test_the_width_is_that_of_a_fit(schema, planned):
         assert 0.7 * low < width < 1.4 * high
 
 
-def test_the_epsilon_of_a_width_lies_between_planned_ones(planned):
-    widest, narrowest = (
-        float(np.median(list(fit.effects.values()))) / 1.4294 for fit in planned.fits[:2]
-    )
-    assert 0.5 < planned.epsilon_for(math.sqrt(widest * narrowest), 4_000) < 2
+def test_the_epsilon_of_an_effect_lies_between_planned_ones(planned):
+    largest, smallest = (float(np.median(list(fit.effects.values()))) for fit in planned.fits[:2])
+    assert 0.5 < planned.epsilon_for(math.sqrt(largest * smallest), 4_000) < 2
+    assert planned.epsilon_for(largest, 4_000) == pytest.approx(0.5)
     with pytest.raises(ValueError, match="Plan larger epsilons"):
-        planned.epsilon_for(narrowest / 10, 4_000)
+        planned.epsilon_for(smallest / 10, 4_000)
     with pytest.raises(ValueError, match="one of the planned"):
-        planned.epsilon_for(narrowest, 100)
+        planned.epsilon_for(smallest, 100)
 
 
 def test_text_figures_and_page_say_the_same(planned):
     text = str(planned)
     assert "no private row was read. Nothing was charged." in text
     assert "rate 0.3 as guessed" in text
-    assert f"±{planned.to_frame()['width'][1]:.3g}" in text
-    widths, curves = planned.draw(), planned.draw("curves", 40_000)
-    assert len(widths.data) == 4
+    assert "band" not in text
+    effects, curves = planned.draw(), planned.draw("curves", 40_000)
+    table = planned.to_frame().query("kind != 'all'")
+    lines = {trace.name: dict(zip(trace.x, trace.y, strict=True)) for trace in effects.data}
+    for row, shown in zip(planned.text_rows(), table.itertuples(), strict=True):
+        assert lines[f"{row[2]}, {row[0]} rows"][shown.epsilon] == shown.smallest_effect
+        assert row[3] == f"{shown.smallest_effect:.3g}"
+        assert row[-1] == f"Odds {math.exp(shown.smallest_effect):.3g} times the average show."
+        assert row[-1] in text
+    assert all(
+        list(line.values()) == sorted(line.values(), reverse=True) for line in lines.values()
+    )
     assert curves.layout.title.text.startswith("age: one planned fit of 40,000 rows")
+    strips = [trace.y[0] for trace in curves.data if trace.fill == "toself"]
+    assert strips == [fit.effects["age"] for fit in planned.fits[2:]]
+    assert strips[0] > strips[1]
     chosen = planned.draw("slider", 40_000)
     (slider,) = chosen.layout.sliders
     for fit, step in zip(planned.fits[2:], slider.steps, strict=True):
         drawn = [t for t, on in zip(chosen.data, step.args[0]["visible"], strict=True) if on]
         (mark,) = (trace for trace in drawn if trace.name == "chosen epsilon")
-        assert mark.x == (fit.epsilon,)
+        assert mark.x == (fit.epsilon, fit.epsilon)
         assert next(t.y for t in drawn if t.name == "noisy curve")[:-1] == tuple(fit.curve.noisy)
-        assert f"±{mark.y[0]:.3g} at {fit.epsilon:g}" in chosen.layout.meta["alternative"]
+        assert f"levels {mark.y[0]:.3g} at {fit.epsilon:g}" in chosen.layout.meta["alternative"]
     page = planned.to_html()
-    assert all(note in page for note in ("Plan of a private fit", "±"))
+    assert all(note in page for note in ("Plan of a private fit", planned.text_rows()[0][-1]))
+    hopeless = dict.fromkeys(planned.kinds, math.inf)
+    fits = tuple(dataclasses.replace(fit, effects=hopeless) for fit in planned.fits)
+    none = dataclasses.replace(planned, fits=fits)
+    assert {row[-1] for row in none.text_rows()} == {"No effect shows."}
+    (low, high) = none.draw("curves", 40_000).layout.yaxis.range
+    assert np.isfinite([low, high]).all()
     with pytest.raises(ValueError, match="There is no curve of 7 rows"):
         planned.draw("curves", 7)
     with pytest.raises(ValueError, match="one of the planned"):
@@ -134,6 +152,9 @@ def test_a_unit_with_more_rows_needs_wider_bands():
     assert 0 < 2 * row.fits[0].total_error < unit.fits[0].total_error
     said = f"of all predictions is right to within ±{row.fits[0].total_error:.2g} at epsilon 1"
     assert said in str(row)
+    assert (
+        row.text_rows()[0][-1] == f"Means {row.fits[0].effects['age']:.3g} from the average show."
+    )
 
 
 UNUSABLE_ARGUMENTS = [

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier, PrivacySpend
+from interpret_dp.explanation.card import ModelCard
+from interpret_dp.explanation.influence import GREY
 from interpret_dp.explanation.pages import render_html
 from interpret_dp.explanation.plots import parts
 from interpret_dp.explanation.plots.axes import bin_texts, term_places
@@ -138,13 +140,41 @@ def test_signal_to_noise_stands_behind_each_bar_and_is_explained():
     model = build_model()
     _, dose, *others = model.terms
     clear = changed(model, DOSE, covariance=1e-9 * dose.covariance)
-    figure = overview_figure(changed(clear, AGE, covariance=None), LINE)
+    clear = changed(clear, AGE, covariance=None)
+    figure = overview_figure(clear, LINE)
     axis = figure.layout.yaxis2
     texts = dict(zip(axis.tickvals, axis.ticktext, strict=True))
     names = figure.data[0].customdata
-    grade, city = (f"{term.signal_to_noise:.1f}" for term in others)
+    grade, city = (f"{int(10 * term.signal_to_noise) / 10}" for term in others)
     expected = {"age": "not known", "dose": "1000 or more", "grade": grade, "city": city}
     assert {names[int(y)]: text for y, text in texts.items()} == expected
+
+
+def test_bar_mark_ratio_colour_and_sentence_say_the_same():
+    model = build_model()
+    # One term just below the threshold, of which rounding would say 2.0, and one just above it.
+    for index, ratio in ((AGE, 1.97), (DOSE, 2.01)):
+        term = model.terms[index]
+        covariance = term.covariance * (term.signal_to_noise / ratio) ** 2
+        model = changed(model, index, covariance=covariance)
+    figure = overview_figure(model, LINE)
+    bars, marks = figure.data[:2]
+    shown = zip(
+        *(bars.customdata, bars.x, marks.x, bars.marker.color, figure.layout.yaxis2.ticktext),
+        strict=True,
+    )
+    terms = dict(zip(model.term_names, model.terms, strict=True))
+    columns = {line.name: line for line in summarise(model).columns}
+    card = {name: texts for name, *texts in ModelCard(model, {}).terms.rows}
+    for name, bar, mark, color, text in shown:
+        ratio = terms[name].signal_to_noise
+        assert bar / mark == ratio == columns[name].signal_to_noise
+        is_said = term_sentence(model, terms[name]).endswith("may be noise alone.")
+        assert (color == GREY) is (ratio < 2) is is_said
+        assert columns[name].importance == bar
+        assert (card[name][0], card[name][1]) == (f"{bar:.3g}", text)
+        assert text == {"age": "1.9", "dose": "2.0"}.get(name, text)
+    assert list(bars.x) == sorted(bars.x)
 
 
 @pytest.mark.parametrize("n_terms", [15, 16])

@@ -50,9 +50,9 @@ def test_of_an_additive_function_curves_are_its_terms(rows, n_columns):
             np.testing.assert_allclose(line[key][1:-1], expected, atol=0.02)
     assert len(explanation.lines) == (0 if rows is None else 2)
     shares = [[0.25] * 4, [0.5] * 2, [0.5, 0.3, 0.2]]
-    expected = [s @ np.abs(c) for s, c in zip(map(np.array, shares), CURVES.values(), strict=True)]
+    squares = [s @ np.square(c) for s, c in zip(shares, CURVES.values(), strict=True)]
     overall = explanation.data(-1)["overall"]["scores"]
-    np.testing.assert_allclose(overall, expected[:n_columns], atol=0.02)
+    np.testing.assert_allclose(overall, np.sqrt(squares[:n_columns]), atol=0.02)
     # Cells of n are wide: inside them the function is not flat, as its curve is.
     assert 0.7 < explanation.fidelity < 0.95
 

@@ -57,30 +57,10 @@ _ROOM_FOR_HEAD = 46
 _LARGEST_RATIO = 1000
 
 SIGNAL_TO_NOISE = (
-    "Signal to noise is the size of a term over that of its noise. Below 2, the effect may be "
-    "noise alone. Sampling error is not counted."
+    "Signal to noise is a term's bar over its mark. Below 2 (grey), the effect may be noise "
+    "alone. Sampling error is not counted."
 )
 """Explanation of the figures beside the importances."""
-
-
-def term_importance(term: AdditiveTerm) -> tuple[float, float]:
-    """Return the mean absolute score over the released rows, and what noise alone would give.
-
-    The second figure is the mean of |N(0, s)| with each bin's standard deviation s; NaN where the
-    noise is not known or the term was edited. A term whose importance is not above it may be
-    nothing but noise. With several classes both are means over the classes.
-    """
-    total = max(float(term.weights.sum()), 1e-300)
-    importance = float(term.weights @ _over_classes(np.abs(term.scores))) / total
-    deviations = term.noise_deviations
-    if deviations is None or term.is_edited:
-        return importance, math.nan
-    noise = float(term.weights @ _over_classes(deviations)) * math.sqrt(2.0 / math.pi)
-    return importance, noise / total
-
-
-def _over_classes(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return values if values.ndim == 1 else values.mean(axis=1)
 
 
 def importance_figure(model: AdditiveModel) -> Figure:
@@ -96,17 +76,11 @@ def importance_figure(model: AdditiveModel) -> Figure:
 
 
 def _importances(model: AdditiveModel) -> Figure:
-    measured = [term_importance(term) for term in model.terms]
-    figure = importance_bars(
-        list(model.term_names),
-        [importance for importance, _ in measured],
-        [noise for _, noise in measured],
-        score_unit(model),
-    )
-    n_out_of_view = max(len(measured) - MOST_BARS, 0)
+    figure = importance_bars(model.term_names, model.terms, score_unit(model))
+    n_out_of_view = max(len(model.terms) - MOST_BARS, 0)
     figure.update_layout(height=figure.layout.height - BAR_PITCH * n_out_of_view)
-    order = sorted(range(len(measured)), key=lambda index: measured[index][0])
-    _add_column(figure, "signal to noise", [_ratio_text(model.terms[k]) for k in order])
+    order = sorted(range(len(model.terms)), key=lambda index: model.terms[index].size)
+    _add_column(figure, "signal to noise", [ratio_text(model.terms[k]) for k in order])
     if k := top_k(model):
         shares = list(top_shares(model, k).values())
         figure.data[0].update(
@@ -116,12 +90,15 @@ def _importances(model: AdditiveModel) -> Figure:
     return figure
 
 
-def _ratio_text(term: AdditiveTerm) -> str:
-    """Return a term's signal to noise with one digit after the point."""
+def ratio_text(term: AdditiveTerm) -> str:
+    """Return a term's signal to noise with one digit after the point.
+
+    It is rounded down, so that what is below the threshold does not look like it.
+    """
     ratio = term.signal_to_noise
     if ratio is None:
         return "edited" if term.is_edited else "not known"
-    return f"{ratio:.1f}" if ratio < _LARGEST_RATIO else f"{_LARGEST_RATIO} or more"
+    return f"{int(10 * ratio) / 10:.1f}" if ratio < _LARGEST_RATIO else f"{_LARGEST_RATIO} or more"
 
 
 def _add_column(figure: Figure, heading: str, texts: Sequence[str]) -> None:
@@ -193,44 +170,49 @@ def overview_figure(model: AdditiveModel, line: str) -> Figure:
     return figure
 
 
-def importance_bars(
-    names: Sequence[str], importances: Sequence[float], noise: Sequence[float], unit: str
-) -> Figure:
-    """Return importances as bars, largest on top, with marks at what noise alone would give.
+def importance_bars(names: Sequence[str], terms: Sequence[AdditiveTerm], unit: str) -> Figure:
+    """Return sizes of terms as bars, largest on top, with marks at what noise alone would give.
+
+    Terms whose signal to noise is below the threshold are grey.
 
     Parameters
     ----------
     names : sequence of str, shape (n,)
         Shown literally.
-    importances, noise : sequence of float, shape (n,)
-        Mean absolute effects; a NaN of ``noise`` draws no mark.
+    terms : sequence of AdditiveTerm, shape (n,)
     unit : str
         What an effect counts, as plotly shows it.
     """
-    measured = sorted(zip(names, importances, noise, strict=True), key=lambda entry: entry[1])
-    shown = [literal(name) for name, _, _ in measured]
+    measured = sorted(zip(names, terms, strict=True), key=lambda entry: entry[1].size)
+    shown = [literal(name) for name, _ in measured]
+    is_weak = [term.may_be_noise for _, term in measured]
     positions = list(range(len(shown)))
     margin = {"l": 10, "r": 20, "t": 10, "b": 58}
     figure = blank_figure(height=80 + BAR_PITCH * len(shown), margin=margin)
     figure.add_bar(
-        x=[importance for _, importance, _ in measured],
+        x=[term.size for _, term in measured],
         y=positions,
         orientation="h",
-        marker_color=COLORS["curve"],
-        name="mean absolute effect",
+        marker_color=[GREY if weak else COLORS["curve"] for weak in is_weak],
+        showlegend=False,
         customdata=shown,
         hovertemplate="%{customdata}: %{x:.4g}<extra></extra>",
     )
     figure.add_scatter(
-        x=[alone for _, _, alone in measured],
+        x=[term.noise_size for _, term in measured],
         y=positions,
         mode="markers",
         marker={"symbol": "line-ns", "size": 15, "line": {"width": 2.5, "color": COLORS["truth"]}},
         name="what noise alone would give",
+        legendrank=1001,
         customdata=shown,
         hovertemplate="%{customdata}: noise alone would give %{x:.4g}<extra></extra>",
     )
-    title = f"mean absolute effect<br>({wrapped(unit)})"
+    # The legend has both colours, whatever the first bar has.
+    add_swatch(figure, "root mean square effect", COLORS["curve"], 1.0)
+    if any(is_weak):
+        add_swatch(figure, "less than twice the mark: may be noise", GREY, 1.0)
+    title = f"root mean square effect<br>({wrapped(unit)})"
     figure.update_xaxes(title=title, automargin=True, rangemode="tozero")
     labels = short_labels(shown)
     figure.update_yaxes(tickvals=positions, ticktext=labels, automargin=True, showgrid=False)

@@ -81,7 +81,7 @@ def test_a_plan_needs_no_row_and_writes_no_ledger(tmp_path):
     assert [step["label"] for step in steps] == ["0.1", "0.25", "0.5", "1", "2", "4"]
     text = text_of(shown)
     assert "no private row was read. Nothing was charged." in text
-    assert f"{n_rows:,} 1 numbers ±" in text
+    assert f"{n_rows:,} 1 numbers 0." in text
     assert file.read_bytes() == before
     # The second time it is there at once.
     assert _answer(client, PRESS, [n_rows, share])[1]
