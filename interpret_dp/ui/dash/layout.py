@@ -38,11 +38,17 @@ from interpret_dp.ui.actions import (
 )
 from interpret_dp.ui.dash.components import (
     CLOCK,
+    draw_table,
     explanation_of,
     figure_component,
     from_html,
     message_on_error,
     new_uid,
+    open_session,
+    outdated,
+    panel_children,
+    panel_id,
+    version_of,
 )
 from interpret_dp.ui.dash.parts import (
     Ids,
@@ -119,10 +125,9 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
     }
     card = from_html(page, parts | _radios(ids, term) | _fields(ids, term, levels), ids)
     stores = ("looked", "preview", "select", "act", "refresh", "memory", "view")
-    seen = {"version": view.version, "edits": len(session.history)}
     card.children += [
         dcc.Store(id=ids("selection"), data=[]),
-        dcc.Store(id=ids("seen"), data=seen),
+        dcc.Store(id=ids("seen"), data=view.version),
         *(dcc.Store(id=ids(name)) for name in stores),
     ]
     return card
@@ -200,6 +205,7 @@ ACTED = _BARS("acted")
 PLACE_OF_BARS = "idp-model-bars"
 """Id of where the bars of a page are put, once there is a card to edit."""
 
+_PANELS = panel_id(ALL, ALL)
 _MAX_FILE_SIZE = 50_000_000  # bytes
 
 
@@ -256,16 +262,18 @@ def _add_bars(app: dash.Dash) -> None:
     @app.callback(
         Output(PLACE_OF_BARS, "children"),
         Input(Ids(ALL, ALL)("seen"), "data"),
+        Input(_PANELS, "data-version"),
         State(_BARS("card"), "id"),
         State(PLACE_OF_BARS, "children"),
     )
-    def add(_cards: Any, bars: list[Any], shown: list[Any] | None) -> Any:
-        """Put a bar above the first card of each model."""
+    def add(_cards: Any, _panels: Any, bars: list[Any], shown: list[Any] | None) -> Any:
+        """Put a bar above the first part of each model that is being edited."""
         shown_already = {id(e.edit_session) for e in _explanations(bars)}
         fresh = []
-        for explanation in _explanations(card["id"] for card in ctx.inputs_list[0]):
-            session = explanation.edit_session
-            if id(session) not in shown_already:
+        parts = (part["id"] for parts in ctx.inputs_list for part in parts)
+        for explanation in _explanations(parts):
+            session = open_session(explanation)
+            if session is not None and id(session) not in shown_already:
                 shown_already.add(id(session))
                 fresh.append(_bar(session, explanation))
         if not fresh:
@@ -294,6 +302,7 @@ def _add_acting(app: dash.Dash) -> None:
         document: Any = no_update
         try:
             session = session_of(trigger)
+            before = session.released
             if action == "download":
                 text = json.dumps(sealed(session.to_dict()), indent=1, allow_nan=False)
                 document = {"content": text, "filename": f"edits-{session.base.digest[:12]}.json"}
@@ -304,6 +313,7 @@ def _add_acting(app: dash.Dash) -> None:
                 outcome = go_back(session, int(action.removeprefix("back-")))
             else:
                 outcome = perform_on_model(session, action, why or "")
+            outcome = outcome.since(session, before)
         except (TypeError, ValueError, OSError) as error:
             return message(Outcome(str(error), "error")), *[no_update] * 3, None
         emptied_why = "" if action == "commit" else no_update
@@ -321,7 +331,7 @@ def _uploaded(contents: str) -> Any:
 
 
 def _add_showing(app: dash.Dash) -> None:
-    """Show in every bar what its session holds, whoever edited it."""
+    """Show in every bar, panel, overview and table what a session holds, whoever edited it."""
     buttons = ("undo", "redo", "total", "commit", "cancel")
 
     @app.callback(
@@ -330,28 +340,37 @@ def _add_showing(app: dash.Dash) -> None:
         Output(_BARS("history"), "children"),
         *(Output(_BARS(f"button-{name}"), "disabled") for name in buttons),
         Output(_BARS("seen"), "data"),
+        Output(_PANELS, "children"),
+        Output(_PANELS, "data-version"),
         Input(CLOCK, "n_intervals"),
         Input(ACTED, "data"),
         Input(Ids(ALL, ALL)("seen"), "data"),
         State(_BARS("seen"), "data"),
+        State(_PANELS, "data-version"),
         prevent_initial_call="initial_duplicate",
     )
-    def show(_ticks: Any, acted: list[Any], _cards: Any, _seen: Any) -> Any:
-        bars = ctx.states_list[0]
+    def show(_ticks: Any, acted: list[Any], _cards: Any, _seen: Any, _versions: Any) -> Any:
+        bars, panels = ctx.states_list
         shown = [_shown(bar, own) for bar, own in zip(bars, acted, strict=True)]
-        if all(one is None for one in shown):
+        drawn = [_drawn(panel) for panel in panels]
+        if not any((*shown, *drawn)):
             raise PreventUpdate
-        unchanged = [no_update] * (4 + len(buttons))
-        return [list(column) for column in zip(*(one or unchanged for one in shown), strict=True)]
+        return *_by_output(shown, 4 + len(buttons)), *_by_output(drawn, 2)
+
+    def _drawn(panel: Any) -> list[Any] | None:
+        """Return all that a panel shows; None if it is up to date, or its explanation is gone."""
+        if (explanation := outdated(panel)) is None:
+            return None
+        # Read before the model is: an edit in between is seen at the next look.
+        version, key = version_of(explanation), panel["id"]["key"]
+        draw_table(app, explanation, key)
+        return [panel_children(explanation, key), version]
 
     def _shown(bar: Any, acted: Any) -> list[Any] | None:
         """Return all that a bar shows; None if it is up to date, or its session is gone."""
-        try:
-            session = session_of(bar["id"])
-        except ValueError:
+        if (explanation := outdated(bar)) is None:
             return None
-        if session.version == bar.get("value"):
-            return None
+        session = explanation.edit_session
         disabled = disabled_buttons(session)
         # What a bar said is old news once somebody else has edited.
         is_own = bool(acted) and acted["version"] == session.version
@@ -362,3 +381,9 @@ def _add_showing(app: dash.Dash) -> None:
             *(disabled[name] for name in buttons),
             session.version,
         ]
+
+
+def _by_output(shown: list[list[Any] | None], n_outputs: int) -> list[list[Any]]:
+    """Return the answers of each output, from those of each component; None leaves one as it is."""
+    unchanged = [no_update] * n_outputs
+    return [[(one or unchanged)[place] for one in shown] for place in range(n_outputs)]
