@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import dash
-from dash import ALL, MATCH, ctx, no_update
+from dash import MATCH, ctx, no_update
 from dash.dependencies import Input, Output, State
 from dash.exceptions import PreventUpdate
 
@@ -28,11 +28,9 @@ from interpret_dp.ui.actions import (
 )
 from interpret_dp.ui.dash import parts
 from interpret_dp.ui.dash.components import (
-    CLOCK,
     message_on_error,
-    outdated,
 )
-from interpret_dp.ui.dash.layout import ACTED, ALL_CLASSES, own_history
+from interpret_dp.ui.dash.layout import ALL_CLASSES, own_history
 from interpret_dp.ui.dash.parts import (
     Ids,
     message,
@@ -71,7 +69,7 @@ _VIEW = """
 
 def register(app: dash.Dash) -> None:
     """Add the callbacks to one of interpret's apps."""
-    for add in (_add_selecting, _add_acting, _add_noticing, _add_drawing):
+    for add in (_add_selecting, _add_acting, _add_drawing):
         add(app)
     _add_memory(app)
     parts.register(app)
@@ -227,28 +225,7 @@ def _planned(held: Any) -> tuple[str, EditorInput] | None:
     return held["action"], EditorInput(**{**request, "bins": tuple(request["bins"])})
 
 
-# ------------------------------------------------------------------------- noticing and drawing
-
-
-def _add_noticing(app: dash.Dash) -> None:
-    every_card = Ids(ALL, ALL)
-
-    @app.callback(
-        Output(every_card("refresh"), "data", allow_duplicate=True),
-        Input(CLOCK, "n_intervals"),
-        Input(ACTED, "data"),
-        State(every_card("seen"), "data"),
-        prevent_initial_call=True,
-        # A slow server is not asked again before it has answered.
-        running=[(Output(CLOCK, "disabled"), True, False)],
-    )
-    def notice(_ticks: int, _acted: Any, _seen: Any) -> Any:
-        cards = ctx.states_list[0]
-        # A card that has just left the page has seen nothing.
-        late = [card.get("value") is not None and outdated(card) is not None for card in cards]
-        if not any(late):
-            raise PreventUpdate
-        return [time.time() if is_late else no_update for is_late in late]
+# ------------------------------------------------------------------------------------ drawing
 
 
 def _add_drawing(app: dash.Dash) -> None:

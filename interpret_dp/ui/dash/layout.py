@@ -331,59 +331,60 @@ def _uploaded(contents: str) -> Any:
 
 
 def _add_showing(app: dash.Dash) -> None:
-    """Show in every bar, panel, overview and table what a session holds, whoever edited it."""
-    buttons = ("undo", "redo", "total", "commit", "cancel")
+    """Show on the whole page what its sessions hold, whoever edited them."""
 
     @app.callback(
-        Output(_BARS("message"), "children", allow_duplicate=True),
-        Output(_BARS("status"), "children"),
-        Output(_BARS("history"), "children"),
-        *(Output(_BARS(f"button-{name}"), "disabled") for name in buttons),
         Output(_BARS("seen"), "data"),
-        Output(_PANELS, "children"),
-        Output(_PANELS, "data-version"),
         Input(CLOCK, "n_intervals"),
         Input(ACTED, "data"),
         Input(Ids(ALL, ALL)("seen"), "data"),
         State(_BARS("seen"), "data"),
         State(_PANELS, "data-version"),
-        prevent_initial_call="initial_duplicate",
+        # A slow server is not asked again before it has answered.
+        running=[(Output(CLOCK, "disabled"), True, False)],
     )
-    def show(_ticks: Any, acted: list[Any], _cards: Any, _seen: Any, _versions: Any) -> Any:
+    def show(*_values: Any) -> Any:
+        acted, cards = ctx.inputs_list[1:]
         bars, panels = ctx.states_list
-        shown = [_shown(bar, own) for bar, own in zip(bars, acted, strict=True)]
-        drawn = [_drawn(panel) for panel in panels]
-        if not any((*shown, *drawn)):
+        # A card that has just left the page has seen nothing.
+        drawn = [card for card in cards if card.get("value") is not None]
+        late = [part["id"] for part in (*bars, *drawn, *panels) if outdated(part) is not None]
+        if not late:
             raise PreventUpdate
-        return *_by_output(shown, 4 + len(buttons)), *_by_output(drawn, 2)
-
-    def _drawn(panel: Any) -> list[Any] | None:
-        """Return all that a panel shows; None if it is up to date, or its explanation is gone."""
-        if (explanation := outdated(panel)) is None:
-            return None
-        # Read before the model is: an edit in between is seen at the next look.
-        version, key = version_of(explanation), panel["id"]["key"]
-        draw_table(app, explanation, key)
-        return [panel_children(explanation, key), version]
-
-    def _shown(bar: Any, acted: Any) -> list[Any] | None:
-        """Return all that a bar shows; None if it is up to date, or its session is gone."""
-        if (explanation := outdated(bar)) is None:
-            return None
-        session = explanation.edit_session
-        disabled = disabled_buttons(session)
-        # What a bar said is old news once somebody else has edited.
-        is_own = bool(acted) and acted["version"] == session.version
-        return [
-            no_update if is_own else None,
-            status_text(session),
-            history_list(session),
-            *(disabled[name] for name in buttons),
-            session.version,
-        ]
+        said = [(bar["id"]["uid"], (bar.get("value") or {}).get("version")) for bar in acted]
+        for identity in late:
+            uid, key = identity["uid"], identity["key"]
+            if identity["type"] == _PANELS["type"]:
+                _show_whole(app, identity)
+            elif key == _KIND:
+                _show_bar(uid, said)
+            else:
+                dash.set_props(Ids(uid, key)("refresh"), {"data": time.time()})
+        return [no_update] * len(bars)
 
 
-def _by_output(shown: list[list[Any] | None], n_outputs: int) -> list[list[Any]]:
-    """Return the answers of each output, from those of each component; None leaves one as it is."""
-    unchanged = [no_update] * n_outputs
-    return [[(one or unchanged)[place] for one in shown] for place in range(n_outputs)]
+def _show_whole(app: dash.Dash, identity: Any) -> None:
+    """Draw a panel anew, with the overview and the table that belong to it."""
+    explanation, key = explanation_of(identity["uid"]), identity["key"]
+    # Read before the model is: an edit in between is seen at the next look.
+    version: Any = {"data-version": version_of(explanation)}
+    draw_table(app, explanation, key)
+    dash.set_props(identity, version | {"children": panel_children(explanation, key)})
+
+
+def _show_bar(uid: str, said: Any) -> None:
+    """Draw a bar anew; ``said`` has the versions of which bars have said something."""
+    session, ids = explanation_of(uid).edit_session, Ids(uid, _KIND, _KIND)
+    version, buttons = session.version, disabled_buttons(session)
+    del buttons["reset"]
+    shown: dict[str, dict[str, Any]] = {
+        "status": {"children": status_text(session)},
+        "history": {"children": history_list(session)},
+        **{f"button-{name}": {"disabled": disabled} for name, disabled in buttons.items()},
+        "seen": {"data": version},
+    }
+    # What a bar said is old news once somebody else has edited.
+    if (uid, version) not in said:
+        shown["message"] = {"children": None}
+    for part, properties in shown.items():
+        dash.set_props(ids(part), properties)
