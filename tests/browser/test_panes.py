@@ -96,8 +96,7 @@ def test_all_that_is_on_the_screen_is_of_the_current_model(dashboard, shown, ses
     session.scale("systolic_bp", 3.0)
     EditorPage(pane).press("select-all")
     EditorPage(pane).press("flatten")
-    status = EditorPage(pane).bar.locator(".idp-editor-status")
-    status.filter(has_text="2 edits, 2 not committed").wait_for()
+    EditorPage(pane).bar.get_by_text("2 edits, 2 not committed").wait_for()
     pane.settle()
     terms = dict(zip(session.terms, session.released.terms, strict=True))
     sizes = {n: np.average(np.abs(t.scores), weights=t.weights) for n, t in terms.items()}
