@@ -516,6 +516,13 @@ _lock = threading.Lock()
 _sessions: weakref.WeakValueDictionary[str, EditSession] = weakref.WeakValueDictionary()
 
 
+def opened_session(base: AdditiveModel) -> EditSession | None:
+    """Return the session that explanations of a model share; None if nobody has opened it."""
+    with _lock:
+        # To hash a large model takes a while.
+        return _sessions.get(base_digest(base)) if _sessions else None
+
+
 def shared_session(base: AdditiveModel, build: Callable[[AdditiveModel], Any]) -> EditSession:
     """Return the session that all explanations of a model share; open it if there is none.
 

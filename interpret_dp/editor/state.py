@@ -36,6 +36,7 @@ N_DRAWS = 8_192
 _SEQUENCE = b"interpret_dp editor: order of draws, version 1, feature "
 _MIN_SHARE = 5e-4  # of the mean prediction; what moves it by less is not mentioned
 _ROUNDING = 1e-9
+_SMALL = 1e-6  # share of the largest change that is taken as none
 _MAX_STEPS = 1_000
 
 
@@ -70,20 +71,28 @@ def _correlations(base: AdditiveModel) -> FloatArray:
     return matrix
 
 
-def _scores(base: AdditiveModel, state: State) -> FloatArray:
+def _scores(
+    base: AdditiveModel, terms: Sequence[AdditiveTerm], intercept: FloatArray
+) -> FloatArray:
     """Return the scores of the draws, shape (N_DRAWS, n_scores)."""
-    total = np.tile(state.intercept(base), (N_DRAWS, 1))
-    for term, codes in zip(state.terms, _drawn_codes(base), strict=True):
+    total = np.tile(intercept, (N_DRAWS, 1))
+    for term, codes in zip(terms, _drawn_codes(base), strict=True):
         total += term.scores.reshape(len(term.scores), -1)[codes]
     return total
 
 
+def _log_outcomes(base: AdditiveModel, scores: FloatArray) -> FloatArray:
+    """Return scores themselves, or the logarithm of each class' probability."""
+    if base.classes is None:
+        return scores
+    if len(base.classes) == 2:
+        scores = np.column_stack([np.zeros(len(scores)), scores])
+    return np.asarray(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
+
+
 def _log_means(base: AdditiveModel, scores: FloatArray) -> FloatArray:
     """Return logarithms of the mean of exponentials, or of each class' probability."""
-    if base.classes is not None:
-        if len(base.classes) == 2:
-            scores = np.column_stack([np.zeros(len(scores)), scores])
-        scores = scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
+    scores = _log_outcomes(base, scores)
     largest = scores.max(axis=0)
     return np.asarray(largest + np.log(np.exp(scores - largest).mean(axis=0)))
 
@@ -104,7 +113,7 @@ def mean_outcomes(base: AdditiveModel, state: State) -> FloatArray:
     """Return the mean prediction, shape (1,), or the mean probabilities, shape (n_classes,)."""
     if not _is_exact(base):
         with np.errstate(over="ignore"):
-            return np.exp(_log_means(base, _scores(base, state)))
+            return np.exp(_log_means(base, _scores(base, state.terms, state.intercept(base))))
     model = dataclasses.replace(base, terms=state.terms, intercept=state.intercept(base))
     return np.array([model.mean_prediction])
 
@@ -125,7 +134,8 @@ def keeping_shift(base: AdditiveModel, start: State, state: State) -> FloatArray
     if _is_exact(base):
         old, new = mean_outcomes(base, start), mean_outcomes(base, state)
         return np.where(np.abs(new - old) > _rounding(base, state), old - new, 0.0)
-    target, scores = _log_means(base, _scores(base, start)), _scores(base, state)
+    before, scores = (_scores(base, s.terms, s.intercept(base)) for s in (start, state))
+    target = _log_means(base, before)
     shift = np.zeros(scores.shape[1])
     for _ in range(_MAX_STEPS):
         gap = target - _log_means(base, scores + shift)
@@ -151,16 +161,59 @@ def movement_text(base: AdditiveModel, before: State, after: State) -> str:
     if not abs(change) > max(_MIN_SHARE * abs(mean), _rounding(base, after)):
         return ""
     what = "prediction" if base.classes is None else "predicted probability"
-    whose = repr(base.classes[column]) if len(old) > 2 and base.classes else base.outcome
+    whose = _name_of(base, column)
     about = "" if _is_exact(base) else "about "
     share = f" ({_two_digits(100 * change / abs(mean))} %)" if abs(change) < 10 * abs(mean) else ""
     of = "" if whose is None else f" of {whose}"
     return f"the mean {what}{of} by {about}{_two_digits(change)}{share}"
 
 
+def _name_of(base: AdditiveModel, column: int) -> str | None:
+    """Return the class, of more than two, or the outcome that a column predicts."""
+    classes = base.classes or ()
+    return repr(classes[column]) if len(classes) > 2 else base.outcome
+
+
+def effect_text(base: AdditiveModel, before: AdditiveModel, after: AdditiveModel) -> str:
+    """Return by how much the predictions of rows differ between two versions, in words.
+
+    Over the public draws of bins, with the released weights. Empty if no score differs.
+    """
+    pairs = [(a.scores, b.scores) for a, b in zip(before.terms, after.terms, strict=True)]
+    if all(np.array_equal(*pair) for pair in (*pairs, (before.intercept, after.intercept))):
+        return ""
+    with np.errstate(over="ignore", invalid="ignore"):
+        old, new = (
+            _log_outcomes(base, _scores(base, model.terms, model.intercept))
+            for model in (before, after)
+        )
+        changes = new - old if _is_exact(base) else np.exp(new) - np.exp(old)
+    if not np.isfinite(changes).all():
+        return "Some predictions have no bound."
+    sizes = np.abs(changes)
+    # Of two classes the last is the outcome; of more, the one that moves most.
+    column = 1 if sizes.shape[1] == 2 else int(sizes.max(axis=0).argmax())
+    change, size = changes[:, column], sizes[:, column]
+    mean, largest = float(change.mean()), float(change[size.argmax()])
+    if abs(largest) <= _ROUNDING * float(np.abs(old).max()):
+        return "By the released counts, no prediction of a row moves."
+    mean *= abs(mean) > _SMALL * abs(largest)
+    share = _two_digits(100 * float((size >= abs(largest) / 10).mean())).lstrip("+")
+    factor, unit = (1, "") if base.classes is None else (100, " percentage points")
+    whose = f" of {whose}" if (whose := _name_of(base, column)) else ""
+    return (
+        f"Predictions{whose}: about {_two_digits(factor * mean)}{unit} on average, "
+        f"{_two_digits(factor * largest)} at most; {share} % of rows move by a tenth of that or "
+        "more."
+    )
+
+
 def _two_digits(number: float) -> str:
     return f"{float(f'{number:.2g}'):+,g}"
 
+
+MOVES = ", which moves "
+"""What joins an edit in words with how far it moves the mean prediction."""
 
 RESET, RESTORE, KEEP_TOTAL = "reset", "restore", "keep_total"
 """Kinds of whole terms: back to the release, back to an earlier entry of the history, and a shift
@@ -340,7 +393,7 @@ def operation_in_words(
     """
     words = _effect_in_words(base, operation)
     if movement := movement_text(base, before, after):
-        words += f", which moves {movement}"
+        words += f"{MOVES}{movement}"
     if operation.n_public_rows:
         words += f", with metrics on {operation.n_public_rows:,} public rows"
     return words

@@ -279,11 +279,6 @@ class PrivateEBMExplanation(PrivateExplanation):
             vars(self)[_SESSION] = self._open_session(self.model)
         return vars(self)[_SESSION]
 
-    @property
-    def has_edit_session(self) -> bool:
-        """Whether :attr:`edit_session` is open; to open it, the model is hashed."""
-        return _SESSION in vars(self)
-
     def _drawn(self, key: int | None, line: str) -> Figure:
         if self.explanation_type == "global":
             if key is None:

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from interpret_dp._validate import enumerated
 from interpret_dp.editor.bins import TermView, codes_text, select_codes
 from interpret_dp.editor.recipes import KINDS
+from interpret_dp.editor.state import MOVES, effect_text
 from interpret_dp.explanation.markup import TextTable
 from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.explanation.plots.parts import row_noun
-from interpret_dp.released import EditRecord
-from interpret_dp.ui.figure import EditedTerm
+from interpret_dp.released import AdditiveModel, EditRecord
+from interpret_dp.ui.figure import EditedTerm, range_of
 
 if TYPE_CHECKING:
     from interpret_dp.editor import EarlierEdits, EditSession, Preview, Suggestion
@@ -370,8 +373,6 @@ class EditorInput:
         The message.
     shape : str
         The shape to test for.
-    moved_by : float
-        How far bins were dragged.
     """
 
     bins: tuple[int, ...] | None = ()
@@ -381,7 +382,6 @@ class EditorInput:
     recentre: bool = True
     why: str = ""
     shape: str = "monotone"
-    moved_by: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -398,6 +398,11 @@ class Outcome:
     text: str
     level: str = "done"
 
+    def since(self, session: EditSession, before: AdditiveModel) -> Outcome:
+        """Return it with what was done since a version of the model to the predictions."""
+        effect = effect_text(session.base, before, session.released)
+        return replace(self, text=f"{self.text} {effect}".strip())
+
 
 def perform(term: EditedTerm, action: str, request: EditorInput) -> Outcome:
     """Do what a button says.
@@ -406,7 +411,7 @@ def perform(term: EditedTerm, action: str, request: EditorInput) -> Outcome:
     ----------
     term : EditedTerm
     action : str
-        A key of ``TOOLS`` or ``SESSION_BUTTONS``, "verdict", "repair", or the gesture "drag".
+        A key of ``TOOLS`` or ``SESSION_BUTTONS``, "verdict" or "repair". A drag is a shift.
     request : EditorInput
 
     Raises
@@ -424,9 +429,6 @@ def perform(term: EditedTerm, action: str, request: EditorInput) -> Outcome:
             return Outcome(verdict_text(term, request), "note")
         case "repair":
             return _repair(term, request)
-        case "drag":
-            selection = {"bins": request.bins, **_classes(term, request)}
-            return _edited(term.session.shift(term.index, request.moved_by, **selection))
     return perform_on_model(term.session, action, request.why)
 
 
@@ -474,6 +476,35 @@ def previewed(term: EditedTerm, action: str, request: EditorInput) -> Preview | 
     else:
         return None
     return term.session.preview(kind, term.index, **arguments)
+
+
+def offered(
+    term: EditedTerm, action: str, request: EditorInput, plotted: float, *, is_wanted: bool
+) -> Outcome | None:
+    """Return what an edit would do, if that is shown before it takes effect; None if not.
+
+    It is if that is wanted, and if the edit moves a score by more than the height of the plotted
+    axis, or of the axis of all released curves: edits cannot raise that. Then it is an "error".
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`perform`.
+    """
+    preview = previewed(term, action, request)
+    if preview is None or not preview.changed:
+        return None
+    low, high = range_of(term.session.base)
+    moved, most = float(np.abs(preview.after - term.view.current).max()), min(plotted, high - low)
+    if moved <= most and not is_wanted:
+        return None
+    effect = effect_text(term.session.base, term.session.released, preview.released)
+    what = f"Preview: {preview.record.term} {_words(preview.record)}."
+    offer = Outcome(f"{what} {effect}", "note")
+    if moved <= most:
+        return offer
+    asks = f"It moves scores by {moved:.3g}, and the plot is {most:.3g} high: is that meant?"
+    return Outcome(f"{offer.text} {asks}", "error")
 
 
 def with_planned(term: EditedTerm, planned: tuple[str, EditorInput] | None) -> EditedTerm:
@@ -570,7 +601,12 @@ def _classes(term: EditedTerm, request: EditorInput) -> dict[str, Any]:
 def _edited(record: EditRecord | None) -> Outcome:
     if record is None:
         return Outcome("Nothing changed: the bins are like that already.", "note")
-    return Outcome(f"{record.term}: {record.what}.")
+    return Outcome(f"{record.term}: {_words(record)}.")
+
+
+def _words(record: EditRecord) -> str:
+    """Return an edit in words, without the mean that it moves: that goes with its effect."""
+    return record.what.partition(MOVES)[0]
 
 
 def verdict_text(term: EditedTerm, request: EditorInput) -> str:

@@ -165,7 +165,7 @@ class EditedTerm:
         )
         if on_common_scale:
             # An edit may have gone beyond what any released curve does.
-            common = _common_range(model)
+            common = range_of(self.session.released)
             lowest, highest = min(lowest, common[0]), max(highest, common[1])
         figure = plot.figure
         figure.update_yaxes(range=[lowest, highest], row=1)
@@ -223,7 +223,7 @@ class EditedTerm:
         term = released.terms[self.index]
         reach = reach_of(term.scores)
         if on_common_scale:
-            lowest, highest = _common_range(self.session.base)
+            lowest, highest = range_of(self.session.released)
             reach = max(reach, -lowest, highest)
         figure = heat_figure(released, term, selected=sorted(selected), reach=reach, column=column)
         rows, columns = np.indices(np.shape(figure.data[0].z))
@@ -254,7 +254,15 @@ def _marked(term: AdditiveTerm, is_edited: bool) -> AdditiveTerm:
 
 
 # A model is immutable, so that the range of all its terms is computed once.
-_common_range = lru_cache(maxsize=8)(common_range)
+range_of = lru_cache(maxsize=8)(common_range)
+
+
+def axis_height(figure: Figure) -> float:
+    """Return the height of the axis of scores that is plotted; of a heat map, of its colours."""
+    if getattr(cells := figure.data[0], "zmax", None) is not None:
+        return float(cells.zmax - cells.zmin)
+    low, high = figure.layout.yaxis.range
+    return abs(float(high) - float(low))
 
 
 def _score_range(

@@ -1,5 +1,6 @@
 """Cards of the full dashboard: a tick draws one of them, and the others stay as they are."""
 
+import numpy as np
 import pytest
 
 from tests.browser.editor_page import EditorPage
@@ -81,4 +82,37 @@ def test_a_tick_draws_its_own_card_alone_and_the_others_keep_what_was_done_in_th
     right.press("undo")
     status.filter(has_text="no edits yet").nth(2).wait_for()
     assert left.bar.locator('[data-action="redo"]').is_enabled()
+    pane.assert_clean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1366, 390])
+def test_all_that_is_on_the_screen_is_of_the_current_model(dashboard, shown, session, width):
+    pane = dashboard([shown.total, shown.local], width=width)
+    pane.open_tab("Global")
+    pane.choose_explanation("Global", "all patients")
+    pane.tick_row(0)
+    # Somebody edits in Python, and then on the page.
+    session.scale("systolic_bp", 3.0)
+    EditorPage(pane).press("select-all")
+    EditorPage(pane).press("flatten")
+    EditorPage(pane).bar.get_by_text("2 edits, 2 not committed").wait_for()
+    pane.settle()
+    terms = dict(zip(session.terms, session.released.terms, strict=True))
+    sizes = {n: np.average(np.abs(t.scores), weights=t.weights) for n, t in terms.items()}
+    bars = next(f["data"] for f in pane.figures() if f["data"][0].get("orientation") == "h")
+    drawn = dict(zip(bars[0]["customdata"], bars[0]["x"], strict=True))
+    assert drawn == pytest.approx(sizes)
+    ratios = pane.figures()[-1]["layout"]["yaxis2"]["ticktext"]
+    assert ratios.count("edited") == 2
+    rows = pane.page.locator(".dash-spreadsheet tr:visible").all_inner_texts()
+    cells = {row.split()[0]: row.split()[3:] for row in rows if row.split()}
+    for name in ("age", "systolic_bp"):
+        assert cells[name] == [f"{float(f'{sizes[name]:.3g}')}"]
+    assert len(cells["bmi"]) == 2
+    assert pane.page.locator(".dash-select-cell input:checked").count() == 1
+    pane.page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    box = EditorPage(pane).bar.bounding_box()
+    assert box["y"] == 0
+    assert box["height"] < 230
     pane.assert_clean()

@@ -1,14 +1,16 @@
 """How far edits move the mean prediction, what is said of it, and the shift that keeps it."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 from interpret_dp.datasets import make_cohort
 from interpret_dp.editor import EditSession
-from interpret_dp.editor.state import mean_outcomes
+from interpret_dp.editor.state import effect_text, mean_outcomes
 from tests.editor.models import Holder, build_model, words
 
 LINKS = {"identity": 0, "log": 0, "two classes": 2, "three classes": 3}
@@ -63,6 +65,45 @@ def test_a_regression_says_the_exact_change(share, said):
     sentence = record.what.partition(", which moves the mean prediction of cost")[2]
     assert (sentence, "moves" in record.what) == (said, bool(said))
     assert session.released.mean_prediction == pytest.approx(mean + share * abs(mean))
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_an_edit_says_what_it_does_to_the_predictions_of_rows(link):
+    session = opened(link)
+    assert effect_text(session.base, session.base, session.released) == ""
+    session.shift("age", 1.0, bins=[3], classes=["c"] if LINKS[link] == 3 else None)
+    text = effect_text(session.base, session.base, session.released)
+    (old, shares), (new, _) = map(everyone, (session.base, session.released))
+    change = (100 if LINKS[link] else 1) * (new - old)
+    column = 1 if LINKS[link] == 2 else np.abs(change).max(axis=0).argmax()
+    change = change[:, column]
+    largest = change[np.abs(change).argmax()]
+    number = r"([+-]?[\d.,e-]+)"
+    said = re.search(rf"about {number}.* on average, {number} at most; {number} % of rows", text)
+    said_mean, said_largest, said_share = (float(n.replace(",", "")) for n in said.groups())
+    assert said_mean == pytest.approx(shares @ change, abs=0.03 * abs(largest))
+    assert said_largest == pytest.approx(largest, rel=0.1)
+    moved = shares @ (np.abs(change) >= abs(largest) / 10)
+    assert said_share == pytest.approx(100 * moved, abs=2)
+    assert ("percentage points" in text) == (LINKS[link] > 0)
+    before = session.released
+    session.shift("dose", 0.3, bins=slice(None))  # the intercept takes it up
+    said = effect_text(session.base, before, session.released)
+    assert said == "By the released counts, no prediction of a row moves."
+
+
+def everyone(model):
+    """Return the predictions of all combinations of bins, and their shares of the rows."""
+    scores, shares = model.intercept[None], np.ones(1)
+    for term in model.terms:
+        own = term.scores.reshape(len(term.weights), -1)
+        scores = (scores[:, None] + own).reshape(-1, own.shape[1])
+        shares = np.outer(shares, term.weights / term.weights.sum()).ravel()
+    if model.classes is None:
+        return (np.exp(scores) if model.has_log_link else scores), shares
+    if scores.shape[1] == 1:
+        scores = np.column_stack([np.zeros(len(scores)), scores])
+    return softmax(scores, axis=1), shares
 
 
 def test_a_class_is_named_and_a_change_has_no_bound_or_no_edit():

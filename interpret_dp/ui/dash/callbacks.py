@@ -9,10 +9,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dash
-from dash import ALL, MATCH, ctx, no_update
+from dash import MATCH, ctx, no_update
 from dash.dependencies import Input, Output, State
 from dash.exceptions import PreventUpdate
 
@@ -20,32 +20,30 @@ from interpret_dp.ui.actions import (
     EditorInput,
     Outcome,
     go_back,
+    offered,
     perform,
-    previewed,
     status_text,
     typed_bins,
     with_planned,
 )
 from interpret_dp.ui.dash import parts
 from interpret_dp.ui.dash.components import (
-    CLOCK,
-    edit_count,
-    explanation_of,
     message_on_error,
-    panel_children,
-    panel_id,
 )
-from interpret_dp.ui.dash.layout import ACTED, ALL_CLASSES, own_history
+from interpret_dp.ui.dash.layout import ALL_CLASSES, own_history
 from interpret_dp.ui.dash.parts import (
     Ids,
     message,
     metrics_children,
     notes,
-    preview_message,
+    offer_message,
     selection_line,
     session_of,
 )
-from interpret_dp.ui.figure import EditedTerm
+from interpret_dp.ui.figure import EditedTerm, axis_height
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 _TIP_OF_LOOK = (
     "The dotted line shows this entry. 'Hide' takes it away, 'Go back' makes it the curve."
@@ -71,7 +69,7 @@ _VIEW = """
 
 def register(app: dash.Dash) -> None:
     """Add the callbacks to one of interpret's apps."""
-    for add in (_add_selecting, _add_acting, _add_noticing, _add_drawing, _add_panel):
+    for add in (_add_selecting, _add_acting, _add_drawing):
         add(app)
     _add_memory(app)
     parts.register(app)
@@ -159,6 +157,8 @@ def _add_acting(app: dash.Dash) -> None:
         State(_CARD("looked"), "data"),
         State(_CARD("edits"), "value"),
         State(_CARD("preview"), "data"),
+        State(_CARD("scale"), "value"),
+        State(_CARD("view"), "data"),
         prevent_initial_call=True,
         running=[(Output(_CARD("card"), "aria-busy"), "true", "false")],
     )
@@ -172,24 +172,28 @@ def _add_acting(app: dash.Dash) -> None:
         looked: int | None,
         edits: str,
         held: Any,
+        scale: str,
+        view: Any,
     ) -> Any:
         trigger = ctx.triggered_id
+        # A drag says itself which bins it shifts, and by how much.
         request = EditorInput(
-            bins=tuple(bins or ()), column=_column(column), number=number or "", shape=shape
+            bins=tuple(made.get("bins", bins) or ()),
+            column=_column(column),
+            number=made.get("by", number or ""),
+            shape=shape,
         )
         action = made["action"]
         kind, _, entry = action.partition("-")
         shown = plan = None
         try:
+            session = session_of(trigger)
+            before = session.released
             if kind == "look":
                 shown = None if int(entry) == looked else int(entry)
                 outcome = Outcome(_TIP_OF_LOOK if shown is not None else "", "note")
             elif kind == "back":
-                outcome = go_back(session_of(trigger), int(entry), int(trigger["key"]))
-            elif action == "drag":
-                bins = [int(code) for code in made["bins"]]
-                request = dataclasses.replace(request, bins=tuple(bins), moved_by=float(made["by"]))
-                outcome = perform(_term(trigger), action, request)
+                outcome = go_back(session, int(entry), int(trigger["key"]))
             elif action == "discard":
                 outcome = Outcome("")
             elif action == "accept":
@@ -198,12 +202,15 @@ def _add_acting(app: dash.Dash) -> None:
                 outcome = perform(_term(trigger), *planned)
             else:
                 term = _term(trigger)
-                preview = previewed(term, action, request) if edits == "preview" else None
-                if preview is not None and preview.changed:
+                figure = term.figure(column=request.column, on_common_scale=scale == "common")
+                plotted = axis_height(_as_seen(figure, view))
+                offer = offered(term, action, request, plotted, is_wanted=edits == "preview")
+                if offer is not None:
                     plan = {"action": action, "request": dataclasses.asdict(request)}
-                    offer = preview_message(Ids(trigger["uid"], trigger["key"]), preview, action)
-                    return offer, None, plan, time.time()
+                    ids = Ids(trigger["uid"], trigger["key"])
+                    return offer_message(ids, offer, action), None, plan, time.time()
                 outcome = perform(term, action, request)
+            outcome = outcome.since(session, before)
         except (TypeError, ValueError, OSError) as error:
             # Drawn anew all the same: a drag that was refused must not stay on the page.
             outcome = Outcome(str(error), "error")
@@ -218,36 +225,7 @@ def _planned(held: Any) -> tuple[str, EditorInput] | None:
     return held["action"], EditorInput(**{**request, "bins": tuple(request["bins"])})
 
 
-# ------------------------------------------------------------------------- noticing and drawing
-
-
-def _add_noticing(app: dash.Dash) -> None:
-    every_card = Ids(ALL, ALL)
-
-    @app.callback(
-        Output(every_card("refresh"), "data", allow_duplicate=True),
-        Input(CLOCK, "n_intervals"),
-        Input(ACTED, "data"),
-        State(every_card("seen"), "data"),
-        prevent_initial_call=True,
-        # A slow server is not asked again before it has answered.
-        running=[(Output(CLOCK, "disabled"), True, False)],
-    )
-    def notice(_ticks: int, _acted: Any, _seen: Any) -> Any:
-        cards = ctx.states_list[0]
-        refreshed = [time.time() if _is_outdated(card) else no_update for card in cards]
-        if all(answer is no_update for answer in refreshed):
-            raise PreventUpdate
-        return refreshed
-
-
-def _is_outdated(card: Any) -> bool:
-    """Whether the model was edited since a card was drawn."""
-    explanation, seen = explanation_of(card["id"]["uid"]), card.get("value")
-    # A card that has just left the page has seen nothing.
-    if explanation is None or seen is None:
-        return False
-    return bool(explanation.edit_session.version != seen["version"])
+# ------------------------------------------------------------------------------------ drawing
 
 
 def _add_drawing(app: dash.Dash) -> None:
@@ -305,11 +283,8 @@ def _add_drawing(app: dash.Dash) -> None:
             draws=scale == "draws",
             gestures=ids.gestures,
         )
-        for axis in ("xaxis", "xaxis2", "yaxis"):
-            # Other classes and another scale have ranges of their own.
-            if view and view.get(axis) and trigger["type"] not in _NEW_AXES:
-                figure.layout[axis].range = view[axis]
-        seen = {"version": term.view.version, "edits": len(session.history)}
+        # Other classes and another scale have ranges of their own.
+        figure = _as_seen(figure, None if trigger["type"] in _NEW_AXES else view)
         return (
             no_update,
             figure,
@@ -322,9 +297,17 @@ def _add_drawing(app: dash.Dash) -> None:
             notes(term, bins or ()),
             own_history(term),
             metrics_children(term, bins or (), slice_term, slice_bins),
-            # Left alone unless it changed: the privacy panel follows it.
-            no_update if seen == before else seen,
+            # Left alone unless it changed: what shows the whole model follows it.
+            no_update if term.view.version == before else term.view.version,
         )
+
+
+def _as_seen(figure: Figure, view: Any) -> Figure:
+    """Return a figure with the ranges of axes that a person has zoomed or moved to."""
+    for axis in ("xaxis", "xaxis2", "yaxis"):
+        if view and view.get(axis):
+            figure.layout[axis].range = view[axis]
+    return figure
 
 
 def _add_memory(app: dash.Dash) -> None:
@@ -336,29 +319,3 @@ def _add_memory(app: dash.Dash) -> None:
         Input(_CARD("selection"), "data"),
         *(Input(_CARD(name), "value") for name in fields),
     )
-
-
-def _add_panel(app: dash.Dash) -> None:
-    """Count edits in every panel of the page; cards of one model may share a panel."""
-    panels = panel_id(ALL, ALL)
-
-    @app.callback(
-        Output(panels, "children"),
-        Output(panels, "data-edits"),
-        Input(Ids(ALL, ALL)("seen"), "data"),
-        State(panels, "data-edits"),
-        prevent_initial_call=True,
-    )
-    def count(_seen: Any, _edits: Any) -> Any:
-        counted = [_counted(panel) for panel in ctx.states_list[0]]
-        if all(children is no_update for children, _ in counted):
-            raise PreventUpdate
-        return [list(column) for column in zip(*counted, strict=True)]
-
-
-def _counted(panel: Any) -> tuple[Any, Any]:
-    """Return the children and the number of edits of a panel that shows another number."""
-    explanation = explanation_of(panel["id"]["uid"])
-    if explanation is None or edit_count(explanation) == panel.get("value"):
-        return no_update, no_update
-    return panel_children(explanation), edit_count(explanation)

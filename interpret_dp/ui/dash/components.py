@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import logging
@@ -20,6 +19,8 @@ from dash.development.base_component import Component
 from dash.exceptions import MissingCallbackContextException
 
 from interpret_dp._optional import show_providers
+from interpret_dp.editor import EditSession
+from interpret_dp.editor.session import opened_session
 from interpret_dp.explanation.objects import PrivateEBMExplanation
 from interpret_dp.explanation.panel import panel_html
 from interpret_dp.explanation.plots.parts import text_alternative
@@ -65,6 +66,62 @@ CLOCK = "idp-clock"
 """Id of the page's only clock."""
 
 
+# ------------------------------------------------------------------------- the current model
+
+
+def open_session(explanation: Any) -> EditSession | None:
+    """Return the session that edits the model of an explanation; None before anybody opened it."""
+    return opened_session(explanation.model) if is_editable(explanation) else None
+
+
+def version_of(explanation: Any) -> int:
+    """Return a number that grows with every edit of an explanation's model, from 0."""
+    session = open_session(explanation)
+    return 0 if session is None else session.version
+
+
+def outdated(part: Any) -> Any:
+    """Return the explanation that a part of a page shows with another version of its model.
+
+    None if it is up to date, or the explanation is gone.
+    """
+    explanation = explanation_of(part["id"]["uid"])
+    return explanation if version_of(explanation) != part.get("value", 0) else None
+
+
+def current(explanation: Any) -> Any:
+    """Return the explanation of a model with all edits made so far; another one as it is.
+
+    All that a page shows of a whole model is drawn from it.
+    """
+    session = open_session(explanation)
+    if session is None or not session.history:
+        return explanation
+    return session.model.explain_global(explanation.name)
+
+
+class CurrentTables(list[Any]):
+    """Explanations of interpret's full app with their tables; whoever asks gets the current one."""
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return an explanation and its table, which has interpret's numbers of the rows."""
+        explanation, table = super().__getitem__(place)
+        now = current(explanation)
+        return explanation, table if now is explanation else now.selector.assign(id=table["id"])
+
+
+def draw_table(app: Any, explanation: Any, key: str) -> None:
+    """Show the current table above an overview in a pane of interpret's full app."""
+    tab, _, pane = key.partition("-overall-plot-container-")
+    is_shared = bool(pane) and app.options["share_tables"].get(tab)
+    # A table that all panes share is that of the first.
+    if pane and (pane == "0" or not is_shared):
+        name = "shared-table" if is_shared else f"instance-table-{pane}"
+        table = current(explanation).selector
+        rows = table.assign(id=range(len(table))).to_dict("records")
+        dash.set_props(f"{tab}-{name}", {"data": rows})
+
+
 # ------------------------------------------------------------------ cards, panels and figures
 
 
@@ -85,19 +142,18 @@ def panel_id(uid: Any, key: Any) -> dict[str, Any]:
     return {"type": "idp-panel", "uid": uid, "key": key}
 
 
-def panel_children(explanation: Any) -> Component:
-    """Return an explanation's panel, with the ledger's figures and the edits as of now."""
-    try:
-        spend = explanation.privacy
-        spend = dataclasses.replace(spend, edits=spend.edits + edit_count(explanation))
-        return from_html(panel_html(spend.as_of_now().to_dict()))
-    except Exception as error:
-        return error_message(error)
+def panel_children(explanation: Any, key: str) -> list[Component]:
+    """Return an explanation's panel as of now; below its figure if ``key`` is of an overview."""
+    parts = [] if key.isdigit() else [or_error(_overview, explanation)]
+    return [*parts, or_error(_panel, explanation)]
 
 
-def edit_count(explanation: Any) -> int:
-    """Return how many edits a model has beyond those that its explanation shows."""
-    return len(explanation.edit_session.history) if is_editable(explanation) else 0
+def _overview(explanation: Any) -> Component:
+    return html.Div(figure_component(current(explanation).figure(line="")))
+
+
+def _panel(explanation: Any) -> Component:
+    return from_html(panel_html(current(explanation).privacy.as_of_now().to_dict()))
 
 
 def is_editable(explanation: Any) -> bool:
@@ -214,6 +270,14 @@ def error_message(error: BaseException) -> Component:
         className="idp-error",
         role="alert",
     )
+
+
+def or_error(make: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a function makes, or the text for its error."""
+    try:
+        return make(*arguments)
+    except Exception as error:
+        return error_message(error)
 
 
 def message_on_error(n_outputs: int = 1) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

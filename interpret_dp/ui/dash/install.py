@@ -27,19 +27,21 @@ from interpret_dp.ui.actions import Outcome, answer_offer, counted
 from interpret_dp.ui.dash import callbacks, layout, privacy_tab
 from interpret_dp.ui.dash.components import (
     CLOCK,
-    edit_count,
-    error_message,
+    CurrentTables,
     explanations_of,
     figure_component,
     filled_container,
     is_editable,
     message_on_error,
     new_uid,
+    open_session,
+    or_error,
     panel_children,
     panel_id,
     runners,
     shows_ours,
     titled_card,
+    version_of,
 )
 from interpret_dp.ui.dash.layout import PLACE_OF_BARS, term_editor
 from interpret_dp.ui.dash.parts import Ids, message
@@ -153,7 +155,7 @@ def _sessions(app: Any) -> list[EditSession]:
     model takes a while to hash.
     """
     shown = filter(is_editable, explanations_of(app))
-    sessions = [e.edit_session for e in shown if e.has_edit_session or may_have_edits(e.model)]
+    sessions = [e.edit_session for e in shown if open_session(e) or may_have_edits(e.model)]
     return list({id(session): session for session in sessions}.values())
 
 
@@ -297,7 +299,7 @@ def _add_overview(app: dash.Dash, tab: str, pane: int) -> None:
             raise PreventUpdate
         identity = _part("card", container, model, 0, "")
         # The overview's panel counts for all parts.
-        parts = [_content(explanation, None, has_panel=True)]
+        parts = [_content(explanation, None, panel=container)]
         return titled_card(f"{explanation.name} (Overall)", parts, id=identity)
 
 
@@ -346,6 +348,8 @@ def lay_out(layout: Any, app: Any) -> Any:
     """
     if not shows_ours(app):
         return layout
+    if app.ctx is not None:
+        app.ctx = CurrentTables(app.ctx)
     layout = copy.copy(privacy_tab.with_tab(layout, app))
     clock = dcc.Interval(id=CLOCK, interval=_POLL)
     # Below the banner of the full dashboard; the small one has none.
@@ -383,31 +387,28 @@ def _live_card(explanation: Any, key: int | None) -> Component | None:
     if container != "viz-container":
         # In a pane of the full dashboard, which `panes` fills.
         raise PreventUpdate
-    return _content(explanation, key, has_panel=True)
+    return _content(explanation, key, panel="overview" if key is None else str(key))
 
 
-def _content(explanation: Any, key: int | None, *, has_panel: bool = False) -> Component:
-    """Return the figure of one part of an explanation, above its privacy panel."""
+def _content(explanation: Any, key: int | None, *, panel: str = "") -> Component:
+    """Return one part of an explanation, with the panel of a key; an overview is drawn there."""
     uid = new_uid(explanation)
-    parts = [_figure(explanation, key, uid)]
+    parts = [] if key is None else [or_error(_part_shown, explanation, key, uid)]
     if explanation.explanation_type == "local":
         text = (
             "The rows that are explained here are your own: the page shows them as they are, and "
             "no noise protects them."
         )
         parts.append(html.Div(text, className="idp-note"))
-    if has_panel:
-        identity = panel_id(uid, "overview" if key is None else str(key))
-        edits: Any = {"data-edits": edit_count(explanation)}
-        parts.append(html.Div(panel_children(explanation), id=identity, **edits))
+    if panel:
+        version: Any = {"data-version": version_of(explanation)}
+        children = panel_children(explanation, panel)
+        parts.append(html.Div(children, id=panel_id(uid, panel), **version))
     return html.Div(parts, className="idp")
 
 
-def _figure(explanation: Any, key: int | None, uid: str) -> Component:
-    try:
-        if key is not None and is_editable(explanation):
-            explanation.edit_session.autosave.start()
-            return html.Div(term_editor(explanation.edit_session, key, uid))
-        return html.Div(figure_component(explanation.figure(key, line="")))
-    except Exception as error:
-        return error_message(error)
+def _part_shown(explanation: Any, key: int, uid: str) -> Component:
+    if is_editable(explanation):
+        explanation.edit_session.autosave.start()
+        return html.Div(term_editor(explanation.edit_session, key, uid))
+    return html.Div(figure_component(explanation.figure(key, line="")))

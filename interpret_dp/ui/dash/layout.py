@@ -38,11 +38,17 @@ from interpret_dp.ui.actions import (
 )
 from interpret_dp.ui.dash.components import (
     CLOCK,
+    draw_table,
     explanation_of,
     figure_component,
     from_html,
     message_on_error,
     new_uid,
+    open_session,
+    outdated,
+    panel_children,
+    panel_id,
+    version_of,
 )
 from interpret_dp.ui.dash.parts import (
     Ids,
@@ -119,10 +125,9 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
     }
     card = from_html(page, parts | _radios(ids, term) | _fields(ids, term, levels), ids)
     stores = ("looked", "preview", "select", "act", "refresh", "memory", "view")
-    seen = {"version": view.version, "edits": len(session.history)}
     card.children += [
         dcc.Store(id=ids("selection"), data=[]),
-        dcc.Store(id=ids("seen"), data=seen),
+        dcc.Store(id=ids("seen"), data=view.version),
         *(dcc.Store(id=ids(name)) for name in stores),
     ]
     return card
@@ -200,6 +205,7 @@ ACTED = _BARS("acted")
 PLACE_OF_BARS = "idp-model-bars"
 """Id of where the bars of a page are put, once there is a card to edit."""
 
+_PANELS = panel_id(ALL, ALL)
 _MAX_FILE_SIZE = 50_000_000  # bytes
 
 
@@ -256,16 +262,18 @@ def _add_bars(app: dash.Dash) -> None:
     @app.callback(
         Output(PLACE_OF_BARS, "children"),
         Input(Ids(ALL, ALL)("seen"), "data"),
+        Input(_PANELS, "data-version"),
         State(_BARS("card"), "id"),
         State(PLACE_OF_BARS, "children"),
     )
-    def add(_cards: Any, bars: list[Any], shown: list[Any] | None) -> Any:
-        """Put a bar above the first card of each model."""
+    def add(_cards: Any, _panels: Any, bars: list[Any], shown: list[Any] | None) -> Any:
+        """Put a bar above the first part of each model that is being edited."""
         shown_already = {id(e.edit_session) for e in _explanations(bars)}
         fresh = []
-        for explanation in _explanations(card["id"] for card in ctx.inputs_list[0]):
-            session = explanation.edit_session
-            if id(session) not in shown_already:
+        parts = (part["id"] for parts in ctx.inputs_list for part in parts)
+        for explanation in _explanations(parts):
+            session = open_session(explanation)
+            if session is not None and id(session) not in shown_already:
                 shown_already.add(id(session))
                 fresh.append(_bar(session, explanation))
         if not fresh:
@@ -294,6 +302,7 @@ def _add_acting(app: dash.Dash) -> None:
         document: Any = no_update
         try:
             session = session_of(trigger)
+            before = session.released
             if action == "download":
                 text = json.dumps(sealed(session.to_dict()), indent=1, allow_nan=False)
                 document = {"content": text, "filename": f"edits-{session.base.digest[:12]}.json"}
@@ -304,6 +313,7 @@ def _add_acting(app: dash.Dash) -> None:
                 outcome = go_back(session, int(action.removeprefix("back-")))
             else:
                 outcome = perform_on_model(session, action, why or "")
+            outcome = outcome.since(session, before)
         except (TypeError, ValueError, OSError) as error:
             return message(Outcome(str(error), "error")), *[no_update] * 3, None
         emptied_why = "" if action == "commit" else no_update
@@ -321,44 +331,60 @@ def _uploaded(contents: str) -> Any:
 
 
 def _add_showing(app: dash.Dash) -> None:
-    """Show in every bar what its session holds, whoever edited it."""
-    buttons = ("undo", "redo", "total", "commit", "cancel")
+    """Show on the whole page what its sessions hold, whoever edited them."""
 
     @app.callback(
-        Output(_BARS("message"), "children", allow_duplicate=True),
-        Output(_BARS("status"), "children"),
-        Output(_BARS("history"), "children"),
-        *(Output(_BARS(f"button-{name}"), "disabled") for name in buttons),
         Output(_BARS("seen"), "data"),
         Input(CLOCK, "n_intervals"),
         Input(ACTED, "data"),
         Input(Ids(ALL, ALL)("seen"), "data"),
         State(_BARS("seen"), "data"),
-        prevent_initial_call="initial_duplicate",
+        State(_PANELS, "data-version"),
+        # A slow server is not asked again before it has answered.
+        running=[(Output(CLOCK, "disabled"), True, False)],
     )
-    def show(_ticks: Any, acted: list[Any], _cards: Any, _seen: Any) -> Any:
-        bars = ctx.states_list[0]
-        shown = [_shown(bar, own) for bar, own in zip(bars, acted, strict=True)]
-        if all(one is None for one in shown):
+    def show(*_values: Any) -> Any:
+        acted, cards = ctx.inputs_list[1:]
+        bars, panels = ctx.states_list
+        # A card that has just left the page has seen nothing.
+        drawn = [card for card in cards if card.get("value") is not None]
+        late = [part["id"] for part in (*bars, *drawn, *panels) if outdated(part) is not None]
+        if not late:
             raise PreventUpdate
-        unchanged = [no_update] * (4 + len(buttons))
-        return [list(column) for column in zip(*(one or unchanged for one in shown), strict=True)]
+        said = [(bar["id"]["uid"], (bar.get("value") or {}).get("version")) for bar in acted]
+        for identity in late:
+            uid, key = identity["uid"], identity["key"]
+            if identity["type"] == _PANELS["type"]:
+                _show_whole(app, identity)
+            elif key == _KIND:
+                _show_bar(uid, said)
+            else:
+                dash.set_props(Ids(uid, key)("refresh"), {"data": time.time()})
+        return [no_update] * len(bars)
 
-    def _shown(bar: Any, acted: Any) -> list[Any] | None:
-        """Return all that a bar shows; None if it is up to date, or its session is gone."""
-        try:
-            session = session_of(bar["id"])
-        except ValueError:
-            return None
-        if session.version == bar.get("value"):
-            return None
-        disabled = disabled_buttons(session)
-        # What a bar said is old news once somebody else has edited.
-        is_own = bool(acted) and acted["version"] == session.version
-        return [
-            no_update if is_own else None,
-            status_text(session),
-            history_list(session),
-            *(disabled[name] for name in buttons),
-            session.version,
-        ]
+
+def _show_whole(app: dash.Dash, identity: Any) -> None:
+    """Draw a panel anew, with the overview and the table that belong to it."""
+    explanation, key = explanation_of(identity["uid"]), identity["key"]
+    # Read before the model is: an edit in between is seen at the next look.
+    version: Any = {"data-version": version_of(explanation)}
+    draw_table(app, explanation, key)
+    dash.set_props(identity, version | {"children": panel_children(explanation, key)})
+
+
+def _show_bar(uid: str, said: Any) -> None:
+    """Draw a bar anew; ``said`` has the versions of which bars have said something."""
+    session, ids = explanation_of(uid).edit_session, Ids(uid, _KIND, _KIND)
+    version, buttons = session.version, disabled_buttons(session)
+    del buttons["reset"]
+    shown: dict[str, dict[str, Any]] = {
+        "status": {"children": status_text(session)},
+        "history": {"children": history_list(session)},
+        **{f"button-{name}": {"disabled": disabled} for name, disabled in buttons.items()},
+        "seen": {"data": version},
+    }
+    # What a bar said is old news once somebody else has edited.
+    if (uid, version) not in said:
+        shown["message"] = {"children": None}
+    for part, properties in shown.items():
+        dash.set_props(ids(part), properties)

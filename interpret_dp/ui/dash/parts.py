@@ -11,7 +11,7 @@ from dash import MATCH, dcc, html, no_update
 from dash.dependencies import Input, Output
 from dash.development.base_component import Component
 
-from interpret_dp.editor import EditSession, Preview
+from interpret_dp.editor import EditSession
 from interpret_dp.explanation.markup import render
 from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.ui.actions import (
@@ -20,7 +20,7 @@ from interpret_dp.ui.actions import (
     metrics_tables,
     selection_text,
 )
-from interpret_dp.ui.dash.components import error_message, explanation_of, from_html
+from interpret_dp.ui.dash.components import explanation_of, from_html, or_error
 from interpret_dp.ui.figure import EditedTerm
 
 # Parts of the editor's card: ids, buttons, and what changes with the session.
@@ -83,9 +83,9 @@ def message(outcome: Outcome) -> Component:
     )
 
 
-def preview_message(ids: Ids, preview: Preview, action: str) -> Component:
-    """Return what a previewed edit would do, with the buttons that make it or drop it."""
-    return from_html(render("editor_preview.html", record=preview.record, action=action), ids=ids)
+def offer_message(ids: Ids, offer: Outcome, action: str) -> Component:
+    """Return what an edit would do, with the buttons that make it or drop it."""
+    return from_html(render("editor_preview.html", offer=offer, action=action), ids=ids)
 
 
 def selection_line(term: EditedTerm, bins: tuple[int, ...]) -> list[Any]:
@@ -145,12 +145,11 @@ def metrics_children(
     slice_bins: Sequence[str] | None = None,
 ) -> list[Component]:
     """Return the tables; without public rows the ways to load some."""
-    try:
-        sliced = None if slice_term is None else int(slice_term)
-        tables = metrics_tables(term, bins, sliced, [int(code) for code in slice_bins or ()])
-    except Exception as error:
-        return [error_message(error)]
-    return [from_html(render("metrics.html", tables=tables))]
+    sliced = None if slice_term is None else int(slice_term)
+    codes = [int(code) for code in slice_bins or ()]
+    tables = or_error(metrics_tables, term, bins, sliced, codes)
+    is_error = isinstance(tables, Component)
+    return [tables if is_error else from_html(render("metrics.html", tables=tables))]
 
 
 def chooser(identity: Any, name: str, options: Mapping[Any, Any], **properties: Any) -> Component:

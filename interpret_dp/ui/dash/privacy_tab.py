@@ -38,6 +38,7 @@ from interpret_dp.ui.dash.components import (
     figure_component,
     from_html,
     message_on_error,
+    or_error,
     shows_ours,
     titled_card,
 )
@@ -194,11 +195,7 @@ def _content(explanations: list[Any]) -> Component:
 
 
 def _account_card(account: ShownAccount) -> Component:
-    try:
-        content = _account_content(account)
-    except Exception as error:
-        content = error_message(error)
-    return titled_card(f"Data set: {account.dataset}", [content])
+    return titled_card(f"Data set: {account.dataset}", [or_error(_account_content, account)])
 
 
 def _account_content(account: ShownAccount) -> Component:

@@ -20,21 +20,22 @@ from interpret_dp.released import FeaturePair
 from interpret_dp.ui.actions import (
     TOOLS,
     EditorInput,
+    Outcome,
     correlated_text,
     counted,
     disabled_buttons,
     go_back,
     load,
     metrics_tables,
+    offered,
     perform,
-    previewed,
     selection_text,
     shapes_for,
     typed_bins,
     verdict_text,
     with_planned,
 )
-from interpret_dp.ui.figure import BINS, EditedTerm
+from interpret_dp.ui.figure import BINS, EditedTerm, axis_height
 from interpret_dp.ui.notebook.controls import (
     Controls,
     EarlierRows,
@@ -398,15 +399,16 @@ class NotebookEditor:
 
     def _run(self, act: Callable[[], str | None], button: Any = None) -> None:
         """Do what a button says; an error is shown, not thrown away by the notebook."""
+        before = self.session.released
         try:
-            note = act()
+            note = Outcome(act() or "").since(self.session, before).text
         except (TypeError, ValueError, OSError) as error:
             self._say("", str(error))
         except Exception as error:
             self._say("", f"{type(error).__name__}: {error}")
             raise
         else:
-            self._say(note or "")
+            self._say(note)
 
     def _perform(self, action: str) -> str:
         controls, all_classes = self.controls, self.controls.all_classes.value
@@ -419,11 +421,12 @@ class NotebookEditor:
             why=controls.message.value,
         )
         self._planned = None
-        preview = previewed(self._edited, action, request) if controls.preview_first.value else None
-        if preview is not None and preview.changed:
+        is_wanted, plotted = bool(controls.preview_first.value), axis_height(self.figure)
+        offer = offered(self._edited, action, request, plotted, is_wanted=is_wanted)
+        if offer is not None:
             self._planned = action, request
             self.refresh()
-            return f"Preview: {preview.record.term} {preview.record.what}. Accept it or drop it."
+            return f"{offer.text} Accept it or drop it."
         text = perform(self._edited, action, request).text
         if action == "commit":
             controls.message.value = ""

@@ -63,7 +63,8 @@ class AppClient:
         assert answer.status_code in (200, 204), answer.get_data(as_text=True)
         if answer.status_code == 204:
             return None
-        return json.loads(answer.get_data(as_text=True))["response"]
+        document = json.loads(answer.get_data(as_text=True))
+        return document["response"] | document.get("sideUpdate", {})
 
     def part(self, key=None):
         """Small app: return what is shown for a part."""

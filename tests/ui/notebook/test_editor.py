@@ -21,7 +21,7 @@ from interpret_dp.released.additive_model import note_file
 from interpret_dp.ui.actions import TOOLS
 from interpret_dp.ui.figure import BINS
 from interpret_dp.ui.notebook.editor import NotebookEditor
-from tests.editor.models import Holder, build_model, changed, session
+from tests.editor.models import Holder, build_model, changed, session, words
 
 AGE, DOSE, GRADE, CITY = range(4)
 
@@ -302,7 +302,7 @@ def test_buttons_do_what_the_methods_do(editor):
         released = editor.session.released
         np.testing.assert_array_equal(released.terms[AGE].scores, reference.view("age").current)
         np.testing.assert_array_equal(released.intercept, reference.released.intercept)
-        assert f"age: {record.what}." in _text(editor.controls.note)
+        assert f"age: {words(record)}. " in _text(editor.controls.note)
         assert editor.session.history[-1].what == record.what
         editor.session.undo()
 
@@ -368,7 +368,7 @@ def test_the_total_is_kept_by_a_button_that_is_pressed_where_edits_moved_it(edit
     _click(editor, "Shift by")
     assert f"Moved by all edits: {editor.session.total_change}." in _text(controls.history)
     button.click()
-    assert "age: intercept shifted to keep the total, which moves" in _text(controls.note)
+    assert "age: intercept shifted to keep the total. Predictions" in _text(controls.note)
     assert (button.disabled, "Moved by" in _text(controls.history)) == (True, False)
 
 
@@ -440,7 +440,7 @@ def test_edits_of_an_earlier_session_are_offered_and_taken(tmp_path, monkeypatch
     assert "is not valid JSON" in _text(damaged.children[0])
     assert len(damaged.children) == 1
     take.click()
-    assert _text(editor.controls.note).strip() == "Took 1 edit."
+    assert _text(editor.controls.note).strip().startswith("Took 1 edit. Predictions of b:")
     assert editor.session.history == earlier.history
     assert len(editor.earlier.offers.children) == 1
     editor.session.flatten("dose")

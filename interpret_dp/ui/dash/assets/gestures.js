@@ -98,7 +98,7 @@
   }
 
   function reportDrag({ meta, bins, by }) {
-    const data = { action: "drag", bins, by, at: Date.now() };
+    const data = { action: "shift", bins, by, at: Date.now() };
     window.dash_clientside.set_props(meta.editor.act, { data });
   }
 

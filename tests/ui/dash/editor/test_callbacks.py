@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier, EditSession
+from interpret_dp.editor.state import effect_text
 from tests.editor.models import Holder, build_model, words
 from tests.ui.dash.client import AppClient, ids
 from tests.ui.dash.editor.client import EditorClient
@@ -58,13 +59,15 @@ def names_of(editor):
 
 def test_a_drag_shifts_the_bins_that_it_grabbed_or_the_page_is_drawn_anew(editor, session):
     before = session.view("age").current
-    editor.change("idp-editor-act", "data", {"action": "drag", "bins": [4, 5], "by": -0.5, "at": 1})
+    editor.change(
+        "idp-editor-act", "data", {"action": "shift", "bins": [4, 5], "by": -0.5, "at": 1}
+    )
     after = session.view("age").current
     assert after[[4, 5]] == pytest.approx(before[[4, 5]] - 0.5)
     assert np.flatnonzero(after != before).tolist() == [4, 5]
     drawn = editor.state.get(("idp-editor-refresh", "data"))
-    editor.change("idp-editor-act", "data", {"action": "drag", "bins": [], "by": 0.5, "at": 2})
-    assert "empty" in editor.text("message")
+    editor.change("idp-editor-act", "data", {"action": "shift", "bins": [], "by": 0.5, "at": 2})
+    assert "Nothing is selected" in editor.text("message")
     assert editor.state["idp-editor-refresh", "data"] != drawn
     assert len(session.history) == 1
 
@@ -73,10 +76,11 @@ def test_the_bar_tells_how_far_edits_move_the_total_and_keeps_it(editor, session
     editor.press("select-all")
     editor.press("remove")
     assert "the mean predicted probability of readmitted by about -" in session.total_change
-    assert editor.text("message").endswith(f"removed, which moves {session.total_change}.")
+    effect = effect_text(session.base, session.base, session.released)
+    assert editor.text("message") == f"age: effect removed. {effect}"
     assert not editor.state["idp-model-button-total", "disabled"]
     editor.press("total")
-    assert "intercept shifted to keep the total, which moves the mean" in editor.bar("message")
+    assert "age: intercept shifted to keep the total. Predictions of" in editor.bar("message")
     assert editor.bar("status") == "2 edits, 2 not committed"
     assert editor.state["idp-model-button-total", "disabled"]
 
@@ -95,6 +99,40 @@ def test_a_card_speaks_of_its_own_term_and_the_bar_of_the_model(editor, session)
     editor.change("idp-clock", "n_intervals", 1)
     assert editor.text("status") == editor.bar("status") == "no edits yet"
     assert editor.bar("history").count("undone") == 2
+
+
+def drag(editor, by, at):
+    editor.change("idp-editor-act", "data", {"action": "shift", "bins": [20], "by": by, "at": at})
+    return editor.state["idp-editor-message", "children"]["props"]["className"]
+
+
+def test_an_edit_beyond_the_plot_asks_first_and_its_answer_is_not_green(editor, session):
+    before, released = session.view("age").current, session.released
+    low, high = editor.figure["layout"]["yaxis"]["range"]
+    assert "idp-editor-error" in drag(editor, 9.4, 1)
+    moved = "It moves scores by 9.4, and the plot is"
+    assert f"{moved} {high - low:.3g} high: is that meant?" in editor.text("message")
+    assert session.history == ()
+    editor.press("discard")
+    assert preview_of(editor) is None
+    # Of a part that is zoomed in, the height of that part counts.
+    assert "idp-editor-done" in drag(editor, 0.5, 2)
+    editor.change("idp-editor-view", "data", {"yaxis": [0.0, 0.4]})
+    assert "idp-editor-error" in drag(editor, 0.5, 3)
+    assert len(session.history) == 1
+    editor.press("accept")
+    assert session.view("age").current[20] == pytest.approx(before[20] + 1.0)
+    editor.press("undo")
+    session.undo()
+    # One edit that went far does not let the next go further.
+    editor.change("idp-editor-view", "data", {})
+    drag(editor, 9.4, 4)
+    editor.press("accept")
+    effect = effect_text(session.base, released, session.released)
+    assert "percentage points" in effect
+    assert editor.text("message").endswith(effect)
+    assert "idp-editor-error" in drag(editor, 9.4, 5)
+    assert len(session.history) == 1
 
 
 def preview_of(editor):
