@@ -203,7 +203,8 @@ delta {DELTA:g}. FLARE's times of adult are of an earlier hour, with more other 
 
 One fifth of the rows is tested on, the rest is dealt to the sites evenly and by chance. Sites are
 threads of `simulate` on two cores, so that seconds are those of all sites together: each repeats
-what one place does with released numbers. Fits at sites and in one place take turns; times are medians over splits, and
+what one place does with released numbers. Fits at sites and in one place take turns; times are
+medians over splits, and
 the ratio is that of a turn. Traffic is that of one site, with headers. *One place, noise of sites*
 has sqrt(K / (K - 1)) times the noise, as K sites together. *Each site alone* is the mean over
 sites, each with all of the epsilon.
