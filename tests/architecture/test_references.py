@@ -21,7 +21,7 @@ USERS = ("tests", "benchmarks", "scripts", "examples", "docs")
 NAME = re.compile(r"\binterpret_dp(?:\.(?!interpret_dp)\w+)+(?![\w\"])")
 # Results that an older commit repeats name what was there then.
 OLDER = "In a checkout of commit"
-# It needs NVIDIA FLARE, which is in an environment of its own.
+# The first needs NVIDIA FLARE, which is in an environment of its own; the second is a file.
 ELSEWHERE = ("interpret_dp.cli.flare", "interpret_dp.NAME.json")
 SOURCES = [
     *sorted(PACKAGE.rglob("*.py")),
