@@ -99,7 +99,7 @@ def test_all_that_is_on_the_screen_is_of_the_current_model(dashboard, shown, ses
     EditorPage(pane).bar.get_by_text("2 edits, 2 not committed").wait_for()
     pane.settle()
     terms = dict(zip(session.terms, session.released.terms, strict=True))
-    sizes = {n: np.average(np.abs(t.scores), weights=t.weights) for n, t in terms.items()}
+    sizes = {n: np.average(t.scores**2, weights=t.weights) ** 0.5 for n, t in terms.items()}
     bars = next(f["data"] for f in pane.figures() if f["data"][0].get("orientation") == "h")
     drawn = dict(zip(bars[0]["customdata"], bars[0]["x"], strict=True))
     assert drawn == pytest.approx(sizes)
