@@ -385,8 +385,8 @@ class FitPlan:
         if effect >= (math.log(_LARGEST_ODDS) if is_odds else math.inf):
             return "No effect shows."
         if is_odds:
-            return f"Odds {math.exp(effect):.3g} times the average show."
-        return f"Means {effect:.3g} from the average show."
+            return f"Shows odds of {math.exp(effect):.3g} times the average."
+        return f"Shows means {effect:.3g} off the average."
 
     @property
     def text_columns(self) -> tuple[str, ...]:

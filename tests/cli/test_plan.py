@@ -18,7 +18,7 @@ def test_a_plan_is_printed_with_what_the_ledger_has_room_for(command, schema, fo
     first, second = (line.split() for line in outcome.out.splitlines()[1:3])
     assert first[:3] == ["2,000", "1", "levels"]
     assert (first[4], second[4]) == ("12", "12")
-    assert first[5] == second[5] == "Odds"
+    assert first[5] == second[5] == "Shows"
     assert "no private row was read. Nothing was charged." in " ".join(outcome.out.split())
     assert "Needed      epsilon" in outcome.out
     assert "Plan of a private fit" in (folder / "plan.html").read_text(encoding="utf-8")

@@ -70,7 +70,7 @@ def test_text_figures_and_page_say_the_same(planned):
     for row, shown in zip(planned.text_rows(), table.itertuples(), strict=True):
         assert lines[f"{row[2]}, {row[0]} rows"][shown.epsilon] == shown.smallest_effect
         assert row[3] == f"{shown.smallest_effect:.3g}"
-        assert row[-1] == f"Odds {math.exp(shown.smallest_effect):.3g} times the average show."
+        assert row[-1] == f"Shows odds of {math.exp(shown.smallest_effect):.3g} times the average."
         assert row[-1] in text
     assert all(
         list(line.values()) == sorted(line.values(), reverse=True) for line in lines.values()
@@ -153,7 +153,7 @@ def test_a_unit_with_more_rows_needs_wider_bands():
     said = f"of all predictions is right to within ±{row.fits[0].total_error:.2g} at epsilon 1"
     assert said in str(row)
     assert (
-        row.text_rows()[0][-1] == f"Means {row.fits[0].effects['age']:.3g} from the average show."
+        row.text_rows()[0][-1] == f"Shows means {row.fits[0].effects['age']:.3g} off the average."
     )
 
 
