@@ -455,6 +455,7 @@ class ReleaseSession:
         row_norms: Sequence[int],
         aligned: bool,
     ) -> list[tuple[NDArray[np.int64], float]]:
+        """Release sums of all sites in one message, each with its own sensitivity and charge."""
         planned = self._take(name, sum(map(len, exact)), plans.PlannedRelease)
         norms = [self._sensitivity(planned, row_norm, aligned) for row_norm in row_norms]
         noisy, shares = additive.shared_gaussian_mechanism(

@@ -109,7 +109,7 @@ class _ServerTransport:
             call = self._server(timeout=_CALL_SECONDS).exchange
             return bytes(call(canonical_json(header), payload))
         except Exception:
-            # FLARE ends this process where it aborts the job; a journal is not told of a stop.
+            # FLARE ends this process where it aborts the job; the journal holds no stop then.
             raise ConnectionError("FLARE lost a message or its answer.") from None
 
 

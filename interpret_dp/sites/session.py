@@ -269,6 +269,8 @@ class Site:
         messages = reply.get("messages")
         if not isinstance(messages, dict) or set(messages) != set(self.participants):
             raise SitesError("The coordinator's answer has not one message of each site.")
+        if messages[self.name] != unpacked(self._journal.get(f"sent {self._round - 1}") or b"")[0]:
+            raise SitesError(f"The coordinator's answer has another message of site {self.name!r}.")
         for name, message in messages.items():
             if not is_signed(message, b"", self.participants[name]):
                 raise SitesError(f"The message of site {name!r} is not signed with its key.")

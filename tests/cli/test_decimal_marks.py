@@ -1,4 +1,4 @@
-"""A file whose decimal mark was not told: what the command says after the fit."""
+"""A file whose decimal mark was not given: what the command says after the fit."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A site or the coordinator as a process that kills itself where it is told to.
+"""A site or the coordinator as a process that kills itself at a given moment.
 
 ``python -m tests.sites.killed FOLDER NAME MOMENT`` runs one; they talk through a socket in the
 folder. A moment is ``before`` or ``after``, and an entry of the journal or an act of the ledger.

@@ -138,6 +138,24 @@ def test_messages_that_no_site_signed_are_refused(change, kind):
         together(act, begin=False)
 
 
+def test_an_answer_with_an_earlier_opening_of_a_site_is_refused():
+    """Its key signed that one too, and the terms are the same."""
+
+    def act(site, wire):
+        def earlier(header, payload):
+            reply, total = unpacked(real(header, payload))
+            other = {key: header[key] for key in header if key != "signature"}
+            reply["messages"]["north"] = site._key.signed(other | {"own": {"key": "0" * 64}}, b"")
+            return masks.packed(reply, total)
+
+        real = wire.exchange
+        wire.exchange = earlier if site.name == "north" else real
+        site.open(TERMS)
+
+    with pytest.raises(SitesError, match="has another message of site 'north'"):
+        together(act, begin=False)
+
+
 def test_an_old_message_is_refused_and_so_is_a_second_one_of_a_round():
     def act(site, wire):
         site.total(ZEROS, FACTS)
