@@ -24,7 +24,6 @@ from interpret_dp.released.background import Background, BackgroundColumn
 from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.released.terms import (
     FEWEST_ROWS,
-    LEAST_RATIO,
     AdditiveFeature,
     AdditiveTerm,
     FeaturePair,
@@ -55,15 +54,20 @@ def term_sentence(model: AdditiveModel, term: AdditiveTerm) -> str:
     -----
     Bands hold for each bin by itself. So a term of which noise alone may be the effect (signal to
     noise below 2) is not described, and of others a bin counts as higher or lower where its whole
-    band is above or below zero, the average over the rows. An edited term says so first: an effect
-    that an edit made is described like any other.
+    band is above or below zero, the average over the rows. An edited term says so first; of
+    one that was noise as released, an edit makes no effect.
     """
     subject = model.subject(term)
     if term.is_edited:
-        return f"{subject.name!r} was edited. {_described(model, term, subject)}"
+        edited = f"{subject.name!r} was edited"
+        if term.released is None:
+            return f"{edited}, so its effect is not described."
+        if term.released.may_be_noise:
+            return f"{edited}. As released, its effect may be noise alone."
+        return f"{edited}. {_described(model, term, subject)}"
     if not term.scores.any():
         return f"{subject.name!r} was released as zero: no effect was learned."
-    if term.signal_to_noise is not None and term.signal_to_noise < LEAST_RATIO:
+    if term.may_be_noise:
         return f"The effect of {subject.name!r} may be noise alone."
     return _described(model, term, subject)
 

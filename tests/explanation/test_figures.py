@@ -123,6 +123,12 @@ def test_an_edited_term_is_shown_beside_its_release_without_its_signal_to_noise(
     sentence = term_sentence(model, model.terms[index])
     assert sentence.startswith(f"{name!r} was edited. ")
     assert "not described" not in sentence
+    before = model.terms[index].released
+    noisier = dataclasses.replace(before, covariance=1e4 * before.covariance)
+    weak = dataclasses.replace(model.terms[index], released=noisier)
+    assert term_sentence(changed(model, index, term=weak), weak) == (
+        f"{name!r} was edited. As released, its effect may be noise alone."
+    )
     column = next(line for line in summarise(model).columns if line.name == name)
     assert column.signal_to_noise is None
     assert column.note.startswith("edited")
