@@ -133,11 +133,6 @@ ERROR_BARS = 1.96
 FADED = 0.32
 """Opacity of what noise alone could give."""
 
-GREY = "#8a97a4"
-
-VEIL = "rgba(255, 255, 255, 0.72)"
-"""Colour over the cells of a map that noise alone could give."""
-
 _CHANCE = 0.05
 _PROBABILITY = "probability of "
 _LONGEST_OUTPUT = 60

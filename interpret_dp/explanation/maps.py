@@ -28,6 +28,11 @@ CLASS_WORDS = "Only differences between the classes' scores count: figure(row, l
 """Note on figures of one class: a change of all scores alike decides nothing."""
 
 _MOST_OFFERED = 10
+_NINTHS = (
+    *("at the top left", "at the top", "at the top right"),
+    *("at the left", "in the centre", "at the right"),
+    *("at the bottom left", "at the bottom", "at the bottom right"),
+)
 _LONGEST_LABEL = 30
 
 
@@ -180,6 +185,8 @@ def row_words(
 ) -> tuple[str, str]:
     """Return a title that says what a class's probability is, and how its score comes about.
 
+    Of a picture the words begin with a line on where the evidence is.
+
     Parameters
     ----------
     model : LocallyLinearModel
@@ -198,7 +205,28 @@ def row_words(
     total = float(reading.contributions.sum())
     words = f"{what} {reading.score:+.3g} = contributions {total:+.3g} and bias {reading.bias:+.3g}"
     n_maps = len(reading.shares)
-    return title, f"{words} · {n_maps:,} maps" if n_maps > 1 else words
+    words = f"{words} · {n_maps:,} maps" if n_maps > 1 else words
+    if model.is_image:
+        words = f"{place_words(model.pixels(reading.contributions).sum(axis=2))}\n{words}"
+    return title, words
+
+
+def place_words(evidence: FloatArray) -> str:
+    """Say in which ninth of a picture most speaks for a class, and in which most against it.
+
+    Parameters
+    ----------
+    evidence : ndarray of float, shape (height, width)
+    """
+    lines, columns = (np.arange(length) * 3 // length for length in evidence.shape)
+    parts = []
+    for sign, side in ((1, "for"), (-1, "against")):
+        sums = np.zeros((3, 3))
+        np.add.at(sums, np.ix_(lines, columns), np.maximum(sign * evidence, 0.0))
+        if sums.any():
+            place, share = int(sums.argmax()), float(sums.max() / sums.sum())
+            parts.append(f"{side} it, {percent_text(share)} is {_NINTHS[place]}")
+    return f"Of what speaks {'; '.join(parts)}." if parts else "Nothing speaks for or against it."
 
 
 def use_words(use: MapUse | None) -> str:

@@ -30,12 +30,11 @@ from interpret_dp.explanation.plots.heat import (
     mean_maps,
 )
 from interpret_dp.explanation.plots.images import (
+    class_evidence,
     class_filters,
     class_pictures,
-    class_strokes,
     image_reading,
     row_pictures,
-    stroke_reading,
 )
 from interpret_dp.explanation.plots.maps import class_maps, table_reading
 from interpret_dp.explanation.plots.parts import fit_card
@@ -669,8 +668,8 @@ class PrivateMapsExplanation(PrivateExplanation):
             The privacy cost that is written into the figure; by default that of ``privacy``.
         label : str, number or bool, default=None
             Of a row: show this class alone. By default the predicted one, with a menu of others:
-            all, or the ten most probable and the actual one. Of wavelet features each of these is
-            compared with the predicted class.
+            all, or the ten most probable and the actual one. Of pictures the predicted class is
+            compared with each of these.
         against : str, number or bool, default=None
             Another class, whose numbers are subtracted: of a row, or of a class of wavelet
             features.
@@ -688,8 +687,8 @@ class PrivateMapsExplanation(PrivateExplanation):
                 f"label is {label!r}; it chooses the class of one row: explain_local(X).figure(0, "
                 "label=...). A class's own maps are explain_global().figure(number of the class)."
             )
-        has_strokes = self.released.scattering is not None
-        if against is not None and (key is None or not (has_strokes or self._has_rows)):
+        has_wavelets = self.released.scattering is not None
+        if against is not None and (key is None or not (has_wavelets or self._has_rows)):
             raise ValueError(
                 f"against is {against!r}; it compares classes at one row: explain_local(X).figure("
                 "0, against=...)."
@@ -714,22 +713,18 @@ class PrivateMapsExplanation(PrivateExplanation):
     def _class_figure(self, key: int | None, against: int | None, line: str) -> Figure:
         model = self.released
         if key is None:
-            has_pictures = model.is_image or model.scattering is not None
-            return class_pictures(model, line) if has_pictures else mean_maps(model, line)
+            return class_pictures(model, line) if model.is_image else mean_maps(model, line)
         if model.scattering is not None:
-            return class_strokes(model, key, against, line)
+            return class_evidence(model, key, against, line)
         drawn = class_filters if model.is_image else class_maps
         return drawn(model, key, self.use, line)
 
     def _rows_figure(self, line: str) -> Figure:
         model, rows = self.released, range(len(self.inputs))
-        if model.scattering is not None:
+        if model.is_image:
             leads = [self._leads(row)[0] for row in rows]
             return row_pictures(model, leads, [self._image(row) for row in rows], line)
-        readings = [self.reading(row) for row in rows]
-        if model.is_image:
-            return row_pictures(model, readings, [], line)
-        return contributions_of_rows(model, readings, line)
+        return contributions_of_rows(model, [self.reading(row) for row in rows], line)
 
     def _leads(self, key: int) -> list[ClassReading]:
         """Return the predicted class against others: the actual one or the runner-up first."""
@@ -753,15 +748,13 @@ class PrivateMapsExplanation(PrivateExplanation):
         model, row, actual = self.released, self.inputs[key], self.actual[key]
         if label is not None or against is not None:
             readings = [self.reading(key, label, against=against)]
-        elif model.scattering is not None:
+        elif model.is_image:
             readings = self._leads(key)
         else:
             shown = offered_classes(model.predict_proba(row[None])[0], actual)
             readings = [read_row(model, row, index) for index in shown]
-        if model.scattering is not None:
-            return stroke_reading(model, readings, self._image(key), actual, line)
         if model.is_image:
-            return image_reading(model, readings, row, actual, line)
+            return image_reading(model, readings, self._image(key), actual, line)
         return table_reading(model, readings, row, self.data(key)["values"], actual, line)
 
 

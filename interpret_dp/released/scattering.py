@@ -121,18 +121,6 @@ class Scattering:
             cells = np.take(cells * np.expand_dims(shares, (0, 3 - axis)), owners, axis=axis)
         return np.asarray(cells.transpose(1, 2, 0).ravel())
 
-    def by_stroke(self, values: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return numbers of features by cell, summed over colours: of brightness, and of strokes.
-
-        Shapes (n_lines, n_columns) and (3, `ORIENTATIONS`, n_lines, n_columns): fine strokes,
-        coarse ones, and variations of fine ones.
-        """
-        sums = np.asarray(values, dtype=np.float64).reshape(self.shape).sum(axis=0)
-        first, second = sums[1 : 1 + 2 * ORIENTATIONS], sums[1 + 2 * ORIENTATIONS :]
-        cells = self.shape[2:]
-        varying = second.reshape(1, ORIENTATIONS, -1, *cells).sum(axis=2)
-        return sums[0], np.concatenate([first.reshape(2, ORIENTATIONS, *cells), varying])
-
     @property
     def names(self) -> tuple[str, ...]:
         """Name of each feature: what it looks for, and where."""

@@ -43,8 +43,8 @@ PREVIEW = "preview"
 _HEIGHT = 440  # pixels, if labels are upright
 _ROOM = 0.07  # above and below the curves, as a share of their range
 _RANKS = {"now": 1, "other": 2, "noise": 3, "rows": 4}  # in the legend, from left to right
-_RELEASED, _LAST, _WHISKER = "#5c6b78", "#c8790a", transparent(COLORS["ink"], 0.65)
-_SELECTED, _SELECTED_EDGE = "rgba(230, 159, 0, 0.13)", "rgba(200, 121, 10, 0.55)"
+_WHISKER = transparent(COLORS["ink"], 0.65)
+_SELECTED, _EDGE = (transparent(COLORS["preview"], opacity) for opacity in (0.13, 0.55))
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +178,7 @@ class EditedTerm:
             legend={**LEGEND_BELOW, "traceorder": "normal"},
             dragmode="select",
             selectdirection="h",
-            newselection={"line": {"color": _SELECTED_EDGE, "width": 1, "dash": "solid"}},
+            newselection={"line": {"color": _EDGE, "width": 1, "dash": "solid"}},
         )
         if gestures is not None:
             figure.update_layout(
@@ -281,7 +281,7 @@ def _score_range(
 
 def _marks(places: Places, selected: Collection[int]) -> list[dict[str, Any]]:
     """Return the shapes behind what is selected."""
-    edge = {"width": 1, "color": _SELECTED_EDGE}
+    edge = {"width": 1, "color": _EDGE}
     mark = {"type": "rect", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
     return [
         {**mark, "x0": low, "x1": high, "fillcolor": _SELECTED, "line": edge}
@@ -324,14 +324,14 @@ def _add_curve(
         plot.too_few_rows(released, width=8, legendrank=_RANKS["noise"])
     # Under the present scores while both are the same: a drag uncovers it.
     name = f"{curve.name}, released" if many else "released"
-    color = curve.color if many else _RELEASED
+    color = curve.color if many else COLORS["released"]
     plot.version(released, color, x, name=name, showlegend=is_edited, **style)
     is_present = np.array_equal(last[codes], now[codes])
     is_preview = last_name == PREVIEW
     is_other = not (many or np.array_equal(released[codes], last[codes]))
     differs = not is_present and (is_preview or is_other)
     style |= {"name": last_name, "showlegend": differs, "visible": differs}
-    plot.version(last, _LAST, x, "dash" if is_preview else "dot", **style)
+    plot.version(last, COLORS["preview"], x, "dash" if is_preview else "dot", **style)
     name = "edited" if is_edited else "released scores"
     if many:
         name = f"{curve.name}, edited" if is_edited else curve.name

@@ -108,9 +108,9 @@ def rows_of(model, inputs, cells, **changes):
     return rows_explanation(model, inputs, cells, **(fields | changes))
 
 
-def stroke_rows(**changes):
+def stroke_rows(n_rows=3, **changes):
     """Return the local explanation of the three pictures."""
-    model, pixels = stroke_model(), stroke_pictures().reshape(3, -1)
+    model, pixels = stroke_model(), stroke_pictures()[:n_rows].reshape(n_rows, -1)
     assert model.scattering is not None
     inputs = model.scattering.features(pixels)
     return rows_of(

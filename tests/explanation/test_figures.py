@@ -9,7 +9,6 @@ import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier, PrivacySpend
 from interpret_dp.explanation.card import ModelCard
-from interpret_dp.explanation.influence import GREY
 from interpret_dp.explanation.pages import render_html
 from interpret_dp.explanation.plots import parts
 from interpret_dp.explanation.plots.axes import bin_texts, term_places
@@ -176,7 +175,7 @@ def test_bar_mark_ratio_colour_and_sentence_say_the_same():
         ratio = terms[name].signal_to_noise
         assert bar / mark == ratio == columns[name].signal_to_noise
         is_said = term_sentence(model, terms[name]).endswith("may be noise alone.")
-        assert (color == GREY) is (ratio < 2) is is_said
+        assert (color == parts.COLORS["weak"]) is (ratio < 2) is is_said
         assert columns[name].importance == bar
         assert (card[name][0], card[name][1]) == (f"{bar:.3g}", text)
         assert text == {"age": "1.9", "dose": "2.0"}.get(name, text)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from interpret_dp import Categorical, Continuous, Schema
-from interpret_dp.explanation.maps import map_use, offered_classes, read_row
+from interpret_dp.explanation.maps import map_use, offered_classes, place_words, read_row
 from tests.contract.explainers.test_copies import MADE_UP
 from tests.explanation import maps_models as maps
 
@@ -155,17 +155,36 @@ def test_the_weights_of_a_row_are_those_of_its_own_level():
     assert drawn["job = missing"] == 0
 
 
-def test_wavelets_are_compared_with_the_class_that_came_true_or_the_second():
-    explanation = maps.stroke_rows(actual=[1, None, 0])
+@pytest.mark.parametrize("rows", [maps.image_rows, maps.stroke_rows])
+def test_pictures_are_compared_with_the_class_that_came_true_or_the_second(rows):
+    explanation = rows(actual=[1, None, 0], n_rows=3)
     best = [explanation.data(row)["perf"]["predicted"] for row in range(3)]
     titles = [note.text for note in explanation.figure().layout.annotations]
-    assert any(text.startswith(f"row 0: {best[0]}, not 1 (") for text in titles)
+    assert any(text.startswith(f"0: {best[0]}, not ") for text in titles)
     (menu,) = explanation.figure(1).layout.updatemenus
     chances = explanation.released.predict_proba(explanation.inputs)[1]
     second = int(np.argsort(-chances)[1])
     assert menu.buttons[0].label == f"class {best[1]} compared with {second}"
-    shown = [trace.visible for trace in explanation.figure(1).data]
-    assert shown == [None] * 3 + [True] * 4 + [False] * 4
+
+
+@pytest.mark.parametrize("explanation", [maps.image_rows(actual=[1, 0]), maps.stroke_rows()])
+def test_what_speaks_for_a_class_lies_over_the_picture_and_is_said_in_a_sentence(explanation):
+    first, second, _ = explanation.released.classes
+    one = explanation.reading(1, first, against=second)
+    evidence = explanation.released.pixels(one.contributions).sum(axis=2)
+    figure = explanation.figure(1, label=first, against=second)
+    picture, under, over = figure.data[:3]
+    cells = np.reshape(explanation.data(1)["values"], evidence.shape)
+    assert np.allclose([picture.z, under.z], cells)
+    assert (under.xaxis, under.yaxis) == (over.xaxis, over.yaxis) != (picture.xaxis, picture.yaxis)
+    assert np.allclose(over.z, evidence, atol=1e-5)
+    assert figure.layout.coloraxis.colorscale[1] == (0.5, "rgba(247, 247, 247, 0)")
+    sentence = figure.layout.annotations[-1].text.split("<br>")[0]
+    assert place_words(np.pad([[0, 3.0], [-1, 0]], (1, 0))) == (
+        "Of what speaks for it, 100 % is at the right; against it, 100 % is at the bottom."
+    )
+    assert place_words(0 * evidence) == "Nothing speaks for or against it."
+    assert sentence == place_words(evidence)
 
 
 def test_the_evidence_of_a_class_of_wavelets_is_that_of_the_released_mean():
@@ -173,8 +192,10 @@ def test_the_evidence_of_a_class_of_wavelets_is_that_of_the_released_mean():
     explanation = maps.all_maps(model)
     evidence = model.weights[:, 0] * model.means
     assert np.sum(explanation.data(2)["scores"]) == pytest.approx(evidence[2].sum())
-    cells = explanation.figure(0, against=1).data[0]
-    assert np.sum(cells.z) == pytest.approx((evidence[0] - evidence[1]).sum(), rel=1e-4)
+    by_itself, compared = explanation.figure(0, against=1).data
+    assert np.sum(by_itself.z) == pytest.approx(evidence[0].sum(), rel=1e-4)
+    assert np.sum(compared.z) == pytest.approx((evidence[0] - evidence[1]).sum(), rel=1e-4)
+    assert len(explanation.figure(0).data) == 3
     assert "at their released mean" in texts_of(explanation.figure())
     unknown = dataclasses.replace(model, means=None)
     assert "at their usual size" in texts_of(maps.all_maps(unknown).figure(1))

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from interpret_dp.explanation.influence import (
     ERROR_BARS,
     FADED,
-    GREY,
     RowInfluence,
     error_text,
     faded_words,
@@ -193,7 +192,7 @@ def importance_bars(names: Sequence[str], terms: Sequence[AdditiveTerm], unit: s
         x=[term.size for _, term in measured],
         y=positions,
         orientation="h",
-        marker_color=[GREY if weak else COLORS["curve"] for weak in is_weak],
+        marker_color=[COLORS["weak"] if weak else COLORS["curve"] for weak in is_weak],
         showlegend=False,
         customdata=shown,
         hovertemplate="%{customdata}: %{x:.4g}<extra></extra>",
@@ -202,7 +201,7 @@ def importance_bars(names: Sequence[str], terms: Sequence[AdditiveTerm], unit: s
         x=[term.noise_size for _, term in measured],
         y=positions,
         mode="markers",
-        marker={"symbol": "line-ns", "size": 15, "line": {"width": 2.5, "color": COLORS["truth"]}},
+        marker={"symbol": "line-ns", "size": 15, "line": {"width": 2.5, "color": COLORS["noise"]}},
         name="what noise alone would give",
         legendrank=1001,
         customdata=shown,
@@ -211,7 +210,7 @@ def importance_bars(names: Sequence[str], terms: Sequence[AdditiveTerm], unit: s
     # The legend has both colours, whatever the first bar has.
     add_swatch(figure, "root mean square effect", COLORS["curve"], 1.0)
     if any(is_weak):
-        add_swatch(figure, "less than twice the mark: may be noise", GREY, 1.0)
+        add_swatch(figure, "less than twice the mark: may be noise", COLORS["weak"], 1.0)
     title = f"root mean square effect<br>({wrapped(unit)})"
     figure.update_xaxes(title=title, automargin=True, rangemode="tozero")
     labels = short_labels(shown)
@@ -338,14 +337,14 @@ def row_figure(row: RowInfluence, line: str) -> Figure:
             f"{'stands' if count == 1 else 'stand'} out"
         )
         base = min(lowest, 0.0)
-        bars.append(RowBar(max(highest, 0.0) - base, text, GREY, 0.5, base=base))
+        bars.append(RowBar(max(highest, 0.0) - base, text, COLORS["weak"], 0.5, base=base))
         shown.append(f"{len(rest):,} others (range)")
     figure = row_bars_figure(bars, short_labels(shown, _LONGEST_VALUE))
     # Legends of our own: bars of one colour may all be faded, and both kinds are to be named.
     add_swatch(figure, f"raises the {literal(row.output)}", COLORS["up"], 1.0)
     add_swatch(figure, "lowers it", COLORS["down"], 1.0)
     if not significant[drawn].all():
-        add_swatch(figure, faded_words(len(features.names)), GREY, FADED)
+        add_swatch(figure, faded_words(len(features.names)), COLORS["weak"], FADED)
     if any(bar.band for bar in bars):
         name = "95 % of noise and sampling, for each by itself"
         line_of = {"color": COLORS["ink"], "width": 1.3}

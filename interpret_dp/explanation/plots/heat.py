@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from interpret_dp.explanation.influence import (
     FADED,
-    GREY,
-    VEIL,
     RowInfluence,
     error_text,
     faded_words,
@@ -99,7 +97,7 @@ def signed_cells(
     return cells
 
 
-def veil(noise: NDArray[np.bool_], color: str) -> Any:
+def veil(noise: NDArray[np.bool_]) -> Any:
     """Return a trace that fades the cells that noise alone could give."""
     import plotly.graph_objects as go
 
@@ -107,7 +105,7 @@ def veil(noise: NDArray[np.bool_], color: str) -> Any:
         z=np.where(noise, 1.0, np.nan),
         zmin=0.0,
         zmax=1.0,
-        colorscale=[[0.0, color], [1.0, color]],
+        colorscale=[[0.0, COLORS["veil"]], [1.0, COLORS["veil"]]],
         showscale=False,
         hoverinfo="skip",
         name="could be noise",
@@ -116,8 +114,6 @@ def veil(noise: NDArray[np.bool_], color: str) -> Any:
 
 
 _QUANTILE_95 = 1.96
-# Lies over cells of a pair whose score noise alone could give.
-_PAIR_VEIL = "rgba(255, 255, 255, 0.62)"
 _MOST_ROWS, _MOST_FEATURES, _MOST_CLASSES = 200, 30, 60
 _LINE, _LEAST_HEIGHT = 23, 360  # pixels of a feature's line, and of a figure
 _LETTERS = 84
@@ -286,7 +282,7 @@ def heat_figure(
             # Zero where no noise was added.
             within = np.abs(scores) < _QUANTILE_95 * own.noise_deviations[cells]
             if within.any():
-                figure.add_trace(veil(within, _PAIR_VEIL).update(style))
+                figure.add_trace(veil(within).update(style))
     if len(shown) > 1:
         groups = [trace.legendgroup for trace in figure.data]
         every = list(range(len(groups)))
@@ -323,7 +319,7 @@ def _hover_rows(texts: Sequence[str], term: AdditiveTerm, cells: NDArray[np.int6
 
 
 def _frames(cells: NDArray[np.int64], selected: Sequence[int]) -> list[dict[str, Any]]:
-    line = {"color": "#c8790a", "width": 2}
+    line = {"color": COLORS["preview"], "width": 2}
     places = np.argwhere(np.isin(cells, list(selected)))
     return [
         {"type": "rect", "x0": x - 0.5, "x1": x + 0.5, "y0": y - 0.5, "y1": y + 0.5, "line": line}
@@ -418,8 +414,8 @@ def influences_figure(rows: Sequence[RowInfluence], line: str) -> Figure:
         texts=[[_cell_text(row, i) for row in shown] for i in drawn],
     )
     if noise.any():
-        figure.add_trace(veil(noise, VEIL))
-        add_swatch(figure, faded_words(effects.shape[1]), GREY, FADED)
+        figure.add_trace(veil(noise))
+        add_swatch(figure, faded_words(effects.shape[1]), COLORS["weak"], FADED)
     figure.update_yaxes(range=[len(names) - 0.5, -0.5])
     figure.update_layout(showlegend=True)
     # Entries of the legend may need two lines on a narrow page.

@@ -1,4 +1,4 @@
-"""Figures of models of images: their maps, and evidence by place, stroke and direction."""
+"""Figures of models of images: heat maps of evidence, over the picture where one is explained."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.explanation.maps import (
-    CLASS_WORDS,
     NOISE_WORDS,
     ClassReading,
     MapUse,
@@ -24,6 +23,7 @@ from interpret_dp.explanation.plots.heat import reach_of, signed_cells
 from interpret_dp.explanation.plots.maps import add_class_menu, ranked_maps
 from interpret_dp.explanation.plots.parts import (
     COLORS,
+    OVERLAY_SCALE,
     SIGNED_SCALE,
     add_heading,
     cut_words,
@@ -32,7 +32,6 @@ from interpret_dp.explanation.plots.parts import (
     literal,
 )
 from interpret_dp.released.locally_linear import LocallyLinearModel
-from interpret_dp.released.scattering import CELL, ORIENTATIONS
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -40,13 +39,14 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-_GREY_LEVELS = [[0.0, "#000000"], [1.0, "#ffffff"]]
-# Pixels of a row of large pictures, and of a line of small ones.
-_READING_PANEL, _SMALL_PANEL = 225, 170
+_PALE = "#cccccc"  # black of a picture under colours
+# Pixels of large and of small pictures.
+_PANEL, _SMALL_PANEL = 330, 170
 _TITLE_ROOM = 26
 _IN_ROW = 5
 _MOST_PICTURES, _MOST_ROWS = 40, 12
-_LETTERS = 90
+_LETTERS = 98
+_COLORS = "Orange speaks for the class, blue against it"
 
 HOVER = "row %{y}, column %{x}: %{z:+.3g}<extra></extra>"
 """Text over a pixel."""
@@ -69,12 +69,38 @@ def class_pictures(model: LocallyLinearModel, line: str) -> Figure:
     cut = cut_words(" · first {} of {:,} classes", len(shown), len(model.classes))
     if model.scattering is None:
         values, scale, title = model.weights.mean(axis=1), "weight", "The mean filter of each class"
-        words = f"The mean of its {model.n_maps} maps{cut}\n{_colors(model)}"
+        words = f"The mean of its {model.n_maps} maps{cut}\n{_weight_colors(model)}"
     else:
         values, scale, title = mean_evidence(model), "score", "The evidence of each class"
         words = f"{_evidence_words(model)}{cut}\n{_COLORS}"
     pictures = [picture_of(model, values[index]) for index in shown]
     return picture_grid(pictures, titles, title, f"{words}\n{NOISE_WORDS}\n{line}", scale)
+
+
+def class_evidence(model: LocallyLinearModel, index: int, against: int | None, line: str) -> Figure:
+    """Return the mean evidence of one class by place, and compared with each other class.
+
+    Parameters
+    ----------
+    model : LocallyLinearModel
+        Of wavelet features.
+    index : int
+        Of the class.
+    against : int or None
+        The only class that it is compared with.
+    line : str
+        The privacy cost; left out if empty.
+    """
+    evidence, label = mean_evidence(model), label_text(model.classes, index)
+    others = [k for k in range(len(evidence)) if k != index] if against is None else [against]
+    others = others[: _MOST_PICTURES - 1]
+    values = [evidence[index], *(evidence[index] - evidence[other] for other in others)]
+    titles = ["by itself", *(f"not {label_text(model.classes, other)}" for other in others)]
+    words = f"{_evidence_words(model)}\n{_COLORS}\n{NOISE_WORDS}\n{line}"
+    pictures = [picture_of(model, own) for own in values]
+    return picture_grid(
+        pictures, list(map(literal, titles)), f"The evidence of {label}", words, "score"
+    )
 
 
 def class_filters(model: LocallyLinearModel, index: int, use: MapUse | None, line: str) -> Figure:
@@ -94,7 +120,7 @@ def class_filters(model: LocallyLinearModel, index: int, use: MapUse | None, lin
     """
     order, titles, sorting = ranked_maps(model, index, use, _MOST_PICTURES)
     cut = cut_words(", {} of {:,}", len(order), model.n_maps)
-    words = f"{sorting.capitalize()}{cut}\n{use_words(use)}{_colors(model)}\n{NOISE_WORDS}"
+    words = f"{sorting.capitalize()}{cut}\n{use_words(use)}{_weight_colors(model)}\n{NOISE_WORDS}"
     title = f"The maps of {label_text(model.classes, index)}"
     pictures = [picture_of(model, model.weights[index, m]) for m in order]
     return picture_grid(pictures, titles, title, f"{words}\n{line}", "weight")
@@ -106,65 +132,54 @@ def row_pictures(
     images: Sequence[FloatArray],
     line: str,
 ) -> Figure:
-    """Return what several pictures add to the score of the predicted class, by place.
+    """Return the evidence for the predicted class of several pictures, over the pictures.
 
-    The first twelve rows are drawn, on one scale; evidence of wavelet features with the outlines of
-    the pictures.
+    The first twelve rows are drawn, on one scale.
 
     Parameters
     ----------
     model : LocallyLinearModel
         Of images, or of wavelet features.
     readings : sequence of ClassReading, shape (n_rows,)
-        Of wavelet features each against another class.
+        Each against another class.
     images : sequence of ndarray, shape (n_rows,)
-        The pictures, each of shape (height, width); read of wavelet features alone.
+        The pictures, each of shape (height, width).
     line : str
         The privacy cost; left out if empty.
     """
     shown = readings[:_MOST_ROWS]
-    pictures = [picture_of(model, one.contributions) for one in shown]
     titles = []
     for row, one in enumerate(shown):
-        label, share = label_text(model.classes, one.index), percent_text(one.probability)
+        label = label_text(model.classes, one.index)
         if one.against is not None:
             label += f", not {label_text(model.classes, one.against)}"
-        text = f"{label}, {share}" if model.scattering is None else f"{label} ({share})"
-        titles.append(f"row {row}: {literal(text)}")
-    cut = cut_words(" · first {} of {:,} rows", len(shown), len(readings))
-    if model.scattering is None:
-        scale, title = "contribution", "What each pixel adds to the predicted class"
-        words = f"The weighted map times the image, less its background{cut}\n{_colors(model)}"
-    else:
-        scale, title = "difference", "Evidence for the predicted class, by place"
-        words = "The predicted class compared with the actual one, or the second most probable"
-        words += f"{cut}\n{_COLORS}"
-    figure = picture_grid(pictures, titles, title, f"{words}\n{NOISE_WORDS}\n{line}", scale)
-    if model.scattering is not None:
-        for row, image in enumerate(images[: len(shown)]):
-            _add_outline(figure, _place_in_grid(row, len(shown)), image)
-    return figure
+        titles.append(f"{row}: {literal(label)} ({percent_text(one.probability)})")
+    words = "The predicted class compared with the actual one, or the second most probable"
+    words += cut_words(" · first {} of {:,} rows", len(shown), len(readings))
+    words += f"\n{_COLORS}{_channels(model)}\n{NOISE_WORDS}\n{line}"
+    pictures = [picture_of(model, one.contributions) for one in shown]
+    title = "Evidence for the predicted class, by place"
+    return picture_grid(pictures, titles, title, words, "difference", images[: len(shown)])
 
 
 def image_reading(
     model: LocallyLinearModel,
     readings: Sequence[ClassReading],
-    inputs: FloatArray,
+    image: FloatArray,
     actual: int | None,
     line: str,
 ) -> Figure:
-    """Return one image beside its contributions, the weighted map and the top three maps.
+    """Return one picture, and over it what speaks for a class; of pixels the maps below.
 
-    A menu chooses the class; the first reading is shown.
+    A menu chooses the classes; the first reading is shown.
 
     Parameters
     ----------
     model : LocallyLinearModel
-        Of images.
+        Of images, or of wavelet features.
     readings : sequence of ClassReading
-        Of one row: the predicted class first.
-    inputs : ndarray of float, shape (n_inputs,)
-        The row, standardised.
+        Of one row.
+    image : ndarray of float, shape (height, width)
     actual : int or None
         The class that came true.
     line : str
@@ -172,43 +187,46 @@ def image_reading(
     """
     from plotly.subplots import make_subplots
 
+    has_maps = model.scattering is None
     figure = make_subplots(
-        rows=2,
-        cols=3,
-        subplot_titles=["the image", *_panel_titles(readings[0])],
-        horizontal_spacing=0.04,
-        vertical_spacing=0.09,
+        rows=1 + has_maps,
+        cols=4,
+        specs=[[{"colspan": 2}, None] * 2, *[[{}] * 4] * has_maps],
+        row_heights=[_PANEL, _SMALL_PANEL][: 1 + has_maps],
+        subplot_titles=_panel_titles(readings[0], has_maps=has_maps),
+        horizontal_spacing=0.03,
+        vertical_spacing=0.08,
     )
-    add_image(figure, model.pixels(inputs).mean(axis=2))
-    contributions = [picture_of(model, one.contributions) for one in readings]
+    add_image(figure, image, (1, 1))
+    add_image(figure, image, (1, 3), darkest=_PALE)
+    added = [picture_of(model, one.contributions) for one in readings]
     maps = [
         [picture_of(model, m) for m in (one.weighted_map, *model.weights[one.index, list(one.top)])]
         for one in readings
     ]
-    for number, (added, weights) in enumerate(zip(contributions, maps, strict=True)):
+    for number, (contributions, weights) in enumerate(zip(added, maps, strict=True)):
         options: dict[str, Any] = {"hovertemplate": HOVER, "visible": number == 0}
-        figure.add_trace(signed_cells(added, coloraxis="coloraxis", **options), 1, 2)
-        for place, picture in zip([(1, 3), (2, 1), (2, 2), (2, 3)], weights, strict=False):
-            figure.add_trace(signed_cells(picture, coloraxis="coloraxis2", **options), *place)
-    _add_scales(
-        figure, (contributions, "contribution"), ([m for own in maps for m in own], "weight")
-    )
+        figure.add_trace(signed_cells(contributions, coloraxis="coloraxis", **options), 1, 3)
+        for place, picture in enumerate(weights * has_maps, start=1):
+            figure.add_trace(signed_cells(picture, coloraxis="coloraxis2", **options), 2, place)
+    every_map = [m for own in maps for m in own]
+    _add_scales(figure, (added, "evidence"), *[(every_map, "weight")] * has_maps)
+    figure.update_layout(coloraxis_colorscale=OVERLAY_SCALE)
     as_pictures(figure)
-    title, words = row_words(model, readings[0], actual)
-    words = f"{words}\n{CLASS_WORDS}\n{_colors(model)}\n{NOISE_WORDS}\n{line}"
-    # A menu over the figure costs as much room as a row of buttons.
-    many = len(readings) > 1
-    _add_head(figure, title, words, 2 * _READING_PANEL + _TITLE_ROOM, with_menu=many)
+    (title, words), many = row_words(model, readings[0], actual), len(readings) > 1
+    words = f"{words}\n{_COLORS}{_channels(model)}\n{NOISE_WORDS}\n{line}"
+    inner = _PANEL + (_SMALL_PANEL + _TITLE_ROOM) * has_maps
+    _add_head(figure, title, words, inner, with_menu=many)
     if many:
-        titles = [enumerate(_panel_titles(one), start=1) for one in readings]
+        titles = [enumerate(_panel_titles(one, has_maps=has_maps)) for one in readings]
         changes = [{f"annotations[{place}].text": text for place, text in own} for own in titles]
-        add_class_menu(figure, model, readings, actual, changes, n_shared=1)
+        add_class_menu(figure, model, readings, actual, changes, n_shared=2)
     return figure
 
 
-def _panel_titles(reading: ClassReading) -> list[str]:
+def _panel_titles(reading: ClassReading, *, has_maps: bool) -> list[str]:
     tops = [f"map {m} · counts {percent_text(reading.shares[m])}" for m in reading.top]
-    return ["contributions, against background", "the weighted map", *tops]
+    return ["the picture", "what speaks for the class", *["the weighted map", *tops] * has_maps]
 
 
 # ----------------------------------------------------------------------------------- their parts
@@ -235,9 +253,14 @@ def _add_scales(figure: Figure, *scales: tuple[Sequence[FloatArray], str]) -> No
 
 
 def picture_grid(
-    pictures: Sequence[FloatArray], titles: Sequence[str], title: str, words: str, scale: str
+    pictures: Sequence[FloatArray],
+    titles: Sequence[str],
+    title: str,
+    words: str,
+    scale: str,
+    images: Sequence[FloatArray] = (),
 ) -> Figure:
-    """Return pictures in lines of five on one scale about zero."""
+    """Return pictures in lines of five on one scale about zero, over images where there are any."""
     from plotly.subplots import make_subplots
 
     n_columns = min(_IN_ROW, len(titles))
@@ -250,11 +273,15 @@ def picture_grid(
         horizontal_spacing=0.02,
         vertical_spacing=_TITLE_ROOM / height if n_lines > 1 else 0.0,
     )
-    for number, picture in enumerate(pictures):
+    places = [(k // n_columns + 1, k % n_columns + 1) for k in range(len(pictures))]
+    for place, image in zip(places, images, strict=False):
+        add_image(figure, image, place, darkest=_PALE)
+    for place, picture in zip(places, pictures, strict=True):
         cells = signed_cells(picture, coloraxis="coloraxis", hovertemplate=HOVER)
-        figure.add_trace(cells, *_place_in_grid(number, len(titles)))
+        figure.add_trace(cells, *place)
     _add_scales(figure, (pictures, scale))
-    figure.update_coloraxes(colorbar_len=min(1.0, 320 / height))
+    scale_of = OVERLAY_SCALE if len(images) else SIGNED_SCALE
+    figure.update_coloraxes(colorbar_len=min(1.0, 320 / height), colorscale=scale_of)
     as_pictures(figure)
     _add_head(figure, title, words, height)
     return figure
@@ -268,22 +295,17 @@ def _add_head(
     fit_height(figure, inner)
 
 
-def _place_in_grid(number: int, n_pictures: int) -> tuple[int, int]:
-    """Return the line and the column of a picture, counted from 1."""
-    line, column = divmod(number, min(_IN_ROW, n_pictures))
-    return line + 1, column + 1
-
-
-def add_image(figure: Figure, image: FloatArray) -> None:
-    """Add an image in grey as the first panel."""
-    hover = "row %{y}, column %{x}: %{z:.4g}<extra>the image</extra>"
+def add_image(
+    figure: Figure, image: FloatArray, place: tuple[int, int], darkest: str = "#000000"
+) -> None:
+    """Add an image in grey to a panel; its lightest pixels are white."""
     figure.add_heatmap(
         z=image.astype(np.float32),
-        colorscale=_GREY_LEVELS,
+        colorscale=[[0.0, darkest], [1.0, "#ffffff"]],
         showscale=False,
-        hovertemplate=hover,
-        row=1,
-        col=1,
+        hoverinfo="skip",
+        row=place[0],
+        col=place[1],
     )
 
 
@@ -314,231 +336,14 @@ def picture_of(model: LocallyLinearModel, values: FloatArray) -> FloatArray:
     return np.asarray(model.pixels(values).sum(axis=2), dtype=np.float32)
 
 
-def _colors(model: LocallyLinearModel) -> str:
+def _weight_colors(model: LocallyLinearModel) -> str:
+    return f"Orange raises the score where the image is bright, blue lowers it{_channels(model)}"
+
+
+def _channels(model: LocallyLinearModel) -> str:
+    """Say that channels are added up, where there are several."""
     channels = model.pixels(np.zeros(model.n_inputs)).shape[2]
-    added = f" · the {channels} channels of a pixel added up" if channels > 1 else ""
-    return f"Orange raises the score, blue lowers it; of a map: where the image is bright{added}"
-
-
-# Figures of models of wavelet features: evidence for a class by place, stroke and direction.
-#
-# Numbers of features are summed in three ways: over all features of a cell of the picture, over the
-# scales of a direction in a cell, and over the whole picture by direction and scale.
-
-_PANEL = 300
-# Strokes that are drawn, over the longest one, and its length in cells.
-_SHORTEST, _LONGEST = 0.2, 1.8
-_PANELS = ("where: the sum of each cell", "the strongest strokes of each cell", "by direction")
-_RINGS = ("brightness", "coarse strokes", "fine strokes", "changes along fine strokes")
-_WHEEL = "Wheel, from the middle: brightness, coarse strokes, fine strokes, changes along fine ones"
-_COLORS = "Orange raises the score of the class, blue lowers it"
-
-
-def class_strokes(model: LocallyLinearModel, index: int, against: int | None, line: str) -> Figure:
-    """Return the mean evidence of one class, or of it less another: places, strokes, directions.
-
-    Parameters
-    ----------
-    model : LocallyLinearModel
-        Of wavelet features.
-    index : int
-        Of the class.
-    against : int or None
-        Of the other class.
-    line : str
-        The privacy cost; left out if empty.
-    """
-    evidence = mean_evidence(model)
-    values = evidence[index] if against is None else evidence[index] - evidence[against]
-    title = f"The evidence of {label_text(model.classes, index)}"
-    if against is not None:
-        title += f", compared with {label_text(model.classes, against)}"
-    words = f"{_evidence_words(model)}\n{_COLORS}\n{_WHEEL}\n{NOISE_WORDS}\n{line}"
-    return _evidence_figure(model, [values], None, title, words)
-
-
-def stroke_reading(
-    model: LocallyLinearModel,
-    readings: Sequence[ClassReading],
-    image: FloatArray,
-    actual: int | None,
-    line: str,
-) -> Figure:
-    """Return the evidence of one picture for a class, by place, stroke and direction.
-
-    A menu chooses the classes; the first reading is shown.
-
-    Parameters
-    ----------
-    model : LocallyLinearModel
-        Of wavelet features.
-    readings : sequence of ClassReading
-        Of one row.
-    image : ndarray of float, shape (height, width)
-    actual : int or None
-        The class that came true.
-    line : str
-        The privacy cost; left out if empty.
-    """
-    title, words = row_words(model, readings[0], actual)
-    compared = CLASS_WORDS if readings[0].against is None else _COLORS
-    words = f"{words}\n{compared}\n{_WHEEL}\n{NOISE_WORDS}\n{line}"
-    figure = _evidence_figure(model, [one.contributions for one in readings], image, title, words)
-    if len(readings) > 1:
-        add_class_menu(figure, model, readings, actual, [{} for _ in readings], n_shared=3)
-    return figure
-
-
-# ----------------------------------------------------------------------------------- their parts
-
-
-def _evidence_figure(
-    model: LocallyLinearModel,
-    drawn: Sequence[FloatArray],
-    image: FloatArray | None,
-    title: str,
-    words: str,
-) -> Figure:
-    """Return evidence by place, stroke and direction, the first of several shown."""
-    from plotly.subplots import make_subplots
-
-    has_image = image is not None
-    figure = make_subplots(
-        rows=2,
-        cols=2,
-        specs=[[{}, {}], [{} if has_image else None, {"type": "polar"}]],
-        subplot_titles=[*["the image"] * has_image, *_PANELS],
-        horizontal_spacing=0.12,
-        vertical_spacing=0.08,
-    )
-    places = [(1, 2), (2, 1), (2, 2)] if has_image else [(1, 1), (1, 2), (2, 2)]
-    if image is not None:
-        add_image(figure, image)
-        for place in places[:2]:
-            _add_outline(figure, place, image)
-    longest = max(reach_of(_directions(model, values)[1].sum(axis=0)) for values in drawn)
-    for number, values in enumerate(drawn):
-        _add_evidence(figure, places, model, values, longest, visible=number == 0)
-    pictures = [picture_of(model, values) for values in drawn]
-    wheels = [_wheel(model, values)[0] for values in drawn]
-    _add_scales(figure, (pictures, "a pixel"), (wheels, "a direction"))
-    as_pictures(figure)
-    height, width = pictures[0].shape
-    figure.update_xaxes(range=[-0.5, width - 0.5])
-    figure.update_yaxes(range=[height - 0.5, -0.5], autorange=False)
-    low, high = figure.layout.polar.domain.y
-    figure.update_polars(
-        # Room for the labels of directions, below the panel's title and above the figure's end.
-        domain_y=[low + 0.06 * (high - low), high - 0.12 * (high - low)],
-        bgcolor="rgba(0,0,0,0)",
-        radialaxis={"visible": False, "range": [0, 4]},
-        angularaxis={
-            "tickvals": list(range(0, 360, 45)),
-            "ticktext": ["0°", "45°", "90°", "135°"] * 2,
-            "showline": False,
-            "gridcolor": "rgba(0,0,0,0)",
-        },
-    )
-    _add_head(figure, title, words, 2 * _PANEL, with_menu=len(drawn) > 1)
-    return figure
-
-
-def _add_evidence(
-    figure: Figure,
-    places: Sequence[tuple[int, int]],
-    model: LocallyLinearModel,
-    values: FloatArray,
-    longest: float,
-    *,
-    visible: bool,
-) -> None:
-    """Add what features sum up to: cells, strokes for and against, and the wheel."""
-    where, strokes, wheel = places
-    cells = signed_cells(picture_of(model, values), coloraxis="coloraxis", hovertemplate=HOVER)
-    figure.add_trace(cells.update(visible=visible), *where)
-    for sign, color in ((1, COLORS["up"]), (-1, COLORS["down"])):
-        x, y = _segments(model, sign * values, longest)
-        figure.add_scatter(
-            x=x,
-            y=y,
-            mode="lines",
-            line={"color": color, "width": 3},
-            hoverinfo="skip",
-            visible=visible,
-            row=strokes[0],
-            col=strokes[1],
-        )
-    sums, texts = _wheel(model, values)
-    rings = np.repeat(np.arange(4.0), [1, *[2 * ORIENTATIONS] * 3])
-    turns = np.tile(np.arange(2 * ORIENTATIONS) * 180 / ORIENTATIONS, 3)
-    figure.add_barpolar(
-        base=rings,
-        r=np.ones(len(rings)),
-        theta=[0.0, *turns],
-        width=[360.0, *[180 / ORIENTATIONS] * len(turns)],
-        marker={"color": sums, "coloraxis": "coloraxis2", "line": {"color": "#ffffff", "width": 1}},
-        customdata=texts,
-        hovertemplate="%{customdata}<extra></extra>",
-        visible=visible,
-        row=wheel[0],
-        col=wheel[1],
-    )
-
-
-def _directions(model: LocallyLinearModel, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    if model.scattering is None:
-        raise ValueError("The model's inputs are no wavelet features; they have no strokes.")
-    return model.scattering.by_stroke(values)
-
-
-def _wheel(model: LocallyLinearModel, values: FloatArray) -> tuple[FloatArray, list[str]]:
-    """Return the numbers of the fields of the wheel, ring by ring, and their texts."""
-    brightness, strokes = _directions(model, values)
-    fine, coarse, varying = strokes.sum(axis=(2, 3))
-    sums = [float(brightness.sum())]
-    texts = [f"{_RINGS[0]}: {sums[0]:+.3g}"]
-    for ring, of_ring in zip(_RINGS[1:], (coarse, fine, varying), strict=True):
-        # A stroke points both ways.
-        for turn in [*range(ORIENTATIONS)] * 2:
-            sums.append(float(of_ring[turn]))
-            texts.append(f"{ring}, {180 * turn / ORIENTATIONS:g}°: {of_ring[turn]:+.3g}")
-    return np.array(sums), texts
-
-
-def _segments(
-    model: LocallyLinearModel, values: FloatArray, longest: float
-) -> tuple[list[float | None], list[float | None]]:
-    """Return the strokes whose sums over scales are positive, as lines through their cells."""
-    x: list[float | None] = []
-    y: list[float | None] = []
-    sums = _directions(model, values)[1].sum(axis=0)
-    # One in each cell, so that they do not hide one another.
-    sums[sums < sums.max(axis=0)] = 0.0
-    for turn, line, column in np.argwhere(sums > _SHORTEST * longest):
-        half = 0.5 * CELL * _LONGEST * sums[turn, line, column] / longest
-        angle = math.pi * turn / ORIENTATIONS
-        right, up = half * math.cos(angle), half * math.sin(angle)
-        middle = CELL * np.array([column, line]) + (CELL - 1) / 2
-        x += [middle[0] - right, middle[0] + right, None]
-        y += [middle[1] + up, middle[1] - up, None]
-    return x, y
-
-
-def _add_outline(figure: Figure, place: tuple[int, int], image: FloatArray) -> None:
-    """Add the outline of a picture, half-way between its darkest and its brightest pixel."""
-    known = image[np.isfinite(image)]
-    if not known.size or known.min() == known.max():
-        known = np.array([0.0, 1.0])
-    middle = float(known.min() + known.max()) / 2
-    figure.add_contour(
-        z=image.astype(np.float32),
-        contours={"start": middle, "end": middle, "size": 1, "coloring": "none"},
-        line={"color": COLORS["ink"], "width": 1.5},
-        showscale=False,
-        hoverinfo="skip",
-        row=place[0],
-        col=place[1],
-    )
+    return f" · the {channels} channels of a pixel added up" if channels > 1 else ""
 
 
 def _evidence_words(model: LocallyLinearModel) -> str:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp.explanation.influence import GREY
 from interpret_dp.explanation.maps import (
     CLASS_WORDS,
     NOISE_WORDS,
@@ -245,7 +244,7 @@ def _add_row_bars(figure: Figure, side: _RowBars, *, visible: bool) -> None:
     figure.add_bar(
         x=side.weights,
         orientation="h",
-        marker={"color": GREY, "opacity": 0.55},
+        marker={"color": COLORS["weak"], "opacity": 0.55},
         name="the weighted map",
         hovertemplate="%{customdata}: %{x:+.4g}<extra>the weighted map</extra>",
         meta="weights",
@@ -312,14 +311,15 @@ def add_class_menu(
         Traces in front that are always shown.
     """
     number, n_traces = len(figure.layout.annotations) - 1, len(figure.data)
-    _, *below = figure.layout.annotations[number].text.split("<br>")
+    n_lines = row_words(model, readings[0], actual)[1].count("\n") + 1
+    below = figure.layout.annotations[number].text.split("<br>")[n_lines:]
     per_class = (n_traces - n_shared) // len(readings)
     entries = []
     for place, (one, change) in enumerate(zip(readings, changes, strict=True)):
         title, words = row_words(model, one, actual)
         heading = {
             "title.text": literal(title),
-            f"annotations[{number}].text": "<br>".join([literal(words), *below]),
+            f"annotations[{number}].text": "<br>".join([*literal(words).split("\n"), *below]),
         }
         visible = [
             trace < n_shared or (trace - n_shared) // per_class == place

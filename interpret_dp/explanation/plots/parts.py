@@ -22,17 +22,25 @@ if TYPE_CHECKING:
     from interpret_dp.released import AdditiveModel, Band
 
 COLORS = {
-    "curve": "#14609c",
-    "band": "rgba(20, 96, 156, 0.20)",
-    "truth": "#d9480f",
-    "preview": "#d55e00",
-    "weight": "#cdd6df",
+    "curve": "#14609c",  # the model as it is: curves, levels, sizes of terms
+    "band": "rgba(20, 96, 156, 0.20)",  # its noise
+    "released": "#5c6b78",  # the released model under its edits
+    "preview": "#c8790a",  # other versions of scores, and what is selected
+    "truth": "#7b3294",  # the true curve of simulated data
+    "noise": "#d6336c",  # what noise alone would give
+    "weak": "#8a97a4",  # what may be noise
+    "up": "#d9480f",  # raises the prediction
+    "down": "#3f8fc9",  # lowers it
+    "weight": "#cdd6df",  # rows
     "ink": "#24323f",
+    "note": "#556471",
     "grid": "#e9edf1",
     "line": "#9aa7b3",
-    "up": "#d9480f",
-    "down": "#14609c",
+    "paper": "#ffffff",
+    "warning": "#a34700",
+    "veil": "rgba(255, 255, 255, 0.7)",  # over cells that may be noise
 }
+"""The meaning of each colour of the figures. Pages have them as variables of their style sheet."""
 
 CLASS_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#3c3c3c")
 """Wong's palette without its yellow, which is hard to see on white."""
@@ -59,6 +67,9 @@ LONGEST_LABEL = 22
 
 SIGNED_SCALE = [[0.0, COLORS["down"]], [0.5, "#f7f7f7"], [1.0, COLORS["up"]]]
 """From what lowers the output, over zero, to what raises it. The colour-blind see it."""
+
+OVERLAY_SCALE = [[0.0, COLORS["down"]], [0.5, "rgba(247, 247, 247, 0)"], [1.0, COLORS["up"]]]
+"""The same over a picture, which is seen where the colour stands for zero."""
 
 TOO_FEW_ROWS = "too few rows to be learned"
 """Of a bin whose score is unknown (:attr:`interpret_dp.released.AdditiveTerm.too_few_rows`)."""
@@ -198,14 +209,14 @@ def dress(figure: Figure, *, height: int, margin: dict[str, int]) -> None:
         hovermode="closest",
         modebar={
             "bgcolor": "rgba(0,0,0,0)",
-            "color": "#9aa7b3",
+            "color": COLORS["line"],
             "activecolor": COLORS["curve"],
             # plotly's button that uploads a figure to its makers.
             "remove": ["sendChartToCloud"],
         },
         # All other colours are chosen for white, and a notebook may be dark.
-        paper_bgcolor="#ffffff",
-        plot_bgcolor="#ffffff",
+        paper_bgcolor=COLORS["paper"],
+        plot_bgcolor=COLORS["paper"],
     )
     figure.update_xaxes(gridcolor=COLORS["grid"], zeroline=False)
     figure.update_yaxes(gridcolor=COLORS["grid"], zeroline=False)
@@ -268,7 +279,7 @@ def add_heading(
             xanchor="left",
             yanchor="bottom",
             showarrow=False,
-            font={"size": 11.5, "color": "#556471"},
+            font={"size": 11.5, "color": COLORS["note"]},
         )
 
 
@@ -500,8 +511,8 @@ def buttons(entries: list[tuple[str, str, list[Any]]], **place: Any) -> dict[str
         "yanchor": "bottom",
         "pad": {"b": 6, "t": 0, "l": 0, "r": 0},
         "font": {"size": 11.5, "color": COLORS["ink"]},
-        "bgcolor": "#ffffff",
-        "bordercolor": "#c6d0d9",
+        "bgcolor": COLORS["paper"],
+        "bordercolor": COLORS["weight"],
         "buttons": [{"label": t, "method": m, "args": a} for t, m, a in entries],
         **place,
     }

@@ -450,7 +450,7 @@ def shape_figure(
         _add_points(plot, curve, plot.places.beside(place, len(curves)))
     if term.is_edited and term.released is not None:
         for place, curve in enumerate(term_curves(model, term.released)):
-            color = curve.color if curve.is_class else COLORS["ink"]
+            color = curve.color if curve.is_class else COLORS["released"]
             name = f"{curve.name}, released" if curve.is_class else "released"
             x = plot.places.beside(place, len(curves)).tolist()
             plot.version(curve.scores, color, x, **_style(curve) | {"name": name})
