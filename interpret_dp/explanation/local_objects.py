@@ -31,7 +31,7 @@ from interpret_dp.explanation.plots.parts import (
     place_legend,
     short_labels,
 )
-from interpret_dp.explanation.plots.shape import BEHIND_OPACITY, scale_menu, shape_figure
+from interpret_dp.explanation.plots.shape import scale_menu, shape_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.released.background import Background, BackgroundColumn, Dependence
@@ -146,7 +146,6 @@ _OF_DEPENDENCE = {
     "95 % noise band": "95 % of noise and sampling",
     " (noisy counts)": "",
 }
-_LINES_NAME = "your rows, one by one (ICE)"
 
 
 def dependence_explanation(
@@ -347,29 +346,21 @@ def _dependence_figure(
         The privacy cost; left out if empty.
     """
     feature = model.features[model.terms[index].feature]
-    lines = {f"row {number}": scores for number, scores in enumerate(single_rows)}
-    figure = shape_figure(model, model.terms[index], previews=lines, has_link=False)
+    term = model.terms[index]
+    figure = shape_figure(model, term, single_rows=single_rows, has_link=False)
     for trace in figure.data:
         for text, meaning in _OF_DEPENDENCE.items():
             trace.name = (trace.name or "").replace(text, meaning)
-    singles = [trace for trace in figure.data if trace.meta in lines]
-    for trace in singles:
-        # Named once: all are of one kind.
-        is_first = trace is singles[0]
-        trace.update(visible=True, opacity=BEHIND_OPACITY, name=_LINES_NAME, showlegend=is_first)
-        trace.update(legendgroup=_LINES_NAME, line_width=1, marker_size=5)
-        if model.classes is None:
-            trace.update(line_color=COLORS["ink"], marker_color=COLORS["ink"])
-    # Below the curves and their bands.
-    figure.data = sorted(figure.data, key=lambda trace: trace.meta not in lines)
     bottom = figure.layout.margin.b
     figure.update_yaxes(title=f"change of the {literal(output)}", row=1, col=1)
-    figure.update_layout(updatemenus=[scale_menu(model)], showlegend=True)
+    menus = [scale_menu(figure, model), *figure.layout.updatemenus]
+    figure.layout.update(updatemenus=menus, showlegend=True, overwrite=True)
     words = "Partial dependence, against the mean over the rows of the background"
     title = f"Partial dependence: {feature.name} ({feature.kind})"
     add_heading(figure, title, f"{words}\n{line}".strip(), with_menu=True)
-    place_legend(figure, below=bottom + 6, height=480)
-    return figure
+    if model.classes is None:
+        place_legend(figure, below=bottom + 6, height=480)
+    return figure.update_layout(height=480 if model.classes is None else 500)
 
 
 # interpret's explanation of a released background: the distribution of each column.

@@ -17,11 +17,17 @@ from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, spent_shares
 from interpret_dp.explanation.markup import TextTable, percent_up, render_page
 from interpret_dp.explanation.panel import SHARES_OF, panel_html, shares_text
+from interpret_dp.explanation.plots.axes import bin_texts, term_places
 from interpret_dp.explanation.plots.bars import SIGNAL_TO_NOISE, importance_figure
 from interpret_dp.explanation.plots.heat import heat_figure
-from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS, row_noun, thinned
+from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS, band_texts, row_noun, thinned
 from interpret_dp.explanation.plots.prediction import local_figure, outcome_text, stability_text
-from interpret_dp.explanation.plots.shape import TrueCurve, edit_note, shape_figure
+from interpret_dp.explanation.plots.shape import (
+    TrueCurve,
+    edit_note,
+    shape_figure,
+    term_curves,
+)
 from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, AdditiveTerm
@@ -116,18 +122,39 @@ def edits_table(model: AdditiveModel) -> TextTable | None:
     return TextTable(["curve", "edit", "by", "when (UTC)", "why"], rows) if rows else None
 
 
+def level_table(model: AdditiveModel, term: AdditiveTerm) -> TextTable | None:
+    """Return every level of a term whose figure leaves some out, highest first; None for others."""
+    feature, places = model.features[term.feature], term_places(model, term.as_released)
+    if not places.rest:
+        return None
+    texts, lacks_rows, curves = bin_texts(feature), term.too_few_rows, term_curves(model, term)
+    scores = [curve.scores.round(12) for curve in curves]
+    notes = [band_texts(curve.band, lacks_rows) for curve in curves]
+    rows = [
+        [
+            texts[code],
+            *(f"{own[code]:.4g}{note[code]}" for own, note in zip(scores, notes, strict=True)),
+            f"{max(0.0, term.weights[code]):,.0f}",
+        ]
+        for code in sorted(places.every, key=lambda code: (lacks_rows[code], -scores[0][code]))
+    ]
+    heads = [curve.name if curve.is_class else "score" for curve in curves]
+    return TextTable([feature.name, *heads, f"{row_noun(model)} (noisy count)"], rows)
+
+
 def _shape_card(
     model: AdditiveModel, term: AdditiveTerm, truth: Mapping[str, TrueCurve]
-) -> tuple[str, str, bool, str, Figure]:
-    """Return a term's card: class, heading, whether it is edited, sentences and figure."""
+) -> tuple[str, str, bool, str, Figure, TextTable | None]:
+    """Return a term's card: class, heading, whether it is edited, sentences, figure and levels."""
     name = model.subject(term).name
     note = edit_note(term, term.band(), term.as_released.band())
     says = f"{term_sentence(model, term)} {note}".strip()
     if term.partner is not None:
-        return " pair", name, term.is_edited, says, heat_figure(model, term)
+        return " pair", name, term.is_edited, says, heat_figure(model, term), None
     is_wide = len(model.features[term.feature].labels) > _WIDE_LEVELS
     figure = shape_figure(model, term, truth.get(name), draws=True)
-    return " wide" if is_wide else "", name, term.is_edited, says, figure
+    levels = level_table(model, term)
+    return " wide" if is_wide else "", name, term.is_edited, says, figure, levels
 
 
 _MOST_ROWS = 1_000

@@ -22,6 +22,7 @@ from interpret_dp.explanation.plots.shape import (
     TermPlot,
     add_draws,
     common_range,
+    drawn_ends,
     edit_note,
     term_curves,
 )
@@ -118,7 +119,7 @@ class EditedTerm:
         Parameters
         ----------
         column : int or None
-            The class that is shown; None for all.
+            The class that is shown; None for all, without bands.
         selected : collection of int
             Bins or cells that are marked.
         on_common_scale : bool
@@ -154,21 +155,28 @@ class EditedTerm:
         draggable = []
         for place, number in enumerate(columns):
             own = tuple(scores[number] for scores in versions)
-            shown = curves[number], own, view.current, self._last_name
-            draggable += _add_curve(plot, *shown, place, len(columns))
+            own_of_all = own, view.current, self._last_name
+            draggable += _add_curve(plot, curves[number], *own_of_all, place, len(columns))
         plot.rows(legendrank=_RANKS["rows"])
         if draws:
             add_draws(plot, curves, columns, visible=True)
         plot.lay_out(_HEIGHT, {"l": 62, "r": 12, "t": 10, "b": 78})
-        lowest, highest = _score_range(
-            [(curves[number], [v[number] for v in versions]) for number in columns], places
-        )
+        shown = [curves[number] for number in columns]
+        others = [
+            replace(curves[number], scores=scores[number], band=None)
+            for scores in versions
+            for number in columns
+        ]
+        lowest, highest = drawn_ends([*shown, *others], places.codes)
+        room = _ROOM * (highest - lowest) or 1.0
+        lowest, highest = lowest - room, highest + room
         if on_common_scale:
             # An edit may have gone beyond what any released curve does.
             common = range_of(self.session.released)
             lowest, highest = min(lowest, common[0]), max(highest, common[1])
         figure = plot.figure
         figure.update_yaxes(range=[lowest, highest], row=1)
+        plot.add_percents(lowest, highest)
         figure.update_xaxes(title={"text": literal(view.name), "standoff": 8}, row=2, col=1)
         figure.update_shapes(layer="below")
         figure.layout.shapes = (*_marks(places, selected), *figure.layout.shapes)
@@ -265,20 +273,6 @@ def axis_height(figure: Figure) -> float:
     return abs(float(high) - float(low))
 
 
-def _score_range(
-    shown: Sequence[tuple[TermCurve, list[FloatArray]]], places: Places
-) -> tuple[float, float]:
-    """Return the vertical range that holds all versions of the curves and the noise bands."""
-    codes = list(places.codes)
-    ends = [0.0]
-    for curve, versions in shown:
-        band = () if curve.band is None else curve.band.drawn_around(curve.scores)
-        for values in (*versions, *band):
-            ends += [float(values[codes].min()), float(values[codes].max())]
-    room = _ROOM * (max(ends) - min(ends)) or 1.0
-    return min(ends) - room, max(ends) + room
-
-
 def _marks(places: Places, selected: Collection[int]) -> list[dict[str, Any]]:
     """Return the shapes behind what is selected."""
     edge = {"width": 1, "color": _EDGE}
@@ -311,14 +305,15 @@ def _add_curve(
     x = plot.places.beside(place, count).tolist()
     is_edited = not np.array_equal(released[codes], now[codes])
     of_which = "edited" if is_edited else "released"
-    # Hidden where it is not known, so that an edit adds and removes no trace.
+    # Hidden where it is not known, so that an edit adds and removes no trace, and where the bands
+    # of several classes would hide one another.
     band = Band(now, now) if curve.band is None else curve.band
     plot.band(
         replace(curve, band=band),
         name=f"95 % noise band of the {of_which} curve",
         legendrank=_RANKS["noise"],
         showlegend=place == 0,
-        visible=curve.band is not None,
+        visible=curve.band is not None and not many,
     )
     if place == 0:
         plot.too_few_rows(released, width=8, legendrank=_RANKS["noise"])

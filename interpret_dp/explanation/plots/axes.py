@@ -28,9 +28,11 @@ OCCUPIED = 3.0
 _ASIDE, _HALF_WIDTH = 0.07, 0.03
 _HALF_LEVEL = 0.4  # half the width of a level; levels are 1 apart
 _LEAST_WIDTH = 0.008  # of the axis, for a bin that holds one number
-# Levels with too few rows that are named below a figure: more of them share a name and some room.
-_MOST_NAMED = 12
+# Of more nominal levels the highest and the lowest are drawn, and a few more that are asked for.
+_MOST_LEVELS, _AT_EACH_END, _MOST_ASKED = 40, 15, 10
+_MOST_NAMED = 12  # levels with too few rows: of more of them one is drawn
 _MOST_LABELS = 50
+_PERCENTS = 7
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,18 @@ def _round_step(width: float) -> float:
     return float(next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= width))
 
 
+def percent_ticks(model: AdditiveModel, low: float, high: float) -> dict[str, list[Any]]:
+    """Return round percentages between two log-odds, and where they are on the axis of scores."""
+    start = float(model.intercept[0])
+    shares = 50 * (1 + np.tanh((start + np.linspace(low, high, _PERCENTS)) / 2))
+    steps = [_round_step(max(gap / 2.5, 1e-9)) for gap in np.diff(shares).tolist()]
+    # Each step is at most the gap, so that no two are the same.
+    rounded = [round(share / step) * step for share, step in zip(shares[1:], steps, strict=True)]
+    ticks = [share for share in rounded if 0 < share < 100]
+    places = [math.log(share / (100 - share)) - start for share in ticks]
+    return {"tickvals": places, "ticktext": [f"{share:.6g} %" for share in ticks]}
+
+
 def bin_texts(feature: AdditiveFeature) -> list[str]:
     """Return what each bin of a feature holds, missing and undeclared ones included."""
     if not isinstance(feature.spec, Continuous):
@@ -131,6 +145,8 @@ class Places:
     tick_positions : tuple of float
     tick_labels : tuple of str
         As plotly writes them literally.
+    rest : tuple of int
+        Levels that are not drawn, as there are very many.
     """
 
     codes: tuple[int, ...]
@@ -139,6 +155,12 @@ class Places:
     n_steps: int
     tick_positions: tuple[float, ...]
     tick_labels: tuple[str, ...]
+    rest: tuple[int, ...] = ()
+
+    @property
+    def every(self) -> list[int]:
+        """The bins, those that are not drawn included."""
+        return [*self.codes, *self.rest]
 
     @property
     def steps(self) -> list[int]:
@@ -196,7 +218,7 @@ class Places:
 
     def whole(self) -> list[int]:
         """Return every drawn bin that has a place among the others: levels, or the curve."""
-        return list(self.codes[: self.n_steps or None])
+        return self.steps or self.every
 
     def runs(self, chosen: Collection[int]) -> list[tuple[float, float]]:
         """Return the ranges of the axis that chosen bins cover, neighbours as one."""
@@ -217,7 +239,9 @@ class Places:
 def term_places(model: AdditiveModel, term: AdditiveTerm, also: Collection[int] = ()) -> Places:
     """Return where the bins of a term of one feature stand.
 
-    The missing and the undeclared bin are drawn if they hold rows, or are among ``also``.
+    The missing and the undeclared bin are drawn if they hold rows, or are among ``also``. Of more
+    than 40 nominal levels the 15 of highest and of lowest score are drawn, a few of ``also``, and
+    one for those with too few rows.
 
     Parameters
     ----------
@@ -233,7 +257,7 @@ def term_places(model: AdditiveModel, term: AdditiveTerm, also: Collection[int] 
     if isinstance(feature.spec, Continuous):
         # No number is undeclared.
         return _curve_places(feature, feature.spec, [code for code in special if code == 0])
-    return _level_places(feature, term, special)
+    return _level_places(feature, term, special, also)
 
 
 def _curve_places(feature: AdditiveFeature, spec: Continuous, special: list[int]) -> Places:
@@ -269,30 +293,43 @@ def _widen(feature: AdditiveFeature, edges: FloatArray) -> None:
             edges[at] = edges[at - 1] + least
 
 
-def _level_places(feature: AdditiveFeature, term: AdditiveTerm, special: list[int]) -> Places:
+def _level_places(
+    feature: AdditiveFeature, term: AdditiveTerm, special: list[int], also: Collection[int]
+) -> Places:
     texts, lacks_rows = bin_texts(feature), term.too_few_rows
-    codes = list(range(1, len(texts) - 1))
-    is_ordered = feature.kind != "nominal"
-    if not is_ordered:
+    known, unknown = list(range(1, len(texts) - 1)), []
+    # Codes before the gap, and after it: what is not drawn lies in between.
+    head, n_hidden, n_unknown = len(known), 0, 0
+    if feature.kind == "nominal":
         first = term.scores.reshape(len(texts), -1)[:, 0]
-        codes.sort(key=lambda code: (lacks_rows[code], -first[code]))
-    codes += special
-    crowd = [place for place, code in enumerate(codes) if lacks_rows[code]]
-    if is_ordered or len(crowd) <= _MOST_NAMED:
-        crowd = []
-    widths = np.ones(len(codes))
-    widths[crowd] = min(1.0, (len(codes) - len(crowd) + 1) / max(len(crowd), 1))
-    centres = np.cumsum(widths) - widths / 2 - 0.5
-    singly = sorted({*range(len(codes))} - {*crowd})
-    levels = [place for place in singly if place < len(codes) - len(special)]
+        known.sort(key=lambda code: -first[code])
+        unknown = [code for code in known if lacks_rows[code]]
+        known = [code for code in known if not lacks_rows[code]]
+        head, n_unknown = len(known), len(unknown)
+        if len(known) > _MOST_LEVELS:
+            inner = known[_AT_EACH_END:-_AT_EACH_END]
+            asked = [code for code in inner if code in also]
+            asked = asked if len(asked) <= _MOST_ASKED else []
+            head, n_hidden = _AT_EACH_END, len(inner) - len(asked)
+            known = [*known[:head], *asked, *known[-_AT_EACH_END:]]
+        if n_unknown > _MOST_NAMED:
+            unknown = unknown[:1]
+    codes = [*known, *unknown, *special]
+    centres = np.arange(len(codes), dtype=np.float64)
+    centres[head:] += n_hidden > 0
     # More labels than these cannot be read; hovering names every level.
-    step = max(1, math.ceil(len(levels) / _MOST_LABELS))
-    labelled = [*levels[::step], *singly[len(levels) :]]
+    step = max(1, math.ceil(len(known) / _MOST_LABELS))
+    labelled = [*range(0, len(known), step), *range(len(known), len(codes))]
     names = short_labels([literal(texts[codes[place]]) for place in labelled])
     ticks = [(float(centres[place]), name) for place, name in zip(labelled, names, strict=True)]
-    if crowd:
-        middle = float(centres[crowd[0]] + centres[crowd[-1]]) / 2
-        ticks.append((middle, f"{len(crowd)} with too few rows"))
+    if len(unknown) < n_unknown:
+        ticks[-1 - len(special)] = (
+            float(len(known) + (n_hidden > 0)),
+            f"{n_unknown} with too few rows",
+        )
+    if n_hidden:
+        ticks.append((float(head), f"{n_hidden:,} in between"))
     positions, labels = zip(*ticks, strict=True)
-    half = _HALF_LEVEL * widths
-    return Places(tuple(codes), centres - half, centres + half, 0, positions, labels)
+    rest = tuple(sorted({*range(1, len(texts) - 1)} - {*codes}))
+    half = _HALF_LEVEL
+    return Places(tuple(codes), centres - half, centres + half, 0, positions, labels, rest)

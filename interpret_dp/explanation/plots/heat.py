@@ -185,6 +185,11 @@ class CellPlaces:
         """The drawn cells."""
         return tuple(int(cell) for cell in self.cells.ravel())
 
+    @property
+    def every(self) -> list[int]:
+        """The drawn cells."""
+        return list(self.codes)
+
     def whole(self) -> list[int]:
         """Return every drawn cell that has a place among the others."""
         return sorted(set(self.pair.regular).intersection(self.codes))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 COLORS = {
     "curve": "#14609c",  # the model as it is: curves, levels, sizes of terms
-    "band": "rgba(20, 96, 156, 0.20)",  # its noise
+    "band": "rgba(20, 96, 156, 0.2)",  # its noise
     "released": "#5c6b78",  # the released model under its edits
     "preview": "#c8790a",  # other versions of scores, and what is selected
     "truth": "#7b3294",  # the true curve of simulated data
@@ -131,6 +131,16 @@ def probabilities(model: AdditiveModel, scores: NDArray[np.float64]) -> NDArray[
     if scores.ndim == 1:
         return np.asarray(0.5 * (1.0 + np.tanh((model.intercept[0] + scores) / 2.0)))
     return softmax(model.intercept + scores)
+
+
+def class_text(model: AdditiveModel, index: int) -> str:
+    """Return the label of a class; a bare number or boolean with the target's name."""
+    classes = model.classes or ()
+    is_code = isinstance(classes[index], int | float)  # booleans too
+    if not is_code or model.target is None:
+        return str(classes[index])
+    is_second = len(classes) == 2 and index == 1
+    return str(model.outcome) if is_second else f"{model.target} = {classes[index]}"
 
 
 def percent(probability: float) -> str:

@@ -17,7 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp.explanation.influence import drawn_curves
-from interpret_dp.explanation.plots.axes import FeatureAxis, Places, bin_texts, term_places
+from interpret_dp.explanation.plots.axes import (
+    FeatureAxis,
+    Places,
+    bin_texts,
+    percent_ticks,
+    term_places,
+)
 from interpret_dp.explanation.plots.heat import heat_figure, reach_of
 from interpret_dp.explanation.plots.parts import (
     CLASS_COLORS,
@@ -26,6 +32,7 @@ from interpret_dp.explanation.plots.parts import (
     add_heading,
     band_texts,
     buttons,
+    class_text,
     dress,
     error_bars,
     label_angle,
@@ -38,10 +45,9 @@ from interpret_dp.explanation.plots.parts import (
     transparent,
     wrapped,
 )
-from interpret_dp.released.arrays import isotonic
 from interpret_dp.released.summary import term_sentence
 from interpret_dp.released.terms import Band
-from interpret_dp.schema.declarations import Categorical, Continuous
+from interpret_dp.schema.declarations import Continuous
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -57,11 +63,10 @@ _BAND_NAME = "95 % noise band"
 _NO_BAND = "No band is drawn: the file does not say how large the noise of the edited curve is."
 _UNKNOWN_RELEASE = "An older version edited this model: its file lacks the released curve."
 _DASHES = ("solid", "dash", "dot")
-_CLASS_BAND_OPACITY = 0.12
 _TRUTH_POINTS = 400
-_NARROWEST = 0.01  # share of an axis
-BEHIND_OPACITY = 0.35
-"""Opacity of curves behind the one that is looked at."""
+_ROW_BARS = 24  # along a curve
+_AROUND = 0.02  # share of an axis, within which a band takes the largest width
+_ROWS_NAME = "your rows, one by one (ICE)"
 
 
 # ------------------------------------------------------------------------------- what is drawn
@@ -78,7 +83,7 @@ class TermCurve:
     scores : ndarray of float64, shape (n_codes,)
     band : Band or None
         Ends of the 95 % band; None where the noise is not known.
-    color, band_color, dash : str
+    color, dash : str
         In plotly's words.
     is_class : bool
         One of several classes.
@@ -90,7 +95,6 @@ class TermCurve:
     scores: FloatArray
     band: Band | None
     color: str = COLORS["curve"]
-    band_color: str = COLORS["band"]
     dash: str = "solid"
     is_class: bool = False
     column: int = 0
@@ -106,22 +110,21 @@ def term_curves(
     model : AdditiveModel
     term : AdditiveTerm
     scores : ndarray of float64, shape of the term's scores, default=None
-        Other scores for the same bins, drawn without a band: a preview.
+        Other scores for the same bins, drawn without a band.
     """
     band = None if scores is not None else term.band()
     shown = term.scores if scores is None else scores
     if shown.ndim == 1:
         return [TermCurve("edited curve" if term.is_edited else "released curve", shown, band)]
     curves = []
-    for index, label in enumerate(model.classes or ()):
+    for index in range(shown.shape[1]):
         color = CLASS_COLORS[index % len(CLASS_COLORS)]
         curves.append(
             TermCurve(
-                name=literal(str(label)),
+                name=literal(class_text(model, index)),
                 scores=shown[:, index],
                 band=None if band is None else band.of_class(index),
                 color=color,
-                band_color=transparent(color, _CLASS_BAND_OPACITY),
                 dash=_DASHES[index // len(CLASS_COLORS) % len(_DASHES)],
                 is_class=True,
                 column=index,
@@ -145,48 +148,25 @@ def edit_note(term: AdditiveTerm, band: Band | None, released_band: Band | None)
     return " ".join(notes)
 
 
-def monotone_previews(model: AdditiveModel, term: AdditiveTerm) -> Mapping[str, FloatArray]:
-    """Return the nearest increasing and decreasing versions of a term, by name.
-
-    Nearest in squared distance, weighted by the released numbers of rows, over the bins that have
-    an order; the missing and the unseen bin stay. Empty for pairs, for nominal features and for
-    fewer than two bins. Costs nothing: it is computed from released figures.
-
-    Returns
-    -------
-    mapping of str to ndarray, shape of the term's scores
-    """
-    if term.partner is not None:
-        return {}
-    spec = model.features[term.feature].spec
-    if len(term.scores) < 4 or (isinstance(spec, Categorical) and not spec.ordered):
-        return {}
-    return {
-        name: _isotonic(term, increasing=increasing)
-        for name, increasing in (("increasing", True), ("decreasing", False))
-    }
-
-
-def _isotonic(term: AdditiveTerm, *, increasing: bool) -> FloatArray:
-    result = np.array(term.scores)
-    columns = result.reshape(len(result), -1)
-    for column in columns.T:
-        column[1:-1] = isotonic(column[1:-1], term.weights[1:-1], increasing=increasing)
-    return result
+def drawn_ends(curves: Sequence[TermCurve], codes: Sequence[int]) -> tuple[float, float]:
+    """Return the lowest and the highest end of some bins of curves and their bands, and of 0."""
+    ends = [0.0]
+    for curve in curves:
+        band = () if curve.band is None else curve.band.drawn_around(curve.scores)
+        for values in (curve.scores, *band):
+            ends += [float(values[list(codes)].min()), float(values[list(codes)].max())]
+    return min(ends), max(ends)
 
 
 def common_range(model: AdditiveModel) -> tuple[float, float]:
     """Return the range of scores that holds all that is drawn of every term, with some room."""
     ends = [0.0]
     for term in model.terms:
-        is_pair = term.partner is not None
-        # Heat maps have no bands, and bins without rows are not drawn.
-        codes = range(len(term.scores)) if is_pair else term_places(model, term).codes
-        for curve in term_curves(model, term):
-            band = None if is_pair else curve.band
-            ranges = () if band is None else band.drawn_around(curve.scores)
-            for values in (curve.scores, *ranges):
-                ends += [float(values[list(codes)].min()), float(values[list(codes)].max())]
+        if term.partner is None:
+            # Bins without rows are not drawn.
+            ends += drawn_ends(term_curves(model, term), term_places(model, term).codes)
+        else:
+            ends += [float(term.scores.min()), float(term.scores.max())]
     # plotly's own range leaves a twentieth of the axis on each side, 0.056 of what is drawn: with
     # less, the term with both extremes would be drawn larger on the common scale than alone.
     room = 0.06 * (max(ends) - min(ends)) or math.ulp(1.0)
@@ -257,14 +237,26 @@ class TermPlot:
             self.add(self.places.edges.tolist(), heights, mode="lines", **style)
 
     def band(self, curve: TermCurve, **style: Any) -> None:
-        """Draw the noise band of a curve."""
-        if curve.band is None:
+        """Draw the noise band of a curve: that of each bin, or a wider one.
+
+        Among narrow bins its width at each border is the largest nearby, and changes gradually in
+        between: its edges jump where the curve does, and nowhere else.
+        """
+        n_steps, steps = self.places.n_steps, self.places.steps
+        if curve.band is None or not steps:
             return
-        style = {"name": _BAND_NAME, "fillcolor": curve.band_color, **style}
-        shows = style.pop("showlegend", True)
-        band = curve.band.drawn_around(curve.scores)
-        self.line(band.upper, {"width": 0}, **style, showlegend=False)
-        self.line(band.lower, {"width": 0}, **style, fill="tonexty", showlegend=shows)
+        left, right = self.places.left[:n_steps], self.places.right[:n_steps]
+        scores, band = curve.scores[steps], curve.band.drawn_around(curve.scores)
+        around = _AROUND * (right[-1] - left[0])
+        x = np.stack([left, right], axis=1).ravel()
+        is_near = (left < x[:, np.newaxis] + around) & (right > x[:, np.newaxis] - around)
+        is_near &= np.repeat(right - left < 3 * around, 2)[:, np.newaxis]
+        style = {"name": _BAND_NAME, "mode": "lines", "line_width": 0, **style}
+        filled = {"fill": "tonexty", "fillcolor": transparent(curve.color, 0.2)}
+        for end, sign, own in ((band.upper, 1, {"showlegend": False}), (band.lower, -1, filled)):
+            widths = sign * (end[steps] - scores)
+            drawn = np.maximum(np.repeat(widths, 2), np.where(is_near, widths, 0.0).max(axis=1))
+            self.add(x, np.repeat(scores, 2) + sign * drawn, **style | own)
 
     def version(
         self, scores: FloatArray, color: str, x: Sequence[float], dash: str = "dash", **style: Any
@@ -284,50 +276,49 @@ class TermPlot:
         if len(x):
             has_steps = bool(self.places.n_steps)
             edge = {"width": 2.2, "color": color}
-            marker = {"symbol": "line-ew", "size": 16 if has_steps else 26, "line": edge}
+            size = 16 if has_steps else min(26, 600 // len(x))
+            marker = {"symbol": "line-ew", "size": size, "line": edge}
             style["showlegend"] = style.get("showlegend", True) and not has_steps
             self.add(x, scores[self.places.alone].tolist(), mode="markers", marker=marker, **style)
 
     def too_few_rows(self, scores: FloatArray, width: int = 5, **style: Any) -> None:
         """Draw the steps of a curve that have too few rows in another colour."""
-        x: list[float | None] = []
-        y: list[float | None] = []
-        for left, right, code in zip(
-            self.places.left, self.places.right, self.places.steps, strict=False
-        ):
-            if self.term.too_few_rows[code]:
-                x += [float(left), float(right), None]
-                y += [float(scores[code]), float(scores[code]), None]
-        if x:
+        steps, edges = self.places.steps, self.places.edges
+        found = [place for place, code in enumerate(steps) if self.term.too_few_rows[code]]
+        if found:
+            x = [end for place in found for end in (edges[place], edges[place + 1], None)]
+            y = [end for place in found for end in (*[scores[steps[place]]] * 2, None)]
             line = {"color": COLORS["line"], "width": width}
             self.add(x, y, mode="lines", line=line, name=TOO_FEW_ROWS, **style)
 
     def rows(self, **style: Any) -> None:
-        """Draw where the rows are: by unit of the axis, or by level."""
-        places = self.places
+        """Draw where the rows are: a bar a level, or equally wide bars along a curve.
+
+        Each bin of a curve is spread evenly over its width. Bars as wide as the bins could not all
+        be seen: divided by its width, the count of a narrow one is far above the others.
+        """
+        places, n_steps = self.places, self.places.n_steps
         weights = np.maximum(self.term.weights[list(places.codes)], 0.0)
+        left, right = places.left, places.right
+        if n_steps:
+            integers = self.model.features[self.term.feature].integers
+            n_values = _ROW_BARS if integers is None else integers[-1][1] - integers[0][0] + 1
+            borders = np.linspace(left[0], right[n_steps - 1], min(_ROW_BARS, n_values) + 1)
+            below = np.interp(borders, places.edges, np.r_[0.0, np.cumsum(weights[:n_steps])])
+            weights = np.r_[np.diff(below), weights[n_steps:]]
+            left = np.r_[borders[:-1], left[n_steps:]]
+            right = np.r_[borders[1:], right[n_steps:]]
         rows = f"where the {literal(row_noun(self.model))} are (noisy counts)"
-        style = {"name": rows, "hoverinfo": "skip", **style}
-        if not places.n_steps:
-            self.figure.add_bar(
-                x=places.centres.tolist(),
-                y=weights.tolist(),
-                width=(places.right - places.left).tolist(),
-                marker_color=COLORS["weight"],
-                unselected={"marker": {"opacity": 1}},
-                row=2,
-                col=1,
-                **style,
-            )
-            return
-        edges = places.edges
-        # A bin too narrow to be seen would make all others too low to be seen.
-        widths = np.maximum(np.diff(edges), _NARROWEST * max(edges[-1] - edges[0], 1e-300))
-        density = np.zeros(len(self.term.weights))
-        density[places.steps] = weights[: places.n_steps] / widths
-        color = COLORS["weight"]
-        style |= {"fill": "tozeroy", "fillcolor": color, "row": 2}
-        self.line(density, {"width": 1, "color": color}, **style)
+        self.figure.add_bar(
+            x=((left + right) / 2).tolist(),
+            y=weights.tolist(),
+            width=(right - left).tolist(),
+            marker={"color": COLORS["weight"], "line": {"width": 0}},
+            unselected={"marker": {"opacity": 1}},
+            row=2,
+            col=1,
+            **{"name": rows, "hoverinfo": "skip", **style},
+        )
 
     def error_bars(
         self, curve: TermCurve, codes: Sequence[int], **style: Any
@@ -383,6 +374,38 @@ class TermPlot:
         hover = {"hovertemplate": "%{text}<extra></extra>", "hoverinfo": None}
         self.add(x, y, mode="markers", marker=marker, text=list(texts), **hover, **style)
 
+    def add_percents(self, low: float, high: float) -> None:
+        """Add a second axis, in percent, to the log-odds of a classifier of two classes.
+
+        It says the probability of somebody for whom all other terms are 0, their mean.
+
+        Parameters
+        ----------
+        low, high : float
+            Ends of the log-odds that need ticks.
+        """
+        if not (self.has_link and self.model.link == "logit"):
+            return
+        of_scores, outcome = self.figure.layout.yaxis.range, literal(self.model.outcome or "")
+        # An axis is drawn where something is on it.
+        point = {"x": [self.places.centres[0]], "y": [(low + high) / 2], "opacity": 0}
+        self.figure.add_scatter(**point, yaxis="y3", hoverinfo="skip", showlegend=False)
+        self.figure.update_layout(
+            yaxis3={
+                "overlaying": "y",
+                "side": "right",
+                "matches": "y",
+                "showgrid": False,
+                "zeroline": False,
+                "title": {"text": f"probability of {outcome}<br>if other terms are average"},
+                "automargin": True,
+                # Without it plotly leaves the axes that match at its default range.
+                "autorange": of_scores is None,
+                "range": of_scores,
+                **percent_ticks(self.model, low, high),
+            }
+        )
+
     def lay_out(self, height: int, margin: dict[str, int]) -> None:
         """Set axes and size; both grow where labels of levels lean."""
         figure, places = self.figure, self.places
@@ -415,7 +438,7 @@ def shape_figure(
     term: AdditiveTerm,
     truth: TrueCurve | None = None,
     *,
-    previews: Mapping[str, FloatArray] | None = None,
+    single_rows: Sequence[FloatArray] = (),
     draws: bool = False,
     has_link: bool = True,
 ) -> Figure:
@@ -432,9 +455,8 @@ def shape_figure(
     truth : callable, default=None
         The true curve, drawn dashed. Scores of an array of raw values or levels; NaN and None are
         missing.
-    previews : mapping of str to ndarray, default=None
-        Other versions of the scores by name, drawn but hidden. ``meta`` of a trace is
-        ``"released"`` for the term's own curves and the name for those of a preview.
+    single_rows : sequence of ndarray, shaped as the term's scores, default=()
+        Curves of single rows, drawn faintly below the others.
     draws : bool, default=False
         Draw plausible curves too, hidden; their ``meta`` is ``"plausible curves"``.
     has_link : bool
@@ -443,8 +465,10 @@ def shape_figure(
     # Levels stand in the order of the release, whatever an edit did to them.
     places = term_places(model, term.as_released)
     plot, curves = TermPlot.of(model, term, places, has_link), term_curves(model, term)
+    for number, scores in enumerate(single_rows):
+        _add_single_row(plot, term_curves(model, term, scores), is_first=number == 0)
     for place, curve in enumerate(curves):
-        plot.band(curve, legendgroup=_group(curve), showlegend=not curve.is_class)
+        plot.band(curve, legendgroup=_group(curve))
         line = {"color": curve.color, "width": 2, "dash": curve.dash}
         plot.line(curve.scores, line, **_style(curve))
         _add_points(plot, curve, plot.places.beside(place, len(curves)))
@@ -460,14 +484,44 @@ def shape_figure(
     plot.rows()
     for curve in curves:
         _add_hover(plot, curve)
-    for name, scores in (previews or {}).items():
-        versions = term_curves(model, term, scores)
-        for place, curve in enumerate(versions):
-            _add_preview(plot, curve, name, plot.places.beside(place, len(versions)))
     if draws:
         add_draws(plot, curves, range(len(curves)))
     plot.lay_out(330, {"l": 58, "r": 14, "t": 8, "b": 40})
+    plot.add_percents(*drawn_ends(curves, places.codes))
+    if len(curves) > 1:
+        figure = plot.figure
+        figure.update_layout(updatemenus=[class_menu(figure, term)], margin_t=40, showlegend=True)
+        place_legend(figure, below=figure.layout.margin.b + 6, height=figure.layout.height + 72)
     return plot.figure
+
+
+def class_menu(figure: Figure, term: AdditiveTerm) -> dict[str, Any]:
+    """Show the class of the largest effect alone; return a list to choose others, or all curves.
+
+    The bands of several classes would hide one another.
+
+    Parameters
+    ----------
+    figure : Figure
+        Of a term of several classes; each trace of a class has its name as legend group.
+    term : AdditiveTerm
+    """
+    traces = [(t.legendgroup, True if t.visible is None else t.visible) for t in figure.data]
+    names = list(dict.fromkeys(name for name, _ in traces if name is not None))
+    views = {
+        name: [shown if group in (None, name) else False for group, shown in traces]
+        for name in names
+    }
+    largest = int(np.argmax([term.of_class(column).size for column in range(len(names))]))
+    for trace, shown in zip(figure.data, views[names[largest]], strict=True):
+        trace.visible = shown
+    views["all classes, without bands"] = [
+        shown is True and getattr(trace, "fill", None) != "tonexty"
+        for trace, (_, shown) in zip(figure.data, traces, strict=True)
+    ]
+    entries = [(name, "restyle", [{"visible": view}]) for name, view in views.items()]
+    place = {"type": "dropdown", "direction": "down", "active": largest}
+    return buttons(entries, x=0, xanchor="left", **place)
 
 
 def _group(curve: TermCurve) -> str | None:
@@ -531,21 +585,16 @@ def _add_hover(plot: TermPlot, curve: TermCurve) -> None:
         )
 
 
-def _add_preview(plot: TermPlot, curve: TermCurve, preview: str, positions: FloatArray) -> None:
-    """Draw another version of a curve, or of levels, hidden."""
-    name = f"{curve.name}, {preview}" if curve.is_class else f"nearest {preview} curve"
-    color = curve.color if curve.is_class else COLORS["preview"]
-    style = {"name": name, "legendgroup": _group(curve), "meta": preview, "visible": False}
-    plot.line(curve.scores, {"color": color, "width": 2.5, "dash": curve.dash}, **style)
-    if not plot.places.n_steps:
-        plot.add(
-            positions.tolist(),
-            curve.scores[plot.places.alone].tolist(),
-            mode="markers",
-            marker={"color": color, "size": 10, "symbol": "diamond"},
-            hovertemplate="%{y:.4g}<extra></extra>",
-            **style | {"hoverinfo": None},
-        )
+def _add_single_row(plot: TermPlot, curves: Sequence[TermCurve], *, is_first: bool) -> None:
+    for place, curve in enumerate(curves):
+        color = curve.color if curve.is_class else COLORS["ink"]
+        group = _group(curve) or _ROWS_NAME
+        style = {"name": _ROWS_NAME, "legendgroup": group, "opacity": 0.35, "showlegend": is_first}
+        plot.line(curve.scores, {"color": color, "width": 1}, **style)
+        if not plot.places.n_steps:
+            marker = {"color": color, "size": 5, "symbol": "diamond"}
+            x, y = plot.places.beside(place, len(curves)), curve.scores[plot.places.alone]
+            plot.add(x, y, mode="markers", marker=marker, **style)
 
 
 def _add_truth(plot: TermPlot, truth: TrueCurve) -> None:
@@ -610,7 +659,7 @@ def add_draws(
             "legendgroup": curve.name if curve.is_class else None,
             "meta": DRAWS,
             "opacity": DRAWS_OPACITY,
-            "visible": visible,
+            "visible": "legendonly" if curve.is_class and not visible else visible,
         }
         if places.n_steps:
             # None divides the lines of one trace.
@@ -626,11 +675,11 @@ def add_draws(
             plot.add(x, y, mode="markers", marker={"color": curve.color, "size": 4}, **style)
 
 
-# The figure of a term with heading, privacy cost, legend, and buttons for previews and scales.
+# The figure of a term with heading, privacy cost, legend and buttons.
 
 
 def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
-    """Return one term, with buttons for monotone previews and for the scale of the scores.
+    """Return one term, with buttons for plausible curves and for the scale of the scores.
 
     Parameters
     ----------
@@ -644,20 +693,25 @@ def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
     feature = model.subject(term)
     if term.partner is not None:
         return _pair_figure(model, term, line)
-    previews = monotone_previews(model, term)
-    figure = shape_figure(model, term, previews=previews, draws=True)
+    is_single = term.scores.ndim == 1
+    figure = shape_figure(model, term, draws=True)
     bottom = figure.layout.margin.b
-    menus = [scale_menu(model)]
-    if any(trace.meta not in (None, "released") for trace in figure.data):
-        state = "edited" if term.is_edited else "released"
-        menus.append(_preview_menu(figure, list(previews), state))
-    figure.update_layout(updatemenus=menus, showlegend=True)
+    menus = [scale_menu(figure, model), *figure.layout.updatemenus]
+    drawn = [place for place, trace in enumerate(figure.data) if trace.meta == DRAWS]
+    if is_single and drawn:
+        labels = {f"as {'edited' if term.is_edited else 'released'}": False, DRAWS: True}
+        views = [(name, "restyle", [{"visible": on}, drawn]) for name, on in labels.items()]
+        menus.append(buttons(views, x=0, xanchor="left"))
+    figure.layout.update(updatemenus=menus, showlegend=True, overwrite=True)
     kind = f"{feature.kind}, edited" if term.is_edited else feature.kind
-    says = [term_sentence(model, term), edit_note(term, term.band(), term.as_released.band())]
+    # Sentences on all classes would leave the plot no room.
+    says = [term_sentence(model, term)] * is_single
+    says.append(edit_note(term, term.band(), term.as_released.band()))
     words = "\n".join([*textwrap.wrap(" ".join(says).strip(), 95), line]).strip()
     add_heading(figure, f"Term: {feature.name} ({kind})", words, with_menu=True)
-    place_legend(figure, below=bottom + 6, height=480)
-    return figure
+    if is_single:
+        place_legend(figure, below=bottom + 6, height=480)
+    return figure.update_layout(height=480 if is_single else 500)
 
 
 def _pair_figure(model: AdditiveModel, term: AdditiveTerm, line: str) -> Figure:
@@ -680,36 +734,14 @@ def _pair_figure(model: AdditiveModel, term: AdditiveTerm, line: str) -> Figure:
     return figure
 
 
-def scale_menu(model: AdditiveModel) -> dict[str, Any]:
+def scale_menu(figure: Figure, model: AdditiveModel) -> dict[str, Any]:
     """Return buttons for the term's own range of scores and for that of all terms."""
     lowest, highest = common_range(model)
-    return buttons(
-        [
-            ("own scale", "relayout", [{"yaxis.autorange": True}]),
-            (
-                "same scale for all terms",
-                "relayout",
-                [{"yaxis.autorange": False, "yaxis.range": [lowest, highest]}],
-            ),
-        ],
-        x=1,
-        xanchor="right",
-    )
-
-
-def _preview_menu(figure: Figure, names: list[str], state: str) -> dict[str, Any]:
-    """Return buttons that show one version and fade the model's curve behind a preview."""
-    metas = [trace.meta for trace in figure.data]
-    indices = [index for index, meta in enumerate(metas) if meta is not None]
-
-    def version(shown: str | None) -> list[Any]:
-        visible = [metas[i] in ("released", shown) for i in indices]
-        opacity = {"released": BEHIND_OPACITY if shown in names else 1.0, DRAWS: DRAWS_OPACITY}
-        faded = [opacity.get(metas[i], 1.0) for i in indices]
-        return [{"visible": visible, "opacity": faded}, indices]
-
-    entries = [(f"as {state}", "restyle", version(None))]
-    entries += [(f"preview {name}", "restyle", version(name)) for name in names]
-    if DRAWS in metas:
-        entries.append((DRAWS, "restyle", version(DRAWS)))
-    return buttons(entries, x=0, xanchor="left")
+    own: dict[str, Any] = {"yaxis.autorange": True}
+    common: dict[str, Any] = {"yaxis.autorange": False, "yaxis.range": [lowest, highest]}
+    if percents := getattr(figure.layout, "yaxis3", None):
+        changes = (percents.to_plotly_json(), percent_ticks(model, lowest, highest))
+        for view, ticks in zip((own, common), changes, strict=True):
+            view |= {f"yaxis3.{name}": ticks[name] for name in ("tickvals", "ticktext")}
+    entries = [("own scale", own), ("same scale for all terms", common)]
+    return buttons([(name, "relayout", [view]) for name, view in entries], x=1, xanchor="right")

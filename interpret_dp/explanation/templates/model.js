@@ -9,10 +9,13 @@ document.getElementById('same-scale').addEventListener('change', event => {
   }
 });
 document.getElementById('draws').addEventListener('change', event => {
-  const visible = event.target.checked;
+  const visible = event.target.checked || 'legendonly';
   for (const node of shapes) {
     const data = figures[plots.indexOf(node)].data;
-    const drawn = data.flatMap((trace, i) => trace.meta === 'plausible curves' ? [i] : []);
+    // Of several classes one is shown; the traces of the others are not visible at all.
+    const isShown = trace => !trace.legendgroup || trace.visible !== false;
+    const drawn = (node.data || data).flatMap((trace, i) =>
+      trace.meta === 'plausible curves' && isShown(trace) ? [i] : []);
     for (const i of drawn) data[i].visible = visible;
     if (node.data && drawn.length) Plotly.restyle(node, {visible}, drawn);
   }
@@ -22,5 +25,10 @@ if (search) search.addEventListener('input', () => {
   for (const card of document.querySelectorAll('#shapes .card')) {
     const name = card.querySelector('h3').textContent.toLowerCase();
     card.hidden = !name.includes(search.value.trim().toLowerCase());
+  }
+});
+for (const box of document.querySelectorAll('.levels input')) box.addEventListener('input', () => {
+  for (const row of box.closest('.levels').querySelectorAll('tbody tr')) {
+    row.hidden = !row.cells[0].textContent.toLowerCase().includes(box.value.trim().toLowerCase());
   }
 });

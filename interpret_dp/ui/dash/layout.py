@@ -95,7 +95,7 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
     ids, term = Ids(uid, str(index)), EditedTerm.of(session, index)
     view, is_pair = term.view, isinstance(term.places, CellPlaces)
     is_number = view.edges is not None
-    levels = {} if is_number or is_pair else {code: view.labels[code] for code in term.places.codes}
+    levels = {} if is_number or is_pair else {code: view.labels[code] for code in term.places.every}
     page = render(
         "editor.html",
         term=view,

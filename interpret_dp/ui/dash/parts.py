@@ -183,4 +183,4 @@ def register(app: dash.Dash) -> None:
             return no_update, no_update
         if isinstance(term.places, CellPlaces):
             return [], []
-        return options_of({code: term.view.labels[code] for code in term.places.codes}), []
+        return options_of({code: term.view.labels[code] for code in term.places.every}), []

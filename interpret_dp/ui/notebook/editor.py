@@ -244,7 +244,7 @@ class NotebookEditor:
             codes = (
                 ()
                 if is_number or self._pair
-                else EditedTerm.of(self.session, self.term).places.codes
+                else EditedTerm.of(self.session, self.term).places.every
             )
             controls.levels.options = tuple((str(view.labels[code]), code) for code in codes)
             controls.levels.layout.display = "none" if is_number or self._pair else None
@@ -295,9 +295,9 @@ class NotebookEditor:
 
     @property
     def _order(self) -> tuple[int, ...]:
-        """The regular bins as they are drawn from left to right."""
+        """The regular bins as they are drawn from left to right; then those that are not drawn."""
         last = len(self.session.view(self.term).labels) - 1
-        return tuple(code for code in self._edited.places.codes if 0 < code < last)
+        return tuple(code for code in self._edited.places.every if 0 < code < last)
 
     def _slide(self, change: Any) -> None:
         """Take over the slider or the list beside it."""
