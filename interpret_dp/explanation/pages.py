@@ -20,7 +20,13 @@ from interpret_dp.explanation.panel import SHARES_OF, panel_html, shares_text
 from interpret_dp.explanation.plots.axes import bin_texts, term_places
 from interpret_dp.explanation.plots.bars import SIGNAL_TO_NOISE, importance_figure
 from interpret_dp.explanation.plots.heat import heat_figure
-from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS, band_texts, row_noun, thinned
+from interpret_dp.explanation.plots.parts import (
+    TOO_FEW_ROWS,
+    band_texts,
+    row_noun,
+    score_text,
+    thinned,
+)
 from interpret_dp.explanation.plots.prediction import local_figure, outcome_text, stability_text
 from interpret_dp.explanation.plots.shape import (
     TrueCurve,
@@ -128,12 +134,15 @@ def level_table(model: AdditiveModel, term: AdditiveTerm) -> TextTable | None:
     if not places.rest:
         return None
     texts, lacks_rows, curves = bin_texts(feature), term.too_few_rows, term_curves(model, term)
-    scores = [curve.scores.round(12) for curve in curves]
+    scores = [curve.scores for curve in curves]
     notes = [band_texts(curve.band, lacks_rows) for curve in curves]
     rows = [
         [
             texts[code],
-            *(f"{own[code]:.4g}{note[code]}" for own, note in zip(scores, notes, strict=True)),
+            *(
+                f"{score_text(own[code])}{note[code]}"
+                for own, note in zip(scores, notes, strict=True)
+            ),
             f"{max(0.0, term.weights[code]):,.0f}",
         ]
         for code in sorted(places.every, key=lambda code: (lacks_rows[code], -scores[0][code]))

@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from interpret_dp.editor.bins import TermView
 from interpret_dp.explanation.plots.axes import Places, term_places
 from interpret_dp.explanation.plots.heat import CellPlaces, heat_figure, reach_of
-from interpret_dp.explanation.plots.parts import COLORS, LEGEND_BELOW, literal, transparent
+from interpret_dp.explanation.plots.parts import (
+    COLORS,
+    LEGEND_BELOW,
+    literal,
+    score_text,
+    transparent,
+)
 from interpret_dp.explanation.plots.shape import (
     TermCurve,
     TermPlot,
@@ -334,7 +340,8 @@ def _add_curve(
     draggable = _add_present(plot, curve, x, now, name, count)
     _add_whiskers(plot, curve, x, in_legend=place == 0)
     shown = [
-        (f"edited {now[c]:.4g}, " if now[c] != released[c] else "") + f"released {released[c]:.4g}"
+        f"edited {score_text(now[c])}, " * bool(now[c] != released[c])
+        + f"released {score_text(released[c])}"
         for c in codes
     ]
     plot.points(

@@ -9,13 +9,13 @@ import pytest
 
 from interpret_dp import DPExplainableBoostingClassifier, PrivacySpend
 from interpret_dp.explanation.card import ModelCard
-from interpret_dp.explanation.pages import render_html
+from interpret_dp.explanation.pages import level_table, render_html
 from interpret_dp.explanation.plots import parts
 from interpret_dp.explanation.plots.axes import bin_texts, term_places
 from interpret_dp.explanation.plots.bars import importance_figure, overview_figure
 from interpret_dp.explanation.plots.heat import contributions_figure, heat_figure
 from interpret_dp.explanation.plots.prediction import local_figure, outcome_text
-from interpret_dp.explanation.plots.shape import monotone_previews, shape_figure, term_figure
+from interpret_dp.explanation.plots.shape import shape_figure, term_figure
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm
 from interpret_dp.released.additive_model import lookup_tables
 from interpret_dp.released.summary import summarise, term_sentence
@@ -44,52 +44,8 @@ def press(figure, label):
             figure.data[index][name] = value
 
 
-def visible_curves(figure):
-    return {
-        trace.meta: trace
-        for trace in figure.data
-        if trace.meta is not None and trace.visible is not False
-    }
-
-
 def labels(figure):
     return [b.label for menu in figure.layout.updatemenus for b in menu.buttons]
-
-
-# ----------------------------------------------------------------------------- previews
-
-
-def test_previews_need_an_order_and_two_bins():
-    model = build_model()
-    assert monotone_previews(model, model.terms[CITY]) == {}
-    feature = AdditiveFeature("age", Continuous(0, 8), np.zeros(0))
-    term = AdditiveTerm(AGE, np.zeros(3), np.ones(3), None)
-    single = changed(model, AGE, feature=feature, term=term)
-    assert monotone_previews(single, single.terms[AGE]) == {}
-    assert labels(term_figure(single, AGE, "")) == ["own scale", "same scale for all terms"]
-    # Without any row all bins count alike.
-    empty = dataclasses.replace(model.terms[AGE], weights=np.zeros(10))
-    assert np.isfinite(monotone_previews(model, empty)["increasing"]).all()
-
-
-@pytest.mark.parametrize("index", [AGE, GRADE])
-def test_buttons_show_a_version_and_bring_the_released_one_back(index):
-    model = build_model()
-    figure = term_figure(model, index, LINE)
-    before = figure.to_dict()
-    assert set(visible_curves(figure)) == {"released"}
-    press(figure, "preview increasing")
-    shown = visible_curves(figure)
-    assert set(shown) == {"released", "increasing"}
-    assert shown["released"].opacity < 0.5
-    expected = monotone_previews(model, model.terms[index])["increasing"][1:-1]
-    assert list(shown["increasing"].y)[:3] == list(expected)[:3]
-    press(figure, "preview decreasing")
-    assert set(visible_curves(figure)) == {"released", "decreasing"}
-    press(figure, "as released")
-    assert set(visible_curves(figure)) == {"released"}
-    assert visible_curves(figure)["released"].opacity == 1.0
-    assert [t["y"] for t in figure.to_dict()["data"]] == [t["y"] for t in before["data"]]
 
 
 # ------------------------------------------------------------------------------------- edits
@@ -211,17 +167,27 @@ def test_the_cost_is_in_the_figure_and_broken_between_its_parts():
     assert parts.text_alternative(term_figure(model, AGE, "")) == html.unescape(sentence)
 
 
-def test_a_thousand_levels_have_fifty_labels_and_all_names_on_hover():
+def test_of_a_thousand_levels_the_ends_are_drawn_and_a_table_has_all():
     names = [f"level {number}" for number in range(1_000)]
     scores, rows = np.linspace(-1, 1, 1_002), np.full(1_002, 100.0)
-    term = AdditiveTerm(CITY, scores, rows, np.eye(1_002) * 0.01)
+    scores[300:320], rows[300:320], noise = 0.0, 1.0, np.full(1_002, 0.01)
+    noise[300:320] = 0.0
+    term = AdditiveTerm(CITY, scores, rows, np.diag(noise))
     city = AdditiveFeature("city", Categorical(names))
-    figure = term_figure(changed(build_model(), CITY, feature=city, term=term), CITY, LINE)
-    labels = figure.layout.xaxis.ticktext
-    assert 40 <= len(labels) <= 52
-    assert "missing" in labels
-    shown = json.dumps(figure.to_dict(), default=str)
-    assert all(name in shown for name in ("level 0", "level 501", "level 999"))
+    model = changed(build_model(), CITY, feature=city, term=term)
+    figure = term_figure(model, CITY, LINE)
+    highest, lowest = [n - 1 for n in range(1_000, 985, -1)], [n - 1 for n in range(15, 0, -1)]
+    ends = [f"level {number}" for number in (*highest, *lowest)]
+    others = ["20 with too few rows", "missing", "undeclared", "950 in between"]
+    assert list(figure.layout.xaxis.ticktext) == [*ends, *others]
+    drawn = {x: y for t in figure.data if t.error_y.array for x, y in zip(t.x, t.y, strict=True)}
+    at = dict(zip(figure.layout.xaxis.ticktext, figure.layout.xaxis.tickvals, strict=True))
+    assert [drawn[at[name]] for name in ends] == [scores[1 + int(name[6:])] for name in ends]
+    table = {row[0]: row[1] for row in level_table(model, term).rows}
+    assert set(table) == {"missing", "undeclared", *names}
+    assert table["level 500"].startswith(f"{scores[501]:.4g}, noise band ")
+    assert "All 1,002 levels" in render_html(model, PrivacySpend(guarantee=model.guarantee))
+    assert level_table(build_model(), build_model().terms[CITY]) is None
 
 
 def test_names_are_shown_literally():
@@ -326,12 +292,16 @@ def test_local_explanations_and_pages_show_both_values(model, released):
 
 
 def _lines(figure):
-    return [trace for trace in figure.data if trace.mode == "lines"]
+    return [t for t in figure.data if t.type == "scatter" and t.mode == "lines"]
+
+
+def _rows(figure):
+    return next(trace for trace in figure.data if "where the" in (trace.name or ""))
 
 
 def test_a_term_of_unknown_noise_has_no_band():
     model = build_model(covariance=False)
-    curve, _density = _lines(shape_figure(model, model.terms[DOSE]))
+    (curve,) = _lines(shape_figure(model, model.terms[DOSE]))
     np.testing.assert_allclose(curve.y[:5], model.terms[DOSE].scores[1:-1])
     assert shape_figure(model, model.terms[CITY]).data[0].error_y.array is None
 
@@ -346,7 +316,7 @@ def test_bins_with_too_few_rows_say_so_and_have_no_band(n_classes):
         assert set(mark.y) <= {0.0, None}
         texts = [text for trace in drawn.data for text in trace.text or ()]
         assert sum(parts.TOO_FEW_ROWS in text for text in texts) == n_texts
-    assert np.isfinite([trace.y for trace in curve.data if trace.fill == "tonexty"]).all()
+    assert np.isfinite([trace.y for trace in _lines(curve) if trace.fill == "tonexty"]).all()
     legend = "<i class=unlearned>"
     assert legend in render_html(model, PrivacySpend(guarantee=model.guarantee))
     assert legend not in render_html(_model(), PrivacySpend(guarantee=model.guarantee))
@@ -370,18 +340,86 @@ def test_ranges_of_integers_are_written_as_integers():
     figure = shape_figure(model, term)
     (hover,) = (trace for trace in figure.data if trace.text is not None)
     assert [text.split("<br>")[0] for text in hover.text] == [f"<b>{text}</b>" for text in texts]
-    _curve, density = _lines(figure)
-    assert list(density.x) == [-0.5, 5.5, 6.5, 17.5, 23.5]
-    # As many rows an hour throughout: a strip without holes.
-    assert set(density.y) == {10.0}
+    # As many rows an hour throughout: a bar an hour, all of one height.
+    assert list(_rows(figure).x) == list(range(24))
+    np.testing.assert_allclose(_rows(figure).y, 10.0)
 
 
 def test_a_bin_too_narrow_to_be_seen_leaves_the_rows_of_others_visible():
-    visits = AdditiveFeature("visits", Continuous(0, 20), np.array([1e-6, 10.0]))
-    term = AdditiveTerm(0, np.arange(5.0), np.array([0.0, 1_000, 500, 500, 0]), None)
-    _curve, density = _lines(shape_figure(_model(features=(visits,), terms=(term,)), term))
-    np.testing.assert_allclose(density.y, [1_000 / (0.01 * 20), 50, 50, 50], rtol=1e-6)
-    assert density.line.width > 0
+    visits = AdditiveFeature("visits", Continuous(0, 20), np.array([9.0, 9.1]))
+    term = AdditiveTerm(0, np.arange(5.0), np.array([7.0, 14, 3, 12, 0]), None)
+    model = _model(features=(visits,), terms=(term,))
+    rows = _rows(shape_figure(model, term))
+    assert rows.y[:10] == pytest.approx([14 / 9 * 20 / 24] * 10)
+    assert sum(rows.y[:-1]) == pytest.approx(29)
+    assert max(rows.y[:-1]) < 5 * min(rows.y[:-1])
+    assert rows.y[-1] == 7  # missing
+
+
+@pytest.mark.parametrize("cuts", [np.linspace(0.5, 19.5, 39), np.array([4.0, 9.0, 14.0])])
+def test_the_drawn_band_holds_the_band_of_every_bin_and_has_no_steps_of_its_own(cuts):
+    dose, rng = AdditiveFeature("dose", Continuous(0, 20), cuts), np.random.default_rng(5)
+    size = len(cuts) + 3
+    noise = np.diag(rng.uniform(0.01, 0.2, size))
+    scores = np.linspace(-1, 1, size)
+    term = AdditiveTerm(0, scores, np.full(size, 50.0), noise)
+    figure = shape_figure(_model(features=(dose,), terms=(term,)), term)
+    upper, lower, *_ = _lines(figure)
+    assert lower.fill == "tonexty"
+    edges = np.r_[0.0, cuts, 20.0]
+    for drawn, end, sign in ((upper, term.band().upper, 1), (lower, term.band().lower, -1)):
+        np.testing.assert_allclose(drawn.x, np.repeat(edges, 2)[1:-1])
+        y = np.array(drawn.y).reshape(-1, 2)
+        beyond = sign * (y - end[1:-1, np.newaxis])
+        assert (beyond >= -1e-12).all()
+        widths = sign * (y - scores[1:-1, np.newaxis])
+        if len(cuts) == 3:
+            assert beyond == pytest.approx(0, abs=1e-12)  # wide bins have their own
+        else:
+            assert widths[:-1, 1] == pytest.approx(widths[1:, 0])
+            assert beyond.mean() < 0.5 * widths.mean()
+
+
+def test_one_class_is_shown_with_its_band_or_all_without():
+    model = build_model(3)
+    largest = int(np.argmax([model.terms[AGE].of_class(k).size for k in range(3)]))
+    figure = term_figure(model, AGE, "")
+    menu = next(m for m in figure.layout.updatemenus if m.type == "dropdown")
+    views = {button.label: button.args[0]["visible"] for button in menu.buttons}
+    assert menu.active == largest
+    assert [trace.visible for trace in figure.data] == list(views.values())[largest]
+    for label, view in views.items():
+        shown = [t for t, on in zip(figure.data, view, strict=True) if t.legendgroup and on is True]
+        has_all = label == "all classes, without bands"
+        assert {trace.legendgroup for trace in shown} == ({"a", "b", "c"} if has_all else {label})
+        assert any(getattr(trace, "fill", None) for trace in shown) is not has_all
+
+
+def test_percent_beside_log_odds_is_the_probability_with_other_terms_at_their_mean():
+    model = build_model()
+    for index in (AGE, CITY):
+        figure = term_figure(model, index, "")
+        for label in ("own scale", "same scale for all terms"):
+            press(figure, label)
+            axis = figure.layout.yaxis3
+            assert (axis.matches, axis.overlaying) == ("y", "y")
+            odds = np.exp(model.intercept[0] + np.array(axis.tickvals))
+            shown = [float(text.removesuffix(" %")) for text in axis.ticktext]
+            assert shown == pytest.approx(100 * odds / (1 + odds))
+            assert len(set(shown)) == 6
+    for n_classes in (0, 3):
+        other = build_model(n_classes)
+        assert "yaxis3" not in shape_figure(other, other.terms[AGE]).layout.to_plotly_json()
+
+
+def test_each_colour_has_one_meaning_and_rounding_errors_are_zero():
+    named = list(parts.COLORS.values())
+    assert len(set(named)) == len(named)
+    assert not set(named).intersection(parts.CLASS_COLORS)
+    model = build_model()
+    tiny = dataclasses.replace(model.terms[CITY], scores=np.array([0.0, 1.22e-15, 0.5, -0.5, 0.0]))
+    (hover,) = [t.text for t in shape_figure(model, tiny).data if t.text is not None]
+    assert any(text.startswith("<b>Bonn</b><br>0, noise") for text in hover)
 
 
 def test_a_prediction_shows_the_largest_parts_and_the_sum_of_the_rest():

@@ -118,14 +118,16 @@ def test_figures_of_any_column_and_several_classes(explained, rows):
         figure = explanation.visualize(key)
         drawn = [value for trace in figure.data for value in [*trace.x, *trace.y]]
         assert np.isfinite(np.array([value for value in drawn if value is not None])).all()
-        names = [trace.name for trace in figure.data if trace.showlegend is not False]
+        shown = [trace for trace in figure.data if trace.visible is not False]
+        names = [trace.name for trace in shown if trace.showlegend is not False]
         has_lines = rows is not None and key is not None
         assert names.count("your rows, one by one (ICE)") == has_lines
         assert "artial dependence" in figure.layout.annotations[-1].text
         axis = figure.layout.xaxis if key is None else figure.layout.yaxis
         assert output in axis.title.text.replace("<br>", " ")
     # The cell of 0 is 0.8 % of the axis wide, in place of 0.002 %.
-    steps = [trace.x for trace in explanation.visualize(1).data if trace.line.shape == "hv"]
+    lines = [t for t in explanation.visualize(1).data if t.type == "scatter"]
+    steps = [trace.x for trace in lines if trace.line.shape == "hv"]
     assert np.array(steps)[:, 1] == pytest.approx(399.5, abs=0.1)
 
 

@@ -22,6 +22,7 @@ from interpret_dp.explanation.influence import (
 )
 from interpret_dp.explanation.plots.parts import (
     COLORS,
+    ROUNDED,
     add_heading,
     add_swatch,
     blank_figure,
@@ -189,7 +190,7 @@ def importance_bars(names: Sequence[str], terms: Sequence[AdditiveTerm], unit: s
     margin = {"l": 10, "r": 20, "t": 10, "b": 58}
     figure = blank_figure(height=80 + BAR_PITCH * len(shown), margin=margin)
     figure.add_bar(
-        x=[term.size for _, term in measured],
+        x=[term.size if term.size > ROUNDED else 0.0 for _, term in measured],
         y=positions,
         orientation="h",
         marker_color=[COLORS["weak"] if weak else COLORS["curve"] for weak in is_weak],

@@ -37,6 +37,7 @@ from interpret_dp.explanation.plots.parts import (
     number_text,
     place_legend,
     row_noun,
+    score_text,
     score_unit,
     short_labels,
     shown_scores,
@@ -308,10 +309,10 @@ def _hover_rows(texts: Sequence[str], term: AdditiveTerm, cells: NDArray[np.int6
     for line in cells.tolist():
         entries = []
         for cell in line:
-            effect = f"{term.scores[cell]:+.4g}"
+            effect = score_text(term.scores[cell], "+.4g")
             before = term.as_released.scores[cell]
             if before != term.scores[cell]:
-                effect += f", released {before:+.4g}"
+                effect += f", released {score_text(before, '+.4g')}"
             if lacks_rows[cell]:
                 effect += f", {TOO_FEW_ROWS}"
             elif deviations is not None and deviations[cell] > 0:

@@ -169,7 +169,7 @@ def image_reading(
     actual: int | None,
     line: str,
 ) -> Figure:
-    """Return one picture, and over it what speaks for a class; of pixels the maps below.
+    """Return one picture, and beside it what speaks for a class, over the picture.
 
     A menu chooses the classes; the first reading is shown.
 
@@ -187,69 +187,34 @@ def image_reading(
     """
     from plotly.subplots import make_subplots
 
-    has_maps = model.scattering is None
-    figure = make_subplots(
-        rows=1 + has_maps,
-        cols=4,
-        specs=[[{"colspan": 2}, None] * 2, *[[{}] * 4] * has_maps],
-        row_heights=[_PANEL, _SMALL_PANEL][: 1 + has_maps],
-        subplot_titles=_panel_titles(readings[0], has_maps=has_maps),
-        horizontal_spacing=0.03,
-        vertical_spacing=0.08,
-    )
+    titles = ["the picture", "what speaks for the class"]
+    figure = make_subplots(rows=1, cols=2, subplot_titles=titles, horizontal_spacing=0.03)
     add_image(figure, image, (1, 1))
-    add_image(figure, image, (1, 3), darkest=_PALE)
-    added = [picture_of(model, one.contributions) for one in readings]
-    maps = [
-        [picture_of(model, m) for m in (one.weighted_map, *model.weights[one.index, list(one.top)])]
-        for one in readings
-    ]
-    for number, (contributions, weights) in enumerate(zip(added, maps, strict=True)):
-        options: dict[str, Any] = {"hovertemplate": HOVER, "visible": number == 0}
-        figure.add_trace(signed_cells(contributions, coloraxis="coloraxis", **options), 1, 3)
-        for place, picture in enumerate(weights * has_maps, start=1):
-            figure.add_trace(signed_cells(picture, coloraxis="coloraxis2", **options), 2, place)
-    every_map = [m for own in maps for m in own]
-    _add_scales(figure, (added, "evidence"), *[(every_map, "weight")] * has_maps)
-    figure.update_layout(coloraxis_colorscale=OVERLAY_SCALE)
+    add_image(figure, image, (1, 2), darkest=_PALE)
+    evidence = [picture_of(model, one.contributions) for one in readings]
+    for number, picture in enumerate(evidence):
+        cells = signed_cells(picture, coloraxis="coloraxis", hovertemplate=HOVER)
+        figure.add_trace(cells.update(visible=number == 0), 1, 2)
+    _add_scale(figure, evidence, "evidence", OVERLAY_SCALE)
     as_pictures(figure)
     (title, words), many = row_words(model, readings[0], actual), len(readings) > 1
     words = f"{words}\n{_COLORS}{_channels(model)}\n{NOISE_WORDS}\n{line}"
-    inner = _PANEL + (_SMALL_PANEL + _TITLE_ROOM) * has_maps
-    _add_head(figure, title, words, inner, with_menu=many)
+    _add_head(figure, title, words, _PANEL, with_menu=many)
     if many:
-        titles = [enumerate(_panel_titles(one, has_maps=has_maps)) for one in readings]
-        changes = [{f"annotations[{place}].text": text for place, text in own} for own in titles]
-        add_class_menu(figure, model, readings, actual, changes, n_shared=2)
+        add_class_menu(figure, model, readings, actual, [{} for _ in readings], n_shared=2)
     return figure
 
 
-def _panel_titles(reading: ClassReading, *, has_maps: bool) -> list[str]:
-    tops = [f"map {m} · counts {percent_text(reading.shares[m])}" for m in reading.top]
-    return ["the picture", "what speaks for the class", *["the weighted map", *tops] * has_maps]
-
-
-# ----------------------------------------------------------------------------------- their parts
-
-
-def _add_scales(figure: Figure, *scales: tuple[Sequence[FloatArray], str]) -> None:
-    """Add scales about zero, from above, each for several pictures and with a title."""
-    for number, (pictures, title) in enumerate(scales):
-        reach = max(map(reach_of, pictures), default=1.0)
-        axis = {
-            "colorscale": SIGNED_SCALE,
-            "cmin": -reach,
-            "cmax": reach,
-            "colorbar": {
-                "title": {"text": title, "font": {"size": 11}},
-                "thickness": 12,
-                "len": 0.92 / len(scales),
-                "y": 1 - (number + 0.5) / len(scales),
-                "nticks": 5,
-                "tickfont": {"size": 10},
-            },
-        }
-        figure.update_layout({f"coloraxis{number + 1 if number else ''}": axis})
+def _add_scale(
+    figure: Figure, pictures: Sequence[FloatArray], title: str, colors: Sequence[Any]
+) -> None:
+    """Add a scale about zero for several pictures, with a title."""
+    reach = max(map(reach_of, pictures), default=1.0)
+    bar = {"title": {"text": title, "font_size": 11}, "thickness": 12, "nticks": 5}
+    bar |= {"tickfont_size": 10, "len": 0.92}
+    figure.update_layout(
+        coloraxis={"colorscale": colors, "cmin": -reach, "cmax": reach, "colorbar": bar}
+    )
 
 
 def picture_grid(
@@ -279,9 +244,8 @@ def picture_grid(
     for place, picture in zip(places, pictures, strict=True):
         cells = signed_cells(picture, coloraxis="coloraxis", hovertemplate=HOVER)
         figure.add_trace(cells, *place)
-    _add_scales(figure, (pictures, scale))
-    scale_of = OVERLAY_SCALE if len(images) else SIGNED_SCALE
-    figure.update_coloraxes(colorbar_len=min(1.0, 320 / height), colorscale=scale_of)
+    _add_scale(figure, pictures, scale, OVERLAY_SCALE if len(images) else SIGNED_SCALE)
+    figure.update_coloraxes(colorbar_len=min(1.0, 320 / height))
     as_pictures(figure)
     _add_head(figure, title, words, height)
     return figure

@@ -92,6 +92,8 @@ _OF_LAYOUT = (
 )
 _OF_TRACES = ("bar", "heatmap", "scatter")
 _MOST_POINTS = 1_000
+ROUNDED = 1e-12
+"""Size of a score below which it is 0 but for rounding."""
 
 
 def score_unit(model: AdditiveModel) -> str:
@@ -331,6 +333,11 @@ def number_text(value: float) -> str:
     return integer_text(int(number)) if is_whole else f"{number:.4g}"
 
 
+def score_text(score: float, digits: str = ".4g") -> str:
+    """Return a score as text; what rounding left of 0 is 0."""
+    return f"{score if abs(score) > ROUNDED else 0.0:{digits}}"
+
+
 def integer_text(value: int) -> str:
     """Return an integer; from five digits on with separators, so that years have none."""
     return f"{value:,}" if abs(value) >= 10_000 else str(value)
@@ -375,7 +382,9 @@ def band_texts(band: Band | None, lacks_rows: NDArray[np.bool_]) -> list[str]:
     if band is None:
         return texts
     return [
-        f"{text}, noise band {low:.3g} to {high:.3g}" if low < high else text
+        f"{text}, noise band {score_text(low, '.3g')} to {score_text(high, '.3g')}"
+        * bool(low < high)
+        or text
         for text, low, high in zip(texts, *band, strict=True)
     ]
 

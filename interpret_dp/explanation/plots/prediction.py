@@ -21,11 +21,13 @@ from interpret_dp.explanation.plots.parts import (
     LONGEST_LABEL,
     TOO_FEW_ROWS,
     add_heading,
+    class_text,
     literal,
     number_text,
     percent,
     predicted,
     probabilities,
+    score_text,
     score_unit,
     shown_scores,
     total_scores,
@@ -115,7 +117,7 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
     figure.update_layout(height=70 + pitch * len(shown))
     unit = score_unit(model)
     if model.classes is not None and np.ndim(record["scores"]) > 1:
-        unit = f"score of {literal(str(model.classes[column]))} (log scale)"
+        unit = f"score of {literal(class_text(model, column))} (log scale)"
     figure.update_xaxes(title=wrapped(unit, LONGEST_LABEL))
     return figure
 
@@ -180,7 +182,8 @@ def _part_bars(
     n_scores = len(model.intercept)
     total = np.reshape(record["scores"], (-1, n_scores)).sum(axis=0) + model.intercept
     for part in shown:
-        text = f"{part.name}{f' = {part.value}' * (part.value is not None)}: {part.score:+.4g}"
+        text = part.name if part.value is None else f"{part.name} = {part.value}"
+        text += f": {score_text(part.score, '+.4g')}"
         if part.band is not None:
             text += f", noise band {part.band[0]:.3g} to {part.band[1]:.3g}"
         without = total.copy()
@@ -213,7 +216,7 @@ def outcome_text(model: AdditiveModel, record: Mapping[str, Any]) -> str:
     else:
         index = len(model.classes) - 1
         probability = 0.5 * (1.0 + math.tanh(total[0] / 2.0))
-    text = f"Probability of {model.classes[index]}: {100 * probability:.0f} %"
+    text = f"Probability of {class_text(model, index)}: {100 * probability:.0f} %"
     return text if math.isnan(actual) else f"{text}, actual: {model.classes[int(actual)]}"
 
 

@@ -41,6 +41,7 @@ from interpret_dp.explanation.plots.parts import (
     place_legend,
     probabilities,
     row_noun,
+    score_text,
     score_unit,
     transparent,
     wrapped,
@@ -348,7 +349,7 @@ class TermPlot:
         texts = bin_texts(self.model.features[self.term.feature])
         head = f"{curve.name}: " if curve.is_class else ""
         noise = band_texts(curve.band and curve.band.at(codes), self.term.too_few_rows[list(codes)])
-        shown = shown or [f"{curve.scores[code]:.4g}" for code in codes]
+        shown = shown or [score_text(curve.scores[code]) for code in codes]
         scores = self.term.scores if scores is None else scores
         outputs = self._output_texts(scores[list(codes)], curve)
         noun = literal(row_noun(self.model))
@@ -700,7 +701,8 @@ def term_figure(model: AdditiveModel, index: int, line: str) -> Figure:
     drawn = [place for place, trace in enumerate(figure.data) if trace.meta == DRAWS]
     if is_single and drawn:
         labels = {f"as {'edited' if term.is_edited else 'released'}": False, DRAWS: True}
-        views = [(name, "restyle", [{"visible": on}, drawn]) for name, on in labels.items()]
+        changes = {name: {"visible": [on] * len(drawn)} for name, on in labels.items()}
+        views = [(name, "restyle", [change, drawn]) for name, change in changes.items()]
         menus.append(buttons(views, x=0, xanchor="left"))
     figure.layout.update(updatemenus=menus, showlegend=True, overwrite=True)
     kind = f"{feature.kind}, edited" if term.is_edited else feature.kind
