@@ -75,7 +75,7 @@ def test_released_last_and_present_scores_are_told_apart(session):
     drawn = figure(session, "age")
     in_legend = {trace.name for trace in drawn.data if trace.showlegend is not False}
     assert {"edited", "released", "before the last edit"} <= in_legend
-    by_name = {trace.name: trace for trace in drawn.data if trace.mode == "lines"}
+    by_name = {t.name: t for t in drawn.data if t.type == "scatter" and t.mode == "lines"}
     versions = ("edited", "before the last edit", "released")
     assert len({by_name[name].line.color for name in versions}) == 3
     assert len({by_name[name].line.dash for name in versions}) == 3

@@ -28,8 +28,8 @@ OCCUPIED = 3.0
 _ASIDE, _HALF_WIDTH = 0.07, 0.03
 _HALF_LEVEL = 0.4  # half the width of a level; levels are 1 apart
 _LEAST_WIDTH = 0.008  # of the axis, for a bin that holds one number
-# Of more nominal levels the highest and the lowest are drawn, and a few more that are asked for.
-_MOST_LEVELS, _AT_EACH_END, _MOST_ASKED = 40, 15, 10
+# Of more nominal levels the highest and the lowest are drawn, and a few more on request.
+_MOST_LEVELS, _AT_EACH_END, _MOST_REQUESTED = 40, 15, 10
 _MOST_NAMED = 12  # levels with too few rows: of more of them one is drawn
 _MOST_LABELS = 50
 _PERCENTS = 7
@@ -308,10 +308,10 @@ def _level_places(
         head, n_unknown = len(known), len(unknown)
         if len(known) > _MOST_LEVELS:
             inner = known[_AT_EACH_END:-_AT_EACH_END]
-            asked = [code for code in inner if code in also]
-            asked = asked if len(asked) <= _MOST_ASKED else []
-            head, n_hidden = _AT_EACH_END, len(inner) - len(asked)
-            known = [*known[:head], *asked, *known[-_AT_EACH_END:]]
+            requested = [code for code in inner if code in also]
+            requested = requested if len(requested) <= _MOST_REQUESTED else []
+            head, n_hidden = _AT_EACH_END, len(inner) - len(requested)
+            known = [*known[:head], *requested, *known[-_AT_EACH_END:]]
         if n_unknown > _MOST_NAMED:
             unknown = unknown[:1]
     codes = [*known, *unknown, *special]
@@ -323,10 +323,8 @@ def _level_places(
     names = short_labels([literal(texts[codes[place]]) for place in labelled])
     ticks = [(float(centres[place]), name) for place, name in zip(labelled, names, strict=True)]
     if len(unknown) < n_unknown:
-        ticks[-1 - len(special)] = (
-            float(len(known) + (n_hidden > 0)),
-            f"{n_unknown} with too few rows",
-        )
+        place = float(centres[len(known)])
+        ticks[-1 - len(special)] = (place, f"{n_unknown:,} with too few rows")
     if n_hidden:
         ticks.append((float(head), f"{n_hidden:,} in between"))
     positions, labels = zip(*ticks, strict=True)

@@ -387,7 +387,8 @@ class TermPlot:
         """
         if not (self.has_link and self.model.link == "logit"):
             return
-        of_scores, outcome = self.figure.layout.yaxis.range, literal(self.model.outcome or "")
+        of_scores, outcome = self.figure.layout.yaxis.range, wrapped(self.model.outcome or "")
+        title = f"probability of {outcome}<br>if other terms are average"
         # An axis is drawn where something is on it.
         point = {"x": [self.places.centres[0]], "y": [(low + high) / 2], "opacity": 0}
         self.figure.add_scatter(**point, yaxis="y3", hoverinfo="skip", showlegend=False)
@@ -398,7 +399,7 @@ class TermPlot:
                 "matches": "y",
                 "showgrid": False,
                 "zeroline": False,
-                "title": {"text": f"probability of {outcome}<br>if other terms are average"},
+                "title": {"text": title, "font_size": 11},
                 "automargin": True,
                 # Without it plotly leaves the axes that match at its default range.
                 "autorange": of_scores is None,

@@ -1,11 +1,20 @@
 const shapes = plots.filter(node => node.closest('#shapes') && !node.closest('.pair'));
+const percents = new Map();
 document.getElementById('same-scale').addEventListener('change', event => {
   shapes.forEach(draw);
   const ranges = shapes.map(node => node._fullLayout.yaxis.range);
   const widest = [Math.min(...ranges.map(r => r[0])), Math.max(...ranges.map(r => r[1]))];
+  // Percentages of the figure with the widest range suit all.
+  for (const node of shapes) if (!percents.has(node)) percents.set(node, {...node.layout.yaxis3});
+  const spans = ranges.map(r => r[1] - r[0]);
+  const largest = shapes[spans.indexOf(Math.max(...spans))];
   for (const node of shapes) {
-    Plotly.relayout(node, event.target.checked
-      ? {'yaxis.range': widest.slice(), 'yaxis.autorange': false} : {'yaxis.autorange': true});
+    const {tickvals, ticktext} = percents.get(event.target.checked ? largest : node);
+    Plotly.relayout(node, {
+      ...(tickvals && {'yaxis3.tickvals': tickvals, 'yaxis3.ticktext': ticktext}),
+      ...(event.target.checked
+        ? {'yaxis.range': widest.slice(), 'yaxis.autorange': false} : {'yaxis.autorange': true})
+    });
   }
 });
 document.getElementById('draws').addEventListener('change', event => {
