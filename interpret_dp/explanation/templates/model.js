@@ -18,14 +18,15 @@ document.getElementById('same-scale').addEventListener('change', event => {
   }
 });
 document.getElementById('draws').addEventListener('change', event => {
-  const visible = event.target.checked || 'legendonly';
+  const isOn = event.target.checked;
   for (const node of shapes) {
     const data = figures[plots.indexOf(node)].data;
     // Of several classes one is shown; the traces of the others are not visible at all.
     const isShown = trace => !trace.legendgroup || trace.visible !== false;
     const drawn = (node.data || data).flatMap((trace, i) =>
       trace.meta === 'plausible curves' && isShown(trace) ? [i] : []);
-    for (const i of drawn) data[i].visible = visible;
+    const visible = drawn.map(i => isOn || (data[i].legendgroup ? 'legendonly' : false));
+    drawn.forEach((i, at) => { data[i].visible = visible[at]; });
     if (node.data && drawn.length) Plotly.restyle(node, {visible}, drawn);
   }
 });
