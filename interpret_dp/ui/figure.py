@@ -167,15 +167,7 @@ class EditedTerm:
         if draws:
             add_draws(plot, curves, columns, visible=True)
         plot.lay_out(_HEIGHT, {"l": 62, "r": 12, "t": 10, "b": 78})
-        shown = [curves[number] for number in columns]
-        others = [
-            replace(curves[number], scores=scores[number], band=None)
-            for scores in versions
-            for number in columns
-        ]
-        lowest, highest = drawn_ends([*shown, *others], places.codes)
-        room = _ROOM * (highest - lowest) or 1.0
-        lowest, highest = lowest - room, highest + room
+        lowest, highest = _score_range([curves[number] for number in columns], versions, places)
         if on_common_scale:
             # An edit may have gone beyond what any released curve does.
             common = range_of(self.session.released)
@@ -277,6 +269,16 @@ def axis_height(figure: Figure) -> float:
         return float(cells.zmax - cells.zmin)
     low, high = figure.layout.yaxis.range
     return abs(float(high) - float(low))
+
+
+def _score_range(
+    curves: Sequence[TermCurve], versions: Sequence[FloatArray], places: Places
+) -> tuple[float, float]:
+    """Return the vertical range that holds all versions of the curves and the noise bands."""
+    others = [replace(c, scores=own[c.column], band=None) for own in versions for c in curves]
+    low, high = drawn_ends([*curves, *others], places.codes)
+    room = _ROOM * (high - low) or 1.0
+    return low - room, high + room
 
 
 def _marks(places: Places, selected: Collection[int]) -> list[dict[str, Any]]:
