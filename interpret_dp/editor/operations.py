@@ -236,6 +236,15 @@ def _carried_variances(variances: FloatArray, column: int, edit: _AffineMap) -> 
     return columns.reshape(variances.shape)
 
 
+def _carried_sampling(variances: FloatArray, column: int, edit: _AffineMap) -> FloatArray:
+    """Return the variances of sampling error, which is independent from bin to bin."""
+    columns = variances.reshape(len(variances), -1).copy()
+    squares = np.square(edit.linear)
+    own = columns[edit.bins, column]
+    columns[edit.bins, column] = squares @ own if edit.is_matrix else squares * own
+    return columns.reshape(variances.shape)
+
+
 def _image(
     run: Runner, curve: BinScores, parameters: Any, bins: IntArray, whole: FloatArray
 ) -> FloatArray:
@@ -317,6 +326,7 @@ _CARRIED: dict[str, Callable[..., FloatArray | None]] = {
     "posterior_mean": _carried_scores,
     "posterior_covariance": _carried_covariance,
     "posterior_variances": _carried_variances,
+    "sampling_variances": _carried_sampling,
 }
 
 

@@ -511,7 +511,7 @@ def _mean_normal_score(weights: NDArray[np.float64], codes: Sequence[int]) -> fl
 
 
 # Terms are immutable, so that a band is computed once.
-_band = lru_cache(maxsize=64)(AdditiveTerm.band)
+_band = lru_cache(maxsize=64)(functools.partial(AdditiveTerm.band, sampling=True))
 _lock = threading.Lock()
 _sessions: weakref.WeakValueDictionary[str, EditSession] = weakref.WeakValueDictionary()
 

@@ -186,7 +186,7 @@ _ON_PUBLIC_ROWS = (
 )
 _LIMITS = (
     "Curves show associations in the rows of the fit, which need not be causes.",
-    "Noise bands do not include sampling error: other rows would have given other curves.",
+    "Bands leave out bias: with few rows or a small budget, a fit flattens curves.",
     "Numbers beyond the declared bounds count as the bound, and all undeclared levels as one.",
     "Rows that are predicted or explained with the model are not protected by its guarantee.",
 )

@@ -21,7 +21,7 @@ from interpret_dp.explanation.plots.bars import SIGNAL_TO_NOISE, importance_figu
 from interpret_dp.explanation.plots.heat import heat_figure
 from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS, row_noun, thinned
 from interpret_dp.explanation.plots.prediction import local_figure, outcome_text, stability_text
-from interpret_dp.explanation.plots.shape import TrueCurve, edit_note, shape_figure
+from interpret_dp.explanation.plots.shape import TrueCurve, band_name, edit_note, shape_figure
 from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, AdditiveTerm
@@ -96,6 +96,7 @@ def render_html(
         importances=importance_figure(model),
         too_few_rows=any(term.too_few_rows[1:-1].any() for term in curves) and TOO_FEW_ROWS,
         noun=row_noun(model),
+        band_name=band_name((curves or terms)[0]),
         has_truth=bool(truth),
         has_pairs=len(curves) < len(terms),
         edits=edits_table(model),

@@ -623,9 +623,8 @@ def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
         ``score``, ``standard_deviation``, ``band_lower``, ``band_upper``
             In units of the link's scale: logits, units of a regression's target, or their
             logarithms where the link is "log". The standard deviation is that of what the
-            added noise leaves unknown; the ends are those of the 95 % noise band
-            (:meth:`AdditiveTerm.band`). NaN where the noise is not known (as after some edits);
-            bins with too few rows have a wide deviation and no band.
+            added noise leaves unknown; the ends are those of the 95 % band of noise and sampling
+            (:meth:`AdditiveTerm.band`). NaN where the noise is not known (as after some edits).
             For more than two classes ``score_0``, ``standard_deviation_0`` and so on, in the
             order of the classes.
         ``weight``
@@ -722,7 +721,7 @@ def _cells(pair: FeaturePair) -> tuple[dict[str, Any], NDArray[np.intp]]:
 
 def _numbers_of(term: AdditiveTerm, suffixes: list[str]) -> dict[str, NDArray[np.float64]]:
     deviations, unknown = term.standard_deviations, np.full_like(term.scores, np.nan)
-    band = term.band() or Band(unknown, unknown)
+    band = term.band(sampling=True) or Band(unknown, unknown)
     arrays = {
         "score": term.scores,
         "standard_deviation": unknown if deviations is None else deviations,

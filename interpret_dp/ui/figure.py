@@ -1,4 +1,4 @@
-"""The editors' plot of one term: released, last and present scores, noise band and rows.
+"""The editors' plot of one term: released, last and present scores, band and rows.
 
 A pair of features is drawn as a heat map. Both are drawn from released figures alone.
 """
@@ -21,6 +21,7 @@ from interpret_dp.explanation.plots.shape import (
     TermCurve,
     TermPlot,
     add_draws,
+    band_name,
     common_range,
     edit_note,
     term_curves,
@@ -268,7 +269,7 @@ def axis_height(figure: Figure) -> float:
 def _score_range(
     shown: Sequence[tuple[TermCurve, list[FloatArray]]], places: Places
 ) -> tuple[float, float]:
-    """Return the vertical range that holds all versions of the curves and the noise bands."""
+    """Return the vertical range that holds all versions of the curves and the bands."""
     codes = list(places.codes)
     ends = [0.0]
     for curve, versions in shown:
@@ -315,7 +316,7 @@ def _add_curve(
     band = Band(now, now) if curve.band is None else curve.band
     plot.band(
         replace(curve, band=band),
-        name=f"95 % noise band of the {of_which} curve",
+        name=f"{band_name(plot.term)}, {of_which} curve",
         legendrank=_RANKS["noise"],
         showlegend=place == 0,
         visible=curve.band is not None,

@@ -119,7 +119,9 @@ def test_linear_edits_carry_the_noise_and_what_bands_are_made_from_along():
     spread = 0.25 * first.covariance + 0.01 * np.ones((10, 10))
     noisy = first.scores + np.random.default_rng(1).normal(size=10)
     known = {"noisy_scores": noisy, "posterior_mean": 0.75 * first.scores + 0.25 * noisy}
-    noisy_model = changed(model, 0, posterior_covariance=spread, **known)
+    errors = np.linspace(0.1, 1.0, 10)
+    more = {"posterior_covariance": spread, "sampling_variances": errors}
+    noisy_model = changed(model, 0, **known, **more)
     term, editing = noisy_model.terms[0], Holder(noisy_model).edit()
     editing.align("age", to="mean", between=(20, 30))
     editing.interpolate("age", between=(30, 60))
@@ -143,14 +145,16 @@ def test_linear_edits_carry_the_noise_and_what_bands_are_made_from_along():
         expected = linear @ getattr(term, name) @ linear.T
         np.testing.assert_allclose(getattr(after, name), expected, rtol=1e-5, atol=1e-9)
         np.testing.assert_array_equal(getattr(after, name), getattr(after, name).T)
+    # Sampling errors of bins are independent.
+    np.testing.assert_allclose(after.sampling_variances, linear**2 @ errors, atol=1e-9)
     np.testing.assert_allclose(after.scores, edited(term.scores))
     for name, before in known.items():
         # Files keep seven digits of the noisy scores.
         np.testing.assert_allclose(getattr(after, name), edited(before), atol=1e-6)
     # What was set by hand is known.
-    assert after.band().lower[1] == after.band().upper[1] == 0.125
+    assert set(after.band(sampling=True).at(1)) == {0.125}
     # The editor draws the band, and judges by the noise.
-    np.testing.assert_allclose(editing.view("age").band, term.band())
+    np.testing.assert_allclose(editing.view("age").band, term.band(sampling=True))
     assert editing.verdict("age", "flat") == session().verdict("age", "flat")
 
 
