@@ -84,10 +84,10 @@ def check_shown(editor):
     assert _has_band(editor) == (view.current_band is not None)
     text = _bins(editor).text[0]
     if view.current_band is None:
-        assert "noise band" not in text
+        assert "band" not in text
     else:
         low, high = (e.reshape(len(view.labels), -1)[codes[0], column] for e in view.current_band)
-        assert f"noise band {low:.3g} to {high:.3g}" in text
+        assert f"band {low:.3g} to {high:.3g}" in text
     assert (editor._edited.places.left < editor._edited.places.right).all()
     found = edits.verdict(
         view.name,
