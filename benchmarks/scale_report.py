@@ -30,9 +30,8 @@ Repeat the measurement on a quiet machine.**"""
 _WHERE = """\
 ## Where the time goes
 
-A fit reads the table once, and in each round the codes of each feature twice: to update the scores,
-and to sum residuals. One pass that updates four features and sums four others took {pass_ns:.2f} ns
-for each row on {threads} threads, which is {share:.0%} of the speed at which these copy memory."""
+A pass over the rows that updates four features and sums four others took {pass_ns:.2f} ns for each
+row on {threads} threads, which is {share:.0%} of the speed at which these copy memory."""
 
 _MEMORY = """\
 ## Memory
