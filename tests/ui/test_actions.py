@@ -30,7 +30,7 @@ def test_a_button_works_on_every_term_that_it_is_shown_for(session, action, name
         outcome = use(session, action, name, bins=bins, number="2")
         assert outcome.level in ("done", "note")
     else:
-        with pytest.raises(ValueError, match=r"order|distance"):
+        with pytest.raises(ValueError, match="order"):
             use(session, action, name, bins=bins, number="2")
 
 

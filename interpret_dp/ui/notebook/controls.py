@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Buttons by the name of their row.
 _ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "Shape": ("increasing", "decreasing", "monotone", "convex", "concave"),
+        "Shape": ("increasing", "decreasing", "monotone"),
         "Line": ("line", "fit", "flatten", "left", "right"),
         "Number": ("shift", "scale", "set", "cap", "steps", "remove"),
         "Smoothing": ("smooth",),

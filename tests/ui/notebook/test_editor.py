@@ -267,8 +267,6 @@ BUTTONS = {
     "Increasing": ("make_monotone", {"increasing": True}),
     "Decreasing": ("make_monotone", {"increasing": False}),
     "Monotone": ("make_monotone", {}),
-    "Convex": ("make_convex", {}),
-    "Concave": ("make_concave", {}),
     "Connect ends": ("interpolate", {}),
     "Fit a line": ("interpolate", {"method": "fit"}),
     "Flatten": ("flatten", {}),
