@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 _ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Shape": ("increasing", "decreasing", "monotone"),
-        "Line": ("line", "fit", "flatten", "left", "right"),
-        "Number": ("shift", "scale", "set", "cap", "steps", "remove"),
+        "Line": ("line", "fit", "flatten"),
+        "Number": ("shift", "scale", "set", "cap", "remove"),
         "Smoothing": ("smooth",),
     }
 )

@@ -270,13 +270,10 @@ BUTTONS = {
     "Connect ends": ("interpolate", {}),
     "Fit a line": ("interpolate", {"method": "fit"}),
     "Flatten": ("flatten", {}),
-    "Align left": ("align", {"to": "left"}),
-    "Align right": ("align", {"to": "right"}),
     "Shift by": ("shift", {"by": -0.25}),
     "Scale by": ("scale", {"factor": -0.25}),
     "Set to": ("set_scores", {"scores": -0.25}),
     "Cap at": ("cap", {"magnitude": 0.25}),
-    "In steps": ("interpolate", {"steps": 2}),
     "Remove effect": ("remove_effect", {}),
     "Smooth": ("smooth", {"length": 0.3}),
 }
@@ -292,8 +289,7 @@ def test_buttons_do_what_the_methods_do(editor):
     for number, (label, (kind, arguments)) in enumerate(BUTTONS.items()):
         recentre = number % 2 == 0
         editor.controls.recentre.value = recentre
-        typed = {"Cap at": 0.25, "In steps": 2}
-        editor.controls.number.value = typed.get(label, -0.25)
+        editor.controls.number.value = 0.25 if label == "Cap at" else -0.25
         _click(editor, label)
         reference = session()
         record = getattr(reference, kind)("age", bins=slice(2, 7), recentre=recentre, **arguments)
