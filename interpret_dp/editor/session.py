@@ -315,7 +315,7 @@ class EditSession(EditHistory):
         return NotebookEditor(self, term)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Show the live editor in a notebook, and a list of the edits where it cannot run."""
+        """Show the live editor in a notebook, and a line of text where it cannot run."""
         from interpret_dp.ui.notebook.editor import session_mimebundle
 
         bundle, self._shown = session_mimebundle(self, self._shown)

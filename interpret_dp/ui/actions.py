@@ -345,10 +345,6 @@ class EditorInput:
         The class whose scores are meant; None for all.
     number : float or str
         What was typed as number.
-    length : str
-        What was typed as smoothing length.
-    recentre : bool
-        Whether the mean score stays.
     why : str
         The message.
     shape : str
@@ -358,8 +354,6 @@ class EditorInput:
     bins: tuple[int, ...] | None = ()
     column: int | None = None
     number: float | str = ""
-    length: str = ""
-    recentre: bool = True
     why: str = ""
     shape: str = "monotone"
 
@@ -539,11 +533,9 @@ def _arguments(term: EditedTerm, tool: Tool, request: EditorInput) -> dict[str, 
             "Nothing is selected. Drag across the plot to select a range, or press "
             f"'{whole_label(term)}'."
         )
-    arguments = {**tool.arguments, **_classes(term, request), "recentre": request.recentre}
+    arguments = {**tool.arguments, **_classes(term, request)}
     if tool.number:
         arguments[tool.number] = _number(tool, request.number)
-    if tool.kind == "smooth":
-        arguments["length"] = _length(request.length)
     # With the whole curve selected some operations take the missing and unseen bins along.
     is_default = KINDS[tool.kind].everything and set(bins or ()) >= set(term.places.whole())
     if bins is not None and not is_default:
@@ -557,18 +549,6 @@ def _number(tool: Tool, typed: float | str) -> float:
     except ValueError:
         problem = f"got {typed!r}" if str(typed).strip() else "the field is empty"
         raise ValueError(f"'{tool.label}' needs a number, such as 0.1; {problem}.") from None
-
-
-def _length(typed: str) -> float | None:
-    if not typed.strip():
-        return None
-    try:
-        return float(typed)
-    except ValueError:
-        raise ValueError(
-            f"length is {typed!r}; it must be a share of the feature's range such as 0.1, or "
-            "empty: then it is chosen from the noise."
-        ) from None
 
 
 def _classes(term: EditedTerm, request: EditorInput) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from plotly.callbacks import BoxSelector, Points
 
 from interpret_dp.released import AdditiveFeature, AdditiveTerm
 from tests.editor.models import Holder, build_model, noise_covariance, words
@@ -141,14 +142,13 @@ def test_the_notebook_shows_the_heat_map(session):
     assert editor.controls.tools["increasing"].disabled
     assert "cells of" in editor.controls.verdict.value
     assert editor.controls.tools["smooth"].disabled  # nothing is selected yet
-    editor.controls.bins.value = (2, 2)
+    (cells,) = [trace for trace in editor.figure.data if trace.meta == "bins"]
+    cells._dispatch_on_selection(Points(), BoxSelector(xrange=[0.8, 1.2], yrange=[-0.4, 2.4]))
     assert editor.selected == (11, 12, 13)
     assert not editor.controls.tools["smooth"].disabled
     editor.controls.tools["remove"].click()
     assert not table(session)[2, 1:4].any()
     assert len(editor.figure.layout.shapes) == 3
-    editor._click_cell(None, type("Points", (), {"xs": [0], "ys": [1]})(), None)
-    assert editor.selected == (7, 11, 12, 13)
     editor.controls.history_buttons["undo"].click()
     assert not session.history
     editor.controls.term.value = 0

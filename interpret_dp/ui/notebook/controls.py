@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._optional import import_optional
@@ -16,7 +15,10 @@ from interpret_dp.accounting.guarantee import DOES_NOT_HOLD
 from interpret_dp.explanation.markup import TextTable, render
 from interpret_dp.released.additive_model import edits_text
 from interpret_dp.ui.actions import (
+    LEVEL_TOOLS,
+    NUMBER_TOOLS,
     SESSION_BUTTONS,
+    SHAPE_TOOLS,
     TOOLS,
     answer_offer,
     shapes_for,
@@ -28,15 +30,7 @@ if TYPE_CHECKING:
     from interpret_dp.released import EditRecord
 
 
-# Buttons by the name of their row.
-_ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "Shape": ("increasing", "decreasing", "monotone"),
-        "Line": ("line", "fit", "flatten"),
-        "Number": ("shift", "scale", "set", "cap", "remove"),
-        "Smoothing": ("smooth",),
-    }
-)
+ALL_CLASSES = "all"
 
 
 class Controls:
@@ -55,7 +49,6 @@ class Controls:
     def __init__(self, session: EditSession, term: int) -> None:
         widgets = ipywidgets()
         labels = session.class_labels
-        several = {} if labels else {"display": "none"}
         self.term = widgets.Dropdown(
             options=[(name, index) for index, name in enumerate(session.terms)],
             value=term,
@@ -63,20 +56,11 @@ class Controls:
             layout={"width": "280px"},
         )
         self.class_label = widgets.Dropdown(
-            options=[(str(label), index) for index, label in enumerate(labels or ("",))],
-            value=0,
+            options=[("All classes", ALL_CLASSES), *((str(c), k) for k, c in enumerate(labels))],
             description="Class",
-            layout={"width": "220px"} | several,
+            layout={"width": "220px"} | ({} if labels else {"display": "none"}),
         )
-        self.all_classes = _checkbox("edit all classes", False, several)
         self.figure_note = widgets.HTML()
-        self.bins = widgets.IntRangeSlider(
-            description="Bins",
-            readout=False,
-            continuous_update=False,
-            layout={"width": "330px"},
-        )
-        self.where = widgets.Dropdown(layout={"width": "150px"})
         self.low, self.high = _text("from", "80px"), _text("to", "80px")
         self.levels = widgets.SelectMultiple(rows=4, layout={"width": "220px"})
         self.whole_curve = _button("Whole curve", "Select everything", "110px")
@@ -85,10 +69,9 @@ class Controls:
         self.says = widgets.HTML()
         self.tools = {name: _button(tool.label, tool.hint) for name, tool in TOOLS.items()}
         self.number = widgets.FloatText(value=0.1, step=0.1, layout={"width": "90px"})
-        hint = "Share of the feature's range, such as 0.1; empty: chosen from the noise"
-        self.length = _text("length: by the noise", "160px", tooltip=hint)
-        self.recentre = _checkbox("keep the mean score (recentre)", True, {})
-        self.preview_first = _checkbox("preview first", False, {})
+        self.preview_first = widgets.Checkbox(
+            description="preview first", indent=False, layout={"width": "auto"}
+        )
         self.accept = _button("Accept", "Make the edit that is previewed", "80px")
         self.discard = _button("Drop", "Leave the curve as it is", "80px")
         self.metrics = widgets.HTML()
@@ -104,9 +87,6 @@ class Controls:
         )
         self.verdict = widgets.HTML()
         self.message = _text("why these edits were made (public: name no patient)", "380px")
-        self.path = _text("", "220px", value="edits.json")
-        self.save = _button("Save edits", "Write the edits to this file, without a row", "110px")
-        self.load = _button("Load edits", "Load the edits of this file", "110px")
         self.error = widgets.HTML()
         self.note = widgets.HTML()
         self.history = widgets.HTML()
@@ -118,28 +98,33 @@ class Controls:
 
     def arrange(self, figure: Any) -> Any:
         """Return everything in one box, the figure in its middle."""
-        rows = {label: [self.tools[name] for name in names] for label, names in _ROWS.items()}
-        rows["Number"].insert(0, self.number)
+        rows = {
+            label: [self.tools[name] for name in tools]
+            for label, tools in (
+                ("Shape", SHAPE_TOOLS),
+                ("Level", LEVEL_TOOLS),
+                ("By number", NUMBER_TOOLS),
+            )
+        }
+        rows["By number"].insert(0, self.number)
         undo, redo, reset, total, commit, cancel = self.history_buttons.values()
-        rows["Smoothing"] += [self.length, self.recentre, total]
         return ipywidgets().VBox(
             [
                 _row(self.privacy),
-                _row(self.term, self.class_label, self.all_classes),
+                _row(self.term, self.class_label),
                 figure,
                 self.says,
                 self.figure_note,
-                _row(self.low, self.high, self.levels, self.bins, self.where),
-                _row(self.whole_curve, self.clear, self.selected),
+                _row(self.low, self.high, self.levels, self.whole_curve, self.clear),
+                self.selected,
                 *(_row(_label(name), *row) for name, row in rows.items()),
                 _row(self.preview_first, self.accept, self.discard),
-                _row(_label("History"), undo, redo, reset, self.entry, self.back),
+                _row(_label("History"), undo, redo, reset, total, self.entry, self.back),
                 self.error,
                 self.note,
                 self.metrics,
                 _row(self.shape, self.verdict),
                 _row(self.message, commit, cancel),
-                _row(self.path, self.save, self.load),
                 self.history,
             ],
             layout={"width": "100%", "max_width": "1100px"},
@@ -164,12 +149,6 @@ def _button(label: str, hint: str, width: str = "auto") -> Any:
 def _text(placeholder: str, width: str, **properties: str) -> Any:
     return ipywidgets().Text(
         placeholder=placeholder, continuous_update=False, layout={"width": width}, **properties
-    )
-
-
-def _checkbox(label: str, value: bool, layout: dict[str, str]) -> Any:
-    return ipywidgets().Checkbox(
-        description=label, value=value, indent=False, layout={"width": "auto"} | layout
     )
 
 
@@ -210,18 +189,6 @@ def note_html(text: str, *, is_error: bool = False) -> str:
 def history_html(done: tuple[EditRecord, ...], undone: tuple[EditRecord, ...]) -> str:
     """Return the edits as a list, latest first, above it what redo would bring back."""
     return render("notebook.html", piece="history", done=done, undone=undone)
-
-
-def session_html(session: EditSession, hint: str) -> str:
-    """Return a session as a static piece of HTML, for where there is no live editor."""
-    return render(
-        "notebook.html",
-        piece="session",
-        title=f"Editing session over {len(session.terms)} terms",
-        privacy=privacy_text(session.base.guarantee, len(session.history)),
-        done=session.history,
-        hint=hint,
-    )
 
 
 # The offer of earlier sessions' edits in the notebook editor, and where edits are kept.
