@@ -89,7 +89,7 @@ SENSELESS_EDITS = [
     ("flatten", {"between": (30, 40)}, "must be a mapping by feature"),
     ("flatten", {"levels": {"dose": [1]}}, "must be a mapping by feature"),
     ("flatten", {"between": {"city": (1, 2)}}, "categorical"),
-    ("flatten", {"bins": [25]}, "0 \\(missing\\) to 24"),
+    ("flatten", {"bins": [25]}, "0 .missing. to 24"),
     ("flatten", {"bins": [3], "between": {"age": (1, 2)}}, "at most one selection"),
     ("smooth", {"bins": [0, 1, 6]}, "bin 0 of"),
 ]

@@ -5,7 +5,7 @@ Every text is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -130,12 +130,6 @@ class Controls:
             layout={"width": "100%", "max_width": "1100px"},
         )
 
-    def close(self) -> None:
-        """Close every widget."""
-        for value in vars(self).values():
-            for widget in value.values() if isinstance(value, Mapping) else [value]:
-                widget.close()
-
 
 def ipywidgets() -> Any:
     """Import ipywidgets, or say how to install it."""
@@ -217,7 +211,8 @@ class EarlierRows:
         """Read which files there are now."""
         before = self.offers.children
         self.offers.children = [self._row(entry) for entry in self._session.autosave.earlier]
-        _close_rows(before)
+        for row in before:
+            close_all(row)
         self.refresh()
 
     def refresh(self) -> None:
@@ -227,12 +222,6 @@ class EarlierRows:
         if autosave.path is not None and not autosave.problem:
             text = note_html(f"Edits are kept as they are made, in {autosave.path}.")
         self.place.value = text
-
-    def close(self) -> None:
-        """Close every widget."""
-        _close_rows(self.offers.children)
-        self.offers.close()
-        self.place.close()
 
     def _row(self, earlier: EarlierEdits) -> Any:
         widgets = ipywidgets()
@@ -253,7 +242,8 @@ class EarlierRows:
         self.look()
 
 
-def _close_rows(rows: Sequence[Any]) -> None:
-    for row in rows:
-        for part in (*row.children, row):
-            part.close()
+def close_all(widget: Any) -> None:
+    """Close a widget and all that is in it."""
+    for child in getattr(widget, "children", ()):
+        close_all(child)
+    widget.close()

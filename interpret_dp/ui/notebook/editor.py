@@ -35,6 +35,7 @@ from interpret_dp.ui.notebook.controls import (
     ALL_CLASSES,
     Controls,
     EarlierRows,
+    close_all,
     history_html,
     metrics_html,
     note_html,
@@ -118,10 +119,7 @@ class NotebookEditor:
             return
         self.is_open = False
         self._unsubscribe()
-        self.earlier.close()
-        self.controls.close()
-        self.figure.close()
-        self.box.close()
+        close_all(self.box)
 
     # ---------------------------------------------------------------------------------- the view
 
@@ -172,7 +170,7 @@ class NotebookEditor:
             text = "nothing; draw across the plot, or use the fields"
             if self.selected:
                 text = selection_text(self._edited, self.selected)
-            correlated = correlated_text(self._edited, self.selected)
+            correlated = correlated_text(self._edited)
             controls.figure_note.value = note_html(f"{self._edited.note} {correlated}".strip())
             controls.selected.value = note_html(f"Selected: {text}")
             controls.says.value = note_html(self.figure.layout.meta["alternative"])

@@ -96,7 +96,7 @@ def check_shown(editor):
     )
     assert str(found) in _text(controls.verdict)
     enabled = {name for name, b in controls.history_buttons.items() if not b.disabled}
-    useful = {"undo": edits.can_undo, "redo": edits.can_redo, "reset": view.is_edited}
+    useful = {"undo": edits.history, "redo": edits.undone, "reset": view.is_edited}
     useful |= dict.fromkeys(("commit", "cancel"), bool(edits.pending))
     useful["total"] = bool(edits.total_change)
     assert enabled == {name for name, is_useful in useful.items() if is_useful}
