@@ -58,20 +58,6 @@ def test_a_region_is_the_cells_of_both_ranges(session):
     assert " & " in changes["at"].iloc[0]
 
 
-def test_noise_is_scaled_with_the_cells(session):
-    before = session.released.terms[4].covariance
-    session.scale(NAME, 0.5)
-    inner = session.base.subject(session.base.terms[4]).regular
-    after = session.released.terms[4].covariance
-    assert np.allclose(after[np.ix_(inner, inner)], before[np.ix_(inner, inner)] / 4, rtol=1e-6)
-    model = build(covariance=False)
-    pair = dataclasses.replace(model.terms[4], variances=np.full(25, 0.04))
-    session = Holder(dataclasses.replace(model, terms=(*model.terms[:4], pair))).edit()
-    session.scale(NAME, 0.5, bins=[6])
-    assert session.released.terms[4].variances[6] == pytest.approx(0.01)
-    assert session.released.terms[4].variances[7] == 0.04
-
-
 def test_smoothing_does_not_mix_the_levels_of_a_nominal_feature():
     scores = np.zeros(SHAPE)
     scores[1:4, 1] = [1.0, -1.0, 1.0]
@@ -155,11 +141,4 @@ def test_the_notebook_shows_the_heat_map(session):
     assert editor._shown.children == (editor.figure,)
     editor.controls.term.value = 4
     assert editor._shown.children == (editor.figure,)
-    editor.close()
-
-
-def test_the_notebook_shows_a_model_of_heat_maps_alone():
-    model = build()
-    editor = Holder(dataclasses.replace(model, terms=model.terms[4:])).edit().widget()
-    assert editor.figure.data[0].type == "heatmap"
     editor.close()
