@@ -63,7 +63,7 @@ class Controls:
         self.figure_note = widgets.HTML()
         self.low, self.high = _text("from", "80px"), _text("to", "80px")
         self.levels = widgets.SelectMultiple(rows=4, layout={"width": "220px"})
-        self.whole_curve = _button("Whole curve", "Select everything", "110px")
+        self.whole_curve = _button("", "Select everything", "110px")
         self.clear = _button("Clear", "Select nothing", "80px")
         self.selected = widgets.HTML()
         self.says = widgets.HTML()

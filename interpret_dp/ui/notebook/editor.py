@@ -28,6 +28,7 @@ from interpret_dp.ui.actions import (
     shapes_for,
     typed_bins,
     verdict_text,
+    whole_label,
     with_planned,
 )
 from interpret_dp.ui.figure import BINS, EditedTerm, axis_height
@@ -217,6 +218,7 @@ class NotebookEditor:
             for end in (controls.low, controls.high):
                 end.value = ""
                 end.layout.display = None if is_number else "none"
+            controls.whole_curve.description = whole_label(term)
             controls.levels.options = tuple((term.view.labels[code], code) for code in codes)
             controls.levels.layout.display = None if codes else "none"
         self._say("")
