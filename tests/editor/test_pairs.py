@@ -138,7 +138,7 @@ def test_the_notebook_shows_the_heat_map(session):
     editor.controls.history_buttons["undo"].click()
     assert not session.history
     editor.controls.term.value = 0
-    assert editor._shown.children == (editor.figure,)
+    assert editor.controls.figure.children == (editor.figure,)
     editor.controls.term.value = 4
-    assert editor._shown.children == (editor.figure,)
+    assert editor.controls.figure.children == (editor.figure,)
     editor.close()

@@ -60,6 +60,8 @@ class Controls:
             description="Class",
             layout={"width": "220px"} | ({} if labels else {"display": "none"}),
         )
+        # In which one figure takes the place of another.
+        self.figure = widgets.VBox(layout={"width": "100%"})
         self.figure_note = widgets.HTML()
         self.low, self.high = _text("from", "80px"), _text("to", "80px")
         self.levels = widgets.SelectMultiple(rows=4, layout={"width": "220px"})
@@ -92,11 +94,7 @@ class Controls:
         self.history = widgets.HTML()
         self.privacy = widgets.HTML()
 
-    def holder(self) -> Any:
-        """Return a box in which one figure can take the place of another."""
-        return ipywidgets().VBox(layout={"width": "100%"})
-
-    def arrange(self, figure: Any) -> Any:
+    def arrange(self) -> Any:
         """Return everything in one box, the figure in its middle."""
         rows = {
             label: [self.tools[name] for name in tools]
@@ -112,7 +110,7 @@ class Controls:
             [
                 _row(self.privacy),
                 _row(self.term, self.class_label),
-                figure,
+                self.figure,
                 self.says,
                 self.figure_note,
                 _row(self.low, self.high, self.levels, self.whole_curve, self.clear),

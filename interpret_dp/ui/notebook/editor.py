@@ -95,9 +95,8 @@ class NotebookEditor:
         self.controls = Controls(session, find_term(session.base, term))
         self.figure: Any = None
         self._drawn = (-1, 0)
-        self._shown = self.controls.holder()
         self.earlier = EarlierRows(session, self._run)
-        self.box = self.controls.arrange(self._shown)
+        self.box = self.controls.arrange()
         self.box.children = (self.earlier.offers, *self.box.children, self.earlier.place)
         self._connect()
         self._show_term()
@@ -158,7 +157,7 @@ class NotebookEditor:
         bins.on_selection(self._brush)
         bins.on_deselect(lambda trace, points: self.select(()))
         self.figure.layout.on_change(self._clear_rectangle, "selections")
-        self._shown.children = (self.figure,)
+        self.controls.figure.children = (self.figure,)
         if before is not None:
             before.close()
 
