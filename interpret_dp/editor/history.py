@@ -559,7 +559,12 @@ class EditHistory:
         return self._perform("smooth", term, {"length": length, **selection})
 
     def interpolate(
-        self, term: str | int, *, method: str = "ends", **selection: Unpack[BinSelection]
+        self,
+        term: str | int,
+        *,
+        method: str = "ends",
+        steps: int | None = None,
+        **selection: Unpack[BinSelection],
     ) -> EditRecord | None:
         """Replace scores by a straight line over the bins' centres.
 
@@ -568,10 +573,15 @@ class EditHistory:
         term : str or int
         method : {"ends", "fit"}, default="ends"
             Through the first and the last selected bin, or by weighted least squares.
+        steps : int, default=None
+            With ``method="ends"`` so many steps instead of a line, of equal width and height; at
+            least 2, and at most as many as bins are selected. Bins belong to the release: a step
+            holds those whose centres are in it.
         between, levels, bins, classes, recentre
             As in :meth:`preview`.
         """
-        return self._perform("interpolate", term, {"method": method, **selection})
+        parameters = {"method": method, "steps": steps}
+        return self._perform("interpolate", term, {**parameters, **selection})
 
     def flatten(self, term: str | int, **selection: Unpack[BinSelection]) -> EditRecord | None:
         """Give every selected bin the weighted mean of the selection.
@@ -583,6 +593,20 @@ class EditHistory:
             As in :meth:`preview`.
         """
         return self._perform("flatten", term, selection)
+
+    def align(
+        self, term: str | int, *, to: str, **selection: Unpack[BinSelection]
+    ) -> EditRecord | None:
+        """Give every selected bin the score of the first, of the last, or their weighted mean.
+
+        Parameters
+        ----------
+        term : str or int
+        to : {"left", "right", "mean"}
+        between, levels, bins, classes, recentre
+            As in :meth:`preview`.
+        """
+        return self._perform("align", term, {"to": to, **selection})
 
     def set_scores(
         self, term: str | int, scores: Any, **selection: Unpack[BinSelection]

@@ -117,7 +117,7 @@ def plan(model: AdditiveModel, kind: str, index: int, arguments: Mapping[str, An
     bins = select_codes(feature, **chosen, everything=KINDS[kind].everything)
     classes = _select_classes(model, arguments.get("classes"))
     parameters = given_parameters(kind, own, len(bins), len(classes))
-    _check_suits(kind, feature, bins)
+    _check_suits(kind, feature, bins, parameters.get("to"))
     resolve = KINDS[kind].resolve
     if resolve is not None:
         resolved = [
@@ -141,7 +141,7 @@ def recorded(model: AdditiveModel, index: int, entry: Mapping[str, Any]) -> Oper
     bins = _recorded_numbers("bins", entry["bins"], feature.n_codes)
     classes = _recorded_numbers("classes", entry["classes"], len(model.intercept))
     parameters = checked_parameters(kind, entry["parameters"], len(bins), len(classes))
-    _check_suits(kind, feature, bins)
+    _check_suits(kind, feature, bins, parameters.get("to"))
     seen = recorded_rows(entry)
     return Operation(kind, feature.name, bins, classes, parameters, entry["recentre"], seen)
 
@@ -316,7 +316,6 @@ def even_normals(n_draws: int, size: int, sequence: bytes) -> FloatArray:
     return np.asarray(ndtri((order + 0.5) / n_draws))
 
 
-_WITHOUT_ORDER = "flatten, set_scores, shift, scale, cap or remove_effect"
 _N_DRAWS = 512
 _SEQUENCE = b"interpret_dp editor: curves that are edited alike, version 1, bin "
 _MOMENTS = (("noisy_scores", "covariance"), ("posterior_mean", "posterior_covariance"))
@@ -361,36 +360,49 @@ def _curve(feature: Subject, term: AdditiveTerm, bins: tuple[int, ...], column: 
     )
 
 
-def _check_suits(kind: str, subject: Subject, bins: tuple[int, ...]) -> None:
-    """Raise if the operation needs an order that the selection lacks, or more or fewer bins."""
+def _check_suits(kind: str, feature: Subject, bins: tuple[int, ...], to: Any) -> None:
+    """Raise if the operation needs an order that the selected bins lack."""
     recipe = KINDS[kind]
-    if recipe.needs_order:
-        _check_order(kind, subject, bins)
+    needs = "order" if kind == "align" and to in ("left", "right") else recipe.needs
+    name = f"align(to={to!r})" if kind == "align" else kind
+    if isinstance(feature, FeaturePair):
+        if needs != "nothing":
+            _check_suits_cells(kind, name, feature, bins)
+    elif needs != "nothing":
+        if feature.kind == "nominal":
+            raise ValueError(
+                f"{name} needs bins in an order; the levels of {feature.name!r} have none. Use "
+                "flatten, set_scores, shift, scale, cap or remove_effect, or declare the feature "
+                "with ordered=True."
+            )
+        if bins[0] == 0 or bins[-1] == feature.n_codes - 1:
+            raise ValueError(
+                f"{name} needs bins in an order; the missing and unseen bins have no place in it. "
+                f"Select among bins 1 to {feature.n_codes - 2} of {feature.name!r}."
+            )
     if not recipe.smallest <= len(bins) <= recipe.largest:
         raise ValueError(
-            f"The selection of {subject.name!r} has {len(bins)}; {kind} needs at least "
+            f"The selection of {feature.name!r} has {len(bins)}; {name} needs at least "
             f"{recipe.smallest} bins and at most {recipe.largest} bins. Select another range."
         )
 
 
-def _check_order(kind: str, subject: Subject, bins: tuple[int, ...]) -> None:
-    sides: tuple[Subject, ...] = (subject,)
-    if isinstance(subject, FeaturePair):
-        sides = (subject.first, subject.second)
-        if kind != "smooth":
-            raise ValueError(
-                f"{kind} needs bins in an order; the cells of {subject.name!r} are a heat map. Use "
-                f"smooth, {_WITHOUT_ORDER}."
-            )
-    if all(side.kind == "nominal" for side in sides):
+def _check_suits_cells(kind: str, name: str, pair: FeaturePair, bins: tuple[int, ...]) -> None:
+    """Raise unless the operation is one for heat maps too: smoothing over both features."""
+    if kind != "smooth":
         raise ValueError(
-            f"{kind} needs bins in an order; the levels of {subject.name!r} have none. Use "
-            f"{_WITHOUT_ORDER}, or declare a feature with ordered=True."
+            f"{name} needs bins in an order; the cells of {pair.name!r} are a heat map. Use "
+            "flatten, smooth, set_scores, shift, scale, cap or remove_effect."
         )
-    if outside := set(bins).difference(subject.regular):
+    if pair.first.kind == pair.second.kind == "nominal":
         raise ValueError(
-            f"{kind} needs bins in an order; bin {min(outside)} of {subject.name!r} holds missing "
-            "or undeclared values, which have no place in it. Leave such bins out of the selection."
+            f"{name} needs a feature with an order; the levels of both features of {pair.name!r} "
+            "have none. Use flatten, set_scores, shift, scale, cap or remove_effect."
+        )
+    if not set(bins) <= set(pair.regular):
+        raise ValueError(
+            f"{name} needs cells in an order; those of missing and unseen values have no place in "
+            f"it. Leave them out of the selection of {pair.name!r}."
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._documents import check_keys
-from interpret_dp._validate import check_choice, check_real, did_you_mean
+from interpret_dp._validate import check_choice, check_int, check_real, did_you_mean
 from interpret_dp.released.arrays import LARGEST_SCORE, isotonic, positive_weights
 
 # The numerical part of the edits: projections and smoothing of one curve over its bins.
@@ -182,6 +182,8 @@ class Parameter:
         Divides the caller's value among the classes; the same for all if None.
     is_argument : bool, default=True
         Whether the caller may give it at all.
+    is_optional : bool, default=False
+        Whether it may be None, and is absent from a file then.
     """
 
     check: Callable[[Any, int], Any]
@@ -189,6 +191,7 @@ class Parameter:
     per_class: bool = False
     split: Callable[[Any, int, int], list[Any]] | None = None
     is_argument: bool = True
+    is_optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -201,7 +204,7 @@ class Recipe:
     run: Runner
     text: Callable[[Mapping[str, Any]], str]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    needs_order: bool = False
+    needs: str = "nothing"  # or "order"
     smallest: int = 1
     largest: int = 2**16
     everything: bool = False
@@ -230,6 +233,8 @@ def given_parameters(
         value = arguments.get(name, parameter.default)
         if value is _REQUIRED:
             raise TypeError(f"{kind} needs the argument {name!r}.")
+        if parameter.is_optional and value is None:
+            continue
         if parameter.split is not None:
             parameters[name] = parameter.split(value, n_bins, n_classes)
             continue
@@ -248,7 +253,9 @@ def checked_parameters(kind: str, parameters: Any, n_bins: int, n_classes: int) 
         If one is unknown, missing, undecided or out of range.
     """
     known = KINDS[kind].parameters
-    check_keys(f"parameters of {kind}", parameters, tuple(known))
+    optional = [name for name, parameter in known.items() if parameter.is_optional]
+    required = [name for name in known if name not in optional]
+    check_keys(f"parameters of {kind}", parameters, required, optional)
     checked: dict[str, Any] = {}
     for name, value in parameters.items():
         parameter = known[name]
@@ -332,14 +339,28 @@ def _smoothing_text(parameters: Mapping[str, Any]) -> str:
     return f"smoothed (length {' or '.join(shares)} of the range)"
 
 
+def _check_steps(steps: Any, n_bins: int) -> int:
+    return check_int(
+        "steps", steps, low=2, high=n_bins, mend="A step holds one selected bin or more."
+    )
+
+
 def _line(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
+    method, steps = parameters["method"], parameters.get("steps")
+    if method == "fit" and steps is not None:
+        raise ValueError(
+            f"steps is {steps} with method='fit'; steps lead from one end to the other. Use "
+            "method='ends', or leave steps out."
+        )
     positions = curve.positions
     points = (positions - positions[0]) / (positions[-1] - positions[0])
     root = np.sqrt(positive_weights(curve.weights))
     straight = _straight_lines(points, root)
+    if steps is not None:
+        points = np.minimum(np.floor(points * steps), steps - 1) / (steps - 1)
 
     def fit(scores: FloatArray) -> FloatArray:
-        if parameters["method"] == "ends":
+        if method == "ends":
             return np.asarray((1.0 - points) * scores[0] + points * scores[-1])
         return np.asarray(straight @ (straight.T @ (root * scores)) / root)
 
@@ -349,19 +370,35 @@ def _line(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
 
 
 def _line_text(parameters: Mapping[str, Any]) -> str:
-    return "interpolated" if parameters["method"] == "ends" else "replaced by a fitted line"
+    if parameters["method"] == "fit":
+        return "replaced by a fitted line"
+    steps = parameters.get("steps")
+    return "interpolated" if steps is None else f"interpolated in {steps} steps"
 
 
 # ------------------------------------------------------------------------------------- levels
 
 
-def _flatten(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
-    weights = positive_weights(curve.weights)
-    shares = weights / weights.sum()
+def _align(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
+    shares = np.zeros(len(curve.scores))
+    if parameters["to"] == "mean":
+        weights = positive_weights(curve.weights)
+        shares = weights / weights.sum()
+    else:
+        shares[0 if parameters["to"] == "left" else -1] = 1.0
     matrix = None if curve.covariance is None else np.tile(shares, (len(shares), 1))
     if (curve.scores == curve.scores[0]).all():
         return curve.scores, matrix
     return np.full_like(curve.scores, shares @ curve.scores), matrix
+
+
+def _flatten(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
+    return _align(curve, {"to": "mean"})
+
+
+def _align_text(parameters: Mapping[str, Any]) -> str:
+    goals = {"left": "its first bin", "right": "its last bin", "mean": "its mean"}
+    return f"aligned to {goals[parameters['to']]}"
 
 
 def _check_scores(scores: Any, n_bins: int) -> list[float]:
@@ -422,7 +459,7 @@ KINDS: Mapping[str, Recipe] = MappingProxyType(
             _monotone,
             _monotone_text,
             {"increasing": Parameter(_check_direction, "auto", per_class=True)},
-            needs_order=True,
+            needs="order",
             smallest=2,
             resolve=_resolve_direction,
         ),
@@ -438,7 +475,7 @@ KINDS: Mapping[str, Recipe] = MappingProxyType(
                 ),
                 "noise": Parameter(_check_noise, per_class=True, is_argument=False),
             },
-            needs_order=True,
+            needs="order",
             smallest=3,
             largest=2048,  # the cost grows with the third power
             resolve=choose_smoothing,
@@ -446,11 +483,17 @@ KINDS: Mapping[str, Recipe] = MappingProxyType(
         "interpolate": Recipe(
             _line,
             _line_text,
-            {"method": Parameter(_choice("method", "ends", "fit"), "ends")},
-            needs_order=True,
+            {
+                "method": Parameter(_choice("method", "ends", "fit"), "ends"),
+                "steps": Parameter(_check_steps, None, is_optional=True),
+            },
+            "order",
             smallest=3,
         ),
         "flatten": Recipe(_flatten, "flattened".format_map),
+        "align": Recipe(
+            _align, _align_text, {"to": Parameter(_choice("to", "left", "right", "mean"))}
+        ),
         "set_scores": Recipe(
             _set,
             _set_text,

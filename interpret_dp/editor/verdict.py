@@ -205,7 +205,9 @@ def judge(
             "constraints or with fewer bins."
         )
     column = _column(model, class_label)
-    regular = feature.regular
+    regular = (
+        feature.regular if isinstance(feature, FeaturePair) else range(1, len(term.scores) - 1)
+    )
     chosen = [code for code in regular if codes is None or code in codes]
     if not chosen:
         raise ValueError(

@@ -131,9 +131,11 @@ class Tool:
 
     def suits(self, kind_of_term: str) -> bool:
         """Whether a term of this kind can be edited so."""
-        if kind_of_term == "interaction" and self.kind == "smooth":
-            return True
-        return kind_of_term not in ("nominal", "interaction") or not KINDS[self.kind].needs_order
+        # Of the three ways to align, the buttons have the two that need an order.
+        needs = "order" if self.kind == "align" else KINDS[self.kind].needs
+        if kind_of_term == "interaction":
+            return needs == "nothing" or self.kind == "smooth"
+        return needs == "nothing" or kind_of_term != "nominal"
 
 
 # fmt: off
@@ -168,6 +170,14 @@ LEVEL_TOOLS: Mapping[str, Tool] = MappingProxyType({
         "Remove effect", "Score 0: with the whole curve selected, the feature no longer counts",
         "remove_effect",
     ),
+    "left": Tool(
+        "Align left", "Give every selected bin the score of the first of them",
+        "align", {"to": "left"},
+    ),
+    "right": Tool(
+        "Align right", "Give every selected bin the score of the last of them",
+        "align", {"to": "right"},
+    ),
 })
 NUMBER_TOOLS: Mapping[str, Tool] = MappingProxyType({
     "shift": Tool("Shift by", "Add the number", "shift", number="by"),
@@ -176,6 +186,10 @@ NUMBER_TOOLS: Mapping[str, Tool] = MappingProxyType({
     "cap": Tool(
         "Cap at", "No score above the number, none below minus the number",
         "cap", number="magnitude",
+    ),
+    "steps": Tool(
+        "In steps", "So many equal steps from the first to the last selected bin",
+        "interpolate", {"method": "ends"}, number="steps",
     ),
 })
 # fmt: on
@@ -535,9 +549,10 @@ def _arguments(term: EditedTerm, tool: Tool, request: EditorInput) -> dict[str, 
     return arguments
 
 
-def _number(tool: Tool, typed: float | str) -> float:
+def _number(tool: Tool, typed: float | str) -> float | int:
     try:
-        return float(typed)
+        number = float(typed)
+        return int(number) if number.is_integer() else number
     except ValueError:
         problem = f"got {typed!r}" if str(typed).strip() else "the field is empty"
         raise ValueError(f"'{tool.label}' needs a number, such as 0.1; {problem}.") from None

@@ -22,6 +22,7 @@ from tests.editor.models import Holder, build_model, changed, session, words
 ARGUMENTS = {
     "make_monotone": {"increasing": True},
     **{kind: {} for kind in ("smooth", "interpolate", "flatten")},
+    "align": {"to": "left"},
     "set_scores": {"scores": 0.25},
     "shift": {"by": 0.5},
     "scale": {"factor": 1.5},
@@ -52,6 +53,25 @@ def test_curves_get_the_shape_that_is_asked_for(shape):
         steps = np.diff(steps / np.diff(bin_positions(editing.base.features[0])))
     assert (sign * steps >= -1e-9).all()
     assert sign or np.abs(steps).max() < 1e-9
+
+
+def test_a_line_between_the_ends_is_cut_into_equal_steps():
+    editing = session()
+    before = scores_of(editing)
+    record = editing.interpolate("age", steps=3, between=(20, 78))
+    assert words(record) == "interpolated in 3 steps between 20 and 78"
+    # Centres at 22.5, 27.5, 35, 47.5, 57.5 and 69: steps end at 38 and 53.5.
+    first, last = before[2], before[7]
+    middle = (first + last) / 2
+    expected = [first, first, first, middle, last, last]
+    np.testing.assert_allclose(scores_of(editing)[2:8], expected)
+    assert editing.view("age").current_band is not None
+    again = type(editing).from_dict(editing.to_dict(), Holder(editing.base))
+    assert again.history == editing.history
+    for steps, method, message in ((1, "ends", "at least 2"), (9, "ends", "at most 8"),
+                                   (3, "fit", "leave steps out")):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            editing.interpolate("age", steps=steps, method=method)
 
 
 def test_scores_are_set_one_by_one_or_all_alike_and_capped_everywhere():
@@ -99,7 +119,7 @@ def test_linear_edits_carry_the_noise_and_what_bands_are_made_from_along():
     known = {"noisy_scores": noisy, "posterior_mean": 0.75 * first.scores + 0.25 * noisy}
     noisy_model = changed(model, 0, posterior_covariance=spread, **known)
     term, editing = noisy_model.terms[0], Holder(noisy_model).edit()
-    editing.flatten("age", between=(20, 30))
+    editing.align("age", to="mean", between=(20, 30))
     editing.interpolate("age", between=(30, 60))
     editing.scale("age", 0.5, between=(60, 90))
     editing.set_scores("age", 0.125, bins=1)
@@ -198,14 +218,17 @@ SENSELESS_EDITS = [
     ("make_monotone", "age", {"recentre": 1}, TypeError, "True or False"),
     ("make_monotone", "age", {"bins": 3}, ValueError, "at least 2 bins"),
     ("make_monotone", "age", {"bins": [0, 3, 4]}, ValueError, "no place in it"),
-    ("make_monotone", "age", {"bins": slice(None)}, ValueError, "bin 0 of .age. holds missing"),
+    ("make_monotone", "age", {"bins": slice(None)}, ValueError, "bins 1 to 8"),
     ("make_monotone", "age", {"direction": "+"}, TypeError, "no argument 'direction'"),
     ("make_monotone", "age", {"classes": "a"}, ValueError, "more than two classes"),
     ("smooth", "age", {"between": (20, 26)}, ValueError, "at least 3 bins"),
     ("smooth", "city", {}, ValueError, "have none"),
     ("smooth", "age", {"length": 0}, ValueError, "share of the feature's range"),
     ("interpolate", "age", {"method": "cubic"}, ValueError, "'ends', 'fit'"),
-    ("shift", "age", {}, TypeError, "needs the argument 'by'"),
+    ("align", "city", {"to": "left"}, ValueError, r"align\(to='left'\)"),
+    ("align", "age", {"to": "right", "bins": [0, 1]}, ValueError, "missing and unseen"),
+    ("align", "age", {"to": "top"}, ValueError, "'left', 'right', 'mean'"),
+    ("align", "age", {}, TypeError, "needs the argument 'to'"),
     ("set_scores", "age", {"scores": [1, 2, 3], "bins": [1, 2]}, ValueError, "2 selected"),
     ("set_scores", "age", {"scores": np.nan}, ValueError, "finite"),
     ("set_scores", "age", {"scores": "high"}, TypeError, "a number"),

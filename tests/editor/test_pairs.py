@@ -71,13 +71,14 @@ def test_smoothing_does_not_mix_the_levels_of_a_nominal_feature():
 
 SENSELESS_EDITS = [
     ("make_monotone", {}, "the cells of 'age & city' are a heat map"),
-    ("interpolate", {}, "Use smooth, flatten"),
+    ("interpolate", {}, "Use flatten, smooth"),
+    ("align", {"to": "left"}, "are a heat map"),
     ("flatten", {"between": (30, 40)}, "must be a mapping by feature"),
     ("flatten", {"levels": {"dose": [1]}}, "must be a mapping by feature"),
     ("flatten", {"between": {"city": (1, 2)}}, "categorical"),
     ("flatten", {"bins": [25]}, "0 .missing. to 24"),
     ("flatten", {"bins": [3], "between": {"age": (1, 2)}}, "at most one selection"),
-    ("smooth", {"bins": [0, 1, 6]}, "bin 0 of"),
+    ("smooth", {"bins": [0, 1, 6]}, "missing and unseen values"),
 ]
 
 
