@@ -539,6 +539,30 @@ class EditHistory:
         """
         return self._perform("make_monotone", term, {"increasing": increasing, **selection})
 
+    def make_convex(self, term: str | int, **selection: Unpack[BinSelection]) -> EditRecord | None:
+        """Replace scores by the nearest convex curve over the bins' centres, as above.
+
+        A continuous term is needed.
+
+        Parameters
+        ----------
+        term : str or int
+        between, levels, bins, classes, recentre
+            As in :meth:`preview`.
+        """
+        return self._perform("make_convex", term, selection)
+
+    def make_concave(self, term: str | int, **selection: Unpack[BinSelection]) -> EditRecord | None:
+        """Replace scores by the nearest concave curve over the bins' centres, as above.
+
+        Parameters
+        ----------
+        term : str or int
+        between, levels, bins, classes, recentre
+            As in :meth:`preview`.
+        """
+        return self._perform("make_concave", term, selection)
+
     def smooth(
         self, term: str | int, *, length: float | None = None, **selection: Unpack[BinSelection]
     ) -> EditRecord | None:

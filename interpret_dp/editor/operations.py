@@ -361,7 +361,7 @@ def _curve(feature: Subject, term: AdditiveTerm, bins: tuple[int, ...], column: 
 
 
 def _check_suits(kind: str, feature: Subject, bins: tuple[int, ...], to: Any) -> None:
-    """Raise if the operation needs an order that the selected bins lack."""
+    """Raise if the operation needs an order or distances that the selected bins lack."""
     recipe = KINDS[kind]
     needs = "order" if kind == "align" and to in ("left", "right") else recipe.needs
     name = f"align(to={to!r})" if kind == "align" else kind
@@ -374,6 +374,11 @@ def _check_suits(kind: str, feature: Subject, bins: tuple[int, ...], to: Any) ->
                 f"{name} needs bins in an order; the levels of {feature.name!r} have none. Use "
                 "flatten, set_scores, shift, scale, cap or remove_effect, or declare the feature "
                 "with ordered=True."
+            )
+        if needs == "distance" and feature.kind == "ordinal":
+            raise ValueError(
+                f"{name} needs distances between bins; the levels of {feature.name!r} have an "
+                "order only. Use make_monotone, or smooth."
             )
         if bins[0] == 0 or bins[-1] == feature.n_codes - 1:
             raise ValueError(

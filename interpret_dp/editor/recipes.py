@@ -47,6 +47,39 @@ Result = tuple[FloatArray, "FloatArray | float | None"]
 Runner = Callable[[BinScores, Mapping[str, Any]], Result]
 
 
+def convex(scores: FloatArray, weights: FloatArray, positions: FloatArray) -> FloatArray:
+    """Return the convex curve of least weighted squared distance, shape (n_bins,).
+
+    A convex curve is a straight line plus hinges with coefficients that are not negative. The line
+    is projected out, and scipy's active-set solver ``nnls`` finds the hinges. Concave is minus the
+    convex fit of minus the scores.
+    """
+    spans = positions[-1] - positions[0] if len(positions) else 0.0
+    if len(scores) < 3 or spans <= 0:
+        return scores
+    points = (positions - positions[0]) / spans
+    gaps = np.maximum(np.diff(points), np.finfo(float).tiny)
+    if (np.diff(np.diff(scores) / gaps) >= 0).all():
+        return scores
+    from scipy.optimize import nnls
+
+    relative = positive_weights(weights)
+    root = np.sqrt(relative / relative.max())
+    straight = _straight_lines(points, root)
+    hinges = np.maximum(points[:, np.newaxis] - points[1:-1], 0.0)
+    weighted = root[:, np.newaxis] * hinges
+    bent = weighted - straight @ (straight.T @ weighted)
+    lengths = np.maximum(np.linalg.norm(bent, axis=0), np.finfo(float).tiny)
+    target = root * scores
+    coefficients, _ = nnls(
+        bent / lengths, target - straight @ (straight.T @ target), maxiter=30 * len(scores)
+    )
+    kinks = hinges @ (coefficients / lengths)
+    rest = root * (scores - kinks)
+    fitted: FloatArray = kinks + (straight @ (straight.T @ rest)) / root
+    return fitted
+
+
 def _straight_lines(points: FloatArray, root: FloatArray) -> FloatArray:
     """Return an orthonormal basis of the weighted straight lines, shape (n_bins, 2)."""
     basis, _ = np.linalg.qr(root[:, np.newaxis] * np.column_stack([np.ones_like(points), points]))
@@ -204,7 +237,7 @@ class Recipe:
     run: Runner
     text: Callable[[Mapping[str, Any]], str]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    needs: str = "nothing"  # or "order"
+    needs: str = "nothing"  # or "order", "distance"
     smallest: int = 1
     largest: int = 2**16
     everything: bool = False
@@ -319,6 +352,14 @@ def _monotone_text(parameters: Mapping[str, Any]) -> str:
     if len(directions) > 1:
         return "made monotone"
     return "made increasing" if directions == {True} else "made decreasing"
+
+
+def _convex(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
+    return convex(curve.scores, curve.weights, curve.positions), None
+
+
+def _concave(curve: BinScores, parameters: Mapping[str, Any]) -> Result:
+    return -convex(-curve.scores, curve.weights, curve.positions), None
 
 
 _LENGTH = _real(
@@ -462,6 +503,12 @@ KINDS: Mapping[str, Recipe] = MappingProxyType(
             needs="order",
             smallest=2,
             resolve=_resolve_direction,
+        ),
+        "make_convex": Recipe(
+            _convex, "made convex".format_map, needs="distance", smallest=3, largest=2048
+        ),
+        "make_concave": Recipe(
+            _concave, "made concave".format_map, needs="distance", smallest=3, largest=2048
         ),
         "smooth": Recipe(
             smooth,

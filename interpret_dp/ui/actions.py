@@ -135,7 +135,11 @@ class Tool:
         needs = "order" if self.kind == "align" else KINDS[self.kind].needs
         if kind_of_term == "interaction":
             return needs == "nothing" or self.kind == "smooth"
-        return needs == "nothing" or kind_of_term != "nominal"
+        return {
+            "nothing": True,
+            "order": kind_of_term != "nominal",
+            "distance": kind_of_term == "continuous",
+        }[needs]
 
 
 # fmt: off
@@ -153,6 +157,8 @@ SHAPE_TOOLS: Mapping[str, Tool] = MappingProxyType({
         "make_monotone", {"increasing": "auto"},
     ),
     "smooth": Tool("Smooth", "Smooth according to the known size of the noise", "smooth"),
+    "convex": Tool("Convex", "The nearest curve that bends upwards", "make_convex"),
+    "concave": Tool("Concave", "The nearest curve that bends downwards", "make_concave"),
     "line": Tool(
         "Connect ends", "A straight line from the first to the last selected bin",
         "interpolate", {"method": "ends"},

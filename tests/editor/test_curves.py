@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from interpret_dp.editor.recipes import BinScores, choose_smoothing, smooth
+from interpret_dp.editor.recipes import BinScores, choose_smoothing, convex, smooth
 from interpret_dp.released.arrays import isotonic, positive_weights
 
 
@@ -42,11 +42,33 @@ def test_isotonic_repair_is_the_optimum_of_the_minimax_formula(curve):
     np.testing.assert_allclose(weights @ fitted, weights @ scores, atol=1e-7)
 
 
+@given(curves(least=3), st.floats(1e-3, 1e3), st.floats(-1e3, 1e3))
+def test_convex_repair_satisfies_the_conditions_of_the_optimum(curve, unit, origin):
+    """Convex, and the residual makes an angle of at least 90 degrees with every hinge."""
+    scores, weights = curve
+    positions = origin + unit * np.arange(len(scores)) ** 1.5
+    fitted = convex(scores, weights, positions)
+    span = np.abs(scores).max() + 1.0
+    slopes = np.diff(fitted) / np.diff(positions / unit)
+    assert (np.diff(slopes) >= -1e-7 * span).all()
+    residual = weights * (scores - fitted)
+    points = (positions - positions[0]) / (positions[-1] - positions[0])
+    hinges = np.maximum(points[:, np.newaxis] - points, 0.0)
+    tolerance = 1e-6 * weights.sum() * span
+    assert (hinges.T @ residual <= tolerance).all()
+    assert abs(residual.sum()) <= tolerance
+    assert abs(points @ residual) <= tolerance
+    assert abs(fitted @ residual) <= tolerance * span
+
+
 @given(curves(least=3))
 def test_curves_that_have_the_shape_come_back_bit_for_bit(curve):
     scores, weights = curve
     rising = np.sort(scores)
     np.testing.assert_array_equal(isotonic(rising, weights, increasing=True), rising)
+    positions = np.arange(len(scores), dtype=float)
+    bowl = positions**2
+    np.testing.assert_array_equal(convex(bowl, weights, positions), bowl)
 
 
 def test_bins_without_rows_bend_nothing_and_follow():

@@ -21,7 +21,7 @@ from tests.editor.models import Holder, build_model, changed, session, words
 # Arguments with which each operation works on the term age.
 ARGUMENTS = {
     "make_monotone": {"increasing": True},
-    **{kind: {} for kind in ("smooth", "interpolate", "flatten")},
+    **{kind: {} for kind in ("make_convex", "make_concave", "smooth", "interpolate", "flatten")},
     "align": {"to": "left"},
     "set_scores": {"scores": 0.25},
     "shift": {"by": 0.5},
@@ -38,6 +38,8 @@ def scores_of(editing, term="age"):
 SHAPES = {
     "increasing": ("make_monotone", {"increasing": True}, 1, 1, "made increasing"),
     "decreasing": ("make_monotone", {"increasing": False}, 1, -1, "made decreasing"),
+    "convex": ("make_convex", {}, 2, 1, "made convex"),
+    "concave": ("make_concave", {}, 2, -1, "made concave"),
     "line": ("interpolate", {"method": "fit"}, 2, 0, "replaced by a fitted line"),
 }
 
@@ -152,7 +154,7 @@ def test_linear_edits_carry_the_noise_and_what_bands_are_made_from_along():
     assert editing.verdict("age", "flat") == session().verdict("age", "flat")
 
 
-@pytest.mark.parametrize("kind", ["make_monotone", "cap"])
+@pytest.mark.parametrize("kind", ["make_monotone", "make_convex", "cap"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_an_edit_that_is_not_linear_keeps_a_band(kind, n_classes):
     """Its moments are those of curves that are drawn otherwise and edited alike."""
@@ -221,7 +223,8 @@ SENSELESS_EDITS = [
     ("make_monotone", "age", {"bins": slice(None)}, ValueError, "bins 1 to 8"),
     ("make_monotone", "age", {"direction": "+"}, TypeError, "no argument 'direction'"),
     ("make_monotone", "age", {"classes": "a"}, ValueError, "more than two classes"),
-    ("smooth", "age", {"between": (20, 26)}, ValueError, "at least 3 bins"),
+    ("make_convex", "grade", {}, ValueError, "distances"),
+    ("make_convex", "age", {"between": (20, 26)}, ValueError, "at least 3 bins"),
     ("smooth", "city", {}, ValueError, "have none"),
     ("smooth", "age", {"length": 0}, ValueError, "share of the feature's range"),
     ("interpolate", "age", {"method": "cubic"}, ValueError, "'ends', 'fit'"),

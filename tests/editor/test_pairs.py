@@ -71,6 +71,7 @@ def test_smoothing_does_not_mix_the_levels_of_a_nominal_feature():
 
 SENSELESS_EDITS = [
     ("make_monotone", {}, "the cells of 'age & city' are a heat map"),
+    ("make_convex", {}, "are a heat map"),
     ("interpolate", {}, "Use flatten, smooth"),
     ("align", {"to": "left"}, "are a heat map"),
     ("flatten", {"between": (30, 40)}, "must be a mapping by feature"),

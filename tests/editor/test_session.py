@@ -40,7 +40,7 @@ PLACES = st.one_of(
 )
 OPERATIONS = st.one_of(
     st.tuples(
-        st.sampled_from(["make_monotone", "smooth", "flatten"]),
+        st.sampled_from(["make_monotone", "make_convex", "make_concave", "smooth", "flatten"]),
         st.just({}),
     ),
     st.tuples(st.just("make_monotone"), st.booleans().map(lambda up: {"increasing": up})),
