@@ -205,9 +205,7 @@ def judge(
             "constraints or with fewer bins."
         )
     column = _column(model, class_label)
-    regular = (
-        feature.regular if isinstance(feature, FeaturePair) else range(1, len(term.scores) - 1)
-    )
+    regular = feature.regular
     chosen = [code for code in regular if codes is None or code in codes]
     if not chosen:
         raise ValueError(

@@ -52,9 +52,10 @@ def test_every_method_has_a_button():
 @pytest.mark.parametrize("name", ["age", "dose", "grade", "city"])
 def test_a_button_does_what_its_method_does_wherever_it_is_shown(session, action, name):
     kind, arguments = METHODS[TOOLS[action].label]
-    request = {"bins": tuple(range(2, len(session.view(name).labels) - 1)), "number": "0.5"}
+    number = str(arguments.get("steps", 0.5))
+    request = {"bins": tuple(range(2, len(session.view(name).labels) - 1)), "number": number}
     if not TOOLS[action].suits(session.view(name).kind):
-        with pytest.raises(ValueError, match="order"):
+        with pytest.raises(ValueError, match=r"order|distance"):
             use(session, action, name, **request)
         return
     outcome, reference = use(session, action, name, **request), Holder(session.base).edit()
