@@ -246,6 +246,11 @@ class AdditiveFeature:
         """Number of bins, missing and unseen included."""
         return (len(self.labels) if self.cuts is None else len(self.cuts) + 1) + 2
 
+    @property
+    def regular(self) -> list[int]:
+        """Bins that are neither the missing nor the unseen one."""
+        return list(range(1, self.n_codes - 1))
+
     def code_of(self, value: Any) -> int:
         """Return the bin of a number, or of a level's name; None and NaN are missing."""
         if value is None or value != value:

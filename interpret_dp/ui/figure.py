@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 BINS = "bins"
-"""``meta`` of the unseen points, one a bin at its present score."""
+"""``meta`` of the unseen points, one a bin at its present score, or one a cell."""
 
 PREVIEW = "preview"
 """Name of the scores that an edit would lead to."""
@@ -238,6 +238,7 @@ class EditedTerm:
             unselected={"marker": {"opacity": 0}},
             hoverinfo="skip",
             showlegend=False,
+            meta=BINS,
         )
         figure.update_layout(dragmode="select", selectdirection="any")
         if gestures is not None:

@@ -99,7 +99,9 @@ def test_metrics_are_of_the_public_rows_of_a_file(command, model, monkeypatch, c
     outcome = command("show", model, *words, *options)
     assert "Metrics     on 2,345 public rows" in outcome.out
     session = shown[0].edit_session
-    assert session.metrics().equals(session.metrics(X, y, public=True))
+    found = session.metrics()
+    session.use_public_rows(X, y, public=True)
+    assert found.equals(session.metrics())
 
 
 def test_public_rows_need_no_identifier(command, folder, monkeypatch, cohort):

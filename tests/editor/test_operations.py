@@ -7,8 +7,8 @@ import pytest
 
 from interpret_dp.editor.bins import (
     bin_edges,
-    bin_labels,
     bin_positions,
+    code_labels,
     range_text,
     scale_positions,
     select_codes as select,
@@ -104,7 +104,7 @@ def test_a_class_is_edited_on_its_own():
     for column in scores_of(editing)[1:-1].T:
         steps = np.diff(column)
         assert (steps >= 0).all() or (steps <= 0).all()
-    for wrong, message in (("d", "no class 'd'"), ([], "classes is empty")):
+    for wrong, message in (("d", "classes is 'd'; the classes are 'a'"), ([], "classes is empty")):
         with pytest.raises(ValueError, match=message):
             editing.shift("age", 1.0, classes=wrong)
 
@@ -300,10 +300,10 @@ WRONG_SELECTIONS = [
     (AGE, {"between": (1, 2)}, ValueError, "holds no bin"),
     (AGE, {"between": 5}, TypeError, "two numbers"),
     (AGE, {"levels": ["low"]}, ValueError, "continuous"),
-    (AGE, {"bins": 10}, ValueError, "0 .missing. to 9"),
+    (AGE, {"bins": 10}, ValueError, "0 .missing. to 9 .undeclared."),
     (AGE, {"bins": [True]}, TypeError, "integer"),
     (AGE, {"bins": [1.0]}, TypeError, "integer"),
-    (AGE, {"bins": "all"}, TypeError, "index, a slice"),
+    (AGE, {"bins": "all"}, TypeError, "indices, one index, or a slice"),
     (AGE, {"bins": slice("a", None)}, TypeError, "integers"),
     (AGE, {"bins": 1, "between": (20, 30)}, ValueError, "at most one"),
     (CITY, {"between": (1, 2)}, ValueError, "categorical"),
@@ -323,15 +323,15 @@ def test_borders_end_at_the_declared_bounds_and_centres_lie_between():
     np.testing.assert_array_equal(bin_edges(AGE)[[0, -1]], [10, 90])
     assert bin_positions(AGE)[0] == 15
     np.testing.assert_array_equal(bin_positions(GRADE), [0, 1, 2, 3])
-    assert bin_labels(AGE)[:2] == ("missing", "10 to 20")
-    assert bin_labels(CITY) == ("missing", "Bonn", "Lyon", "3", "unseen")
+    assert code_labels(AGE)[:2] == ("missing", "10 to 20")
+    assert code_labels(CITY) == ("missing", "Bonn", "Lyon", "3", "undeclared")
     with pytest.raises(ValueError, match="no borders"):
         bin_edges(CITY)
 
 
 def test_bins_of_integers_are_named_by_their_values():
     hour = AdditiveFeature("hour", Integer(0, 2300), np.array([5.5, 6.5, 1000.5]))
-    assert bin_labels(hour)[1:-1] == ("0 to 5", "6", "7 to 1,000", "1,001 to 2,300")
+    assert code_labels(hour)[1:-1] == ("0 to 5", "6", "7 to 1,000", "1,001 to 2,300")
     assert bin_edges(hour)[[0, -1]].tolist() == [-0.5, 2300.5]
     assert select(hour, between=(6, 7)) == (2, 3)
     assert range_text(hour, (2,)) == "at 6"
