@@ -16,18 +16,6 @@ def test_html_is_written_with_the_guarantee_and_the_account(command, model, fold
     assert "Left for one more release" in page
 
 
-def test_edits_are_printed_and_on_the_page(command, model, folder):
-    session = load_model(model).edit()
-    session.flatten("age")
-    session.commit("no effect is known")
-    session.model.save(folder / "edited.json")
-    outcome = command("show", folder / "edited.json", "--html", "page.html")
-    assert "Edited      'age' flattened" in outcome.out
-    assert ": no effect is known" in outcome.out
-    assert "Edited by people" in (folder / "page.html").read_text()
-    assert "Edited" not in command("show", model, "--text").out
-
-
 def test_the_promise_is_printed_and_checked_against_the_log(command, model, folder):
     outcome = command("show", model, "--text", "--ledger", "sqlite:///privacy.db")
     guarantee = load_model(model).guarantee_
