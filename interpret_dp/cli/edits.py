@@ -50,8 +50,8 @@ def open_current(file: str, ledger: PrivacyLedger | None = None) -> Any:
         n_pending, done = session.cancel(), session.history
         if done:
             _note(
-                f"edits of {file} that {entry.path.name} holds: {len(done)}, the last by "
-                f"{done[-1].who} at {moment_text(done[-1].when)}. The guarantee stays as it was."
+                f"{file} is read with the edits committed in {entry.path.name}: {len(done)}, the "
+                f"last by {done[-1].who} at {moment_text(done[-1].when)}. The guarantee stays."
             )
             edited.append(session.model)
         if n_pending:
@@ -74,8 +74,10 @@ def _kept_beside(model: Any, file: str) -> list[tuple[EarlierEdits, EditSession]
     folder = Path(os.path.abspath(file)).parent
     entries = Autosave(model.edit(autosave=False)).earlier
     beside = [entry for entry in entries if entry.path.parent == folder]
-    for entry in beside:
-        if entry.problem:
+    for entry in entries:
+        if entry not in beside:
+            _note(f"edits in {entry.path}, not beside {file}: left out. Copy the file there.")
+        elif entry.problem:
             raise console.CommandError(f"{entry.problem} If it is not needed, move it away.")
     return [(entry, EditSession.load(entry.path, model)) for entry in beside]
 

@@ -6,6 +6,7 @@ Everything on it is in the ledger, which holds no figure of the rows.
 from __future__ import annotations
 
 import dataclasses
+import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -122,16 +123,27 @@ def render_html(
 
 def _parts(explanation: Any, each: str) -> dict[str, Any]:
     """Return what a page shows of an explanation: the overview, and a figure of each part."""
-    kind = " wide" if each == "class" else ""
+    keys = range(len(explanation.feature_names))
     return {
         "each": each,
         "has_curves": False,
-        "overview": explanation.figure(line=""),
-        "shapes": [
-            (kind, name, False, "", explanation.figure(place, line=""))
-            for place, name in enumerate(explanation.feature_names)
-        ],
+        "overview": _headed(explanation.figure(line="")),
+        "shapes": [_headed(explanation.figure(key, line="")) for key in keys],
     }
+
+
+def _headed(figure: Figure) -> tuple[str, str, Figure]:
+    """Return a figure's title, the words below it, and the figure without both.
+
+    Text in a figure is cut off on a narrow page; a page wraps its own.
+    """
+    title, words = figure.layout.title.text, ""
+    for note in [a for a in figure.layout.annotations if (a.x, a.y, a.xref) == (0, 1, "paper")]:
+        words, rest = note.text.replace("<br>", "\n"), figure.layout.annotations
+        figure.layout.annotations = [other for other in rest if other is not note]
+        height = figure.layout.height - figure.layout.margin.t + note.yshift
+        figure.update_layout(title_text="", margin_t=note.yshift, height=height)
+    return html.unescape(title), html.unescape(words), figure
 
 
 def _curves(model: AdditiveModel, truth: Mapping[str, TrueCurve], local: Any) -> dict[str, Any]:
