@@ -209,9 +209,10 @@ def predict(model_file: str, file: str, output: str, overwrite: bool, **written:
     from interpret_dp.cli.tables import CsvFormat, column_names, read_declared
 
     model = open_current(model_file)
-    if not hasattr(model, "predict"):
+    if not hasattr(model, "predict") or getattr(model.to_released(), "needs_init_score", False):
         raise console.CommandError(
-            f"{model_file!r} holds a background, which predicts nothing. Give the file of a model."
+            f"{model_file!r} holds a background, or a model that is added to scores of the rows; "
+            "neither predicts a table by itself. Give another model, or predict in Python."
         )
     schema, csv_format = model.schema_.replace(unit=None), CsvFormat(**written)
     others = [name for name in column_names(file, csv_format) if name not in schema.features]

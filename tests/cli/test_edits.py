@@ -61,8 +61,14 @@ def test_an_officer_publishes_an_edited_model_by_the_shell_alone(
     outcome = typed(f"show model.json --text --html page.html {account}")
     assert "committed in model.autosave.json: 1" in outcome.err
     assert "left out: 1" in outcome.err
-    for said in (": guideline 12", f"{edited.digest}, of the content", "holds the model's head"):
-        assert said in " ".join(outcome.out.split())
+    promise, text = own.guarantee, " ".join(outcome.out.split())
+    for said in (promise.sentence, *promise.assumptions, promise.mechanism, ": guideline 12"):
+        assert said in text
+    assert f"age: {own.schema.features['age']!r}" in text
+    assert f"target: {own.schema.target!r}" in text
+    assert f"intact, and holds the model's head {promise.ledger_head}" in text
+    assert f"{edited.digest}, of the content" in text
+    assert "Dashboard" not in text
     about = "model.json --statements about.toml --output"
     typed(f"registry {about} record.yaml")
     for name in ("card.html", "card.md"):
@@ -75,8 +81,8 @@ def test_an_officer_publishes_an_edited_model_by_the_shell_alone(
     typed("predict model.json patients.csv --output predicted.csv")
     expected = load_model("edited.json").predict_proba(pd.read_csv("patients.csv"))
     assert pd.read_csv("predicted.csv").to_numpy()[:, 1:].astype(float) == pytest.approx(expected)
-    head = own.guarantee.ledger_head
-    assert "holds the given head" in typed(f"ledger verify --head {head} {account}").out
+    verify = f"ledger verify --head {promise.ledger_head} {account}"
+    assert "holds the given head" in typed(verify).out
 
     assert "add --yes" in typed("edits drop model.json", code=2).err
     typed("edits drop model.json --yes")

@@ -16,19 +16,6 @@ def test_html_is_written_with_the_guarantee_and_the_account(command, model, fold
     assert "Left for one more release" in page
 
 
-def test_the_promise_is_printed_and_checked_against_the_log(command, model, folder):
-    outcome = command("show", model, "--text", "--ledger", "sqlite:///privacy.db")
-    guarantee = load_model(model).guarantee_
-    text = " ".join(outcome.out.split())
-    digest = f"{load_model(model).released_.digest}, of the content"
-    for shown in (guarantee.sentence, *guarantee.assumptions, guarantee.mechanism, digest):
-        assert shown in text
-    assert "age: Continuous(18, 95)" in text
-    assert "target: Categorical(['no', 'yes'])" in text
-    assert f"intact, and holds the model's head {guarantee.ledger_head}" in text
-    assert "Dashboard" not in text
-
-
 def test_a_log_that_does_not_hold_the_models_head_is_refused(command, model, folder):
     words = ["ledger", "create", "--dataset", "ward", "--epsilon", "4", "--delta", "1e-6"]
     command(*words, "--ledger", "sqlite:///other.db")
