@@ -51,7 +51,7 @@ def open_current(file: str, ledger: PrivacyLedger | None = None) -> Any:
         if done:
             _note(
                 f"{file} is read with the edits committed in {entry.path.name}: {len(done)}, the "
-                f"last by {done[-1].who} at {moment_text(done[-1].when)}. The guarantee stays."
+                f"last by {done[-1].who!r} at {moment_text(done[-1].when)}. The guarantee stays."
             )
             edited.append(session.model)
         if n_pending:

@@ -405,20 +405,16 @@ class ModelCard:
     @property
     def limits(self) -> list[str]:
         """What a reader must not conclude."""
-        names = getattr(self.model, "term_names", ())
+        names = map(repr, getattr(self.model, "term_names", ()))
         named = list(zip(names, getattr(self.model, "terms", ()), strict=True))
-        weak = [name for name, term in named if term.may_be_noise]
-        sparse = [name for name, term in named if term.too_few_rows[1:-1].any()]
-        unknown = [name for name, term in named if term.noise_deviations is None]
-        limits = [
-            text.format(enumerated([repr(name) for name in names]))
-            for text, names in (
-                ("May be noise alone: {}.", weak),
-                ("Some values have too few rows to be learned: {}.", sparse),
-                ("The noise is not known: {}.", unknown),
-            )
-            if names
-        ]
+        faults = {
+            "May be noise alone": [n for n, term in named if term.may_be_noise],
+            "Some values have too few rows to be learned": [
+                n for n, term in named if term.too_few_rows[1:-1].any()
+            ],
+            "The noise is not known": [n for n, t in named if t.noise_deviations is None],
+        }
+        limits = [f"{text}: {enumerated(names)}." for text, names in faults.items() if names]
         stated = [self.statements["notes"]] if "notes" in self.statements else []
         findings = (*self.summary.privacy_findings, *self.summary.findings)
         return [*stated, *findings, *limits, *_words_of(self.model)["limits"]]

@@ -377,9 +377,11 @@ class Published:
         even_if_void, **statements
             As ``guarantee_.to_registry`` takes them.
         """
-        edits = [str(edit) for edit in getattr(self.to_released(), "edits", ())]
-        given = {"even_if_void": even_if_void, "edits": edits}
-        return str(self.guarantee_.to_registry_yaml(**given, **statements))
+        released = self.to_released()
+        if isinstance(released, Background):
+            statements = {"data_product_type": "Summary statistics"} | statements
+        given = {"edits": [str(edit) for edit in getattr(released, "edits", ())], **statements}
+        return str(self.guarantee_.to_registry_yaml(even_if_void=even_if_void, **given))
 
     def _page_explanation(self) -> Any:
         """Return the explanation of a black box whose figures pages show; None of a model."""

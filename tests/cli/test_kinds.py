@@ -42,6 +42,7 @@ def test_each_kind_of_file_is_shown_described_and_registered(kind, axis, typed, 
         assert released.guarantee.ledger_head in text
         assert "Planning of follow-up" in text
         assert word != "card" or released.digest in text
+    assert ("Summary statistics" in text) is (kind == "background")
     if not axis:
         return
     parts = released.weights if axis != "y" else [[100 * own] for own in released.shares()]
