@@ -362,8 +362,8 @@ class ModelCard:
         )
 
     @property
-    def terms(self) -> TextTable | None:
-        """A line a term or column, the most important first; None of a background by itself."""
+    def terms(self) -> TextTable:
+        """A line a term or column, the most important first; empty of a background by itself."""
         model = self.model
         if not isinstance(model, AdditiveModel):
             sizes = [(line.name, line.weight) for line in self.summary.columns]
@@ -372,7 +372,7 @@ class ModelCard:
                 sizes = [(name, curves.terms[at].size) for at, name in enumerate(curves.term_names)]
             known = sorted((-size, name) for name, size in sizes if size is not None)
             rows = [[name, f"{-size:.3g}"] for size, name in known]
-            return TextTable(["column", "importance"], rows) if rows else None
+            return TextTable(["column", "importance"], rows)
         k = top_k(model)
         shares = top_shares(model, k) if k else {}
         named = zip(model.term_names, model.terms, strict=True)
