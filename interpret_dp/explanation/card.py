@@ -322,8 +322,11 @@ class ModelCard:
         speaks_of, learned = getattr(model, "speaks_of", ""), f"The {noun}{dataset}."
         if not isinstance(model, LocallyLinearModel):
             learned = f"About {model.n_rows:,.0f} {noun}{dataset}; the count is noisy."
+        predicts = _predicted_text(model)
+        if self.explanation is not None:
+            predicts = f"Nothing: it explains the {self.explanation.output} of another model."
         return [
-            ("Predicts", _predicted_text(model)),
+            ("Predicts", predicts),
             *((label, self.statements[k]) for k, label in _LABELS.items() if k in self.statements),
             ("Learned from", learned),
             *([("Speaks of", f"{speaks_of}.")] if speaks_of else []),

@@ -61,6 +61,7 @@ def test_an_explainer_of_a_black_box_has_them_with_its_own_promise_and_curves(dr
     card, curves = explainer.card(name="Risk by age"), explainer.explain_global().curves
     assert explainer.background.to_released().digest in card.to_markdown()
     assert [row[0] for row in card.terms.rows][:1] == ["site"]
+    assert "explains the probability of high of another model" in card.to_markdown()
     for written in (explainer.to_html, card.to_html):
         assert explainer.guarantee_.scope in written()
         (curve,) = (trace for trace in drawn[1].data if trace.name == "partial dependence")
