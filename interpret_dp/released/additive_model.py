@@ -112,6 +112,11 @@ class EditRecord:
             allowed = "it must be a time in UTC such as '2026-01-31T12:00:00Z'."
             raise ValueError(f"when of an edit is {self.when!r}; {allowed}")
 
+    def __str__(self) -> str:
+        """Return one line: what was done, by whom, when and why."""
+        why = f": {self.why}" if self.why else ""
+        return f"{self.term!r} {self.what}, by {self.who} at {self.when}{why}"
+
     @classmethod
     def of_now(cls, term: str, what: str, who: str) -> EditRecord:
         """Return the record of a pending edit that is made now."""
