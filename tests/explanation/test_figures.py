@@ -183,7 +183,7 @@ def test_of_a_thousand_levels_the_ends_are_drawn_and_a_table_has_all():
     assert [drawn[at[name]] for name in ends] == [scores[1 + int(name[6:])] for name in ends]
     table = {row[0]: row[1] for row in level_table(model, term).rows}
     assert set(table) == {"missing", "undeclared", *names}
-    assert table["level 500"].startswith(f"{scores[501]:.4g}, noise band ")
+    assert table["level 500"].startswith(f"{scores[501]:.4g}, band ")
     assert "All 1,002 levels" in render_html(model, PrivacySpend(guarantee=model.guarantee))
     assert level_table(build_model(), build_model().terms[CITY]) is None
 
@@ -410,7 +410,7 @@ def test_each_colour_has_one_meaning_and_rounding_errors_are_zero():
     model = build_model()
     tiny = dataclasses.replace(model.terms[CITY], scores=np.array([0.0, 1.22e-15, 0.5, -0.5, 0.0]))
     (hover,) = [t.text for t in shape_figure(model, tiny).data if t.text is not None]
-    assert any(text.startswith("<b>Bonn</b><br>0, noise") for text in hover)
+    assert any(text.startswith("<b>Bonn</b><br>0, band") for text in hover)
 
 
 def test_a_prediction_shows_the_largest_parts_and_the_sum_of_the_rest():

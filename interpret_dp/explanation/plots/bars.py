@@ -22,6 +22,7 @@ from interpret_dp.explanation.influence import (
 )
 from interpret_dp.explanation.plots.parts import (
     COLORS,
+    RIGHT_AXIS,
     ROUNDED,
     add_heading,
     add_swatch,
@@ -109,11 +110,7 @@ def _add_column(figure: Figure, heading: str, texts: Sequence[str]) -> None:
     figure.data[1].yaxis = "y2"
     figure.update_layout(
         yaxis2={
-            "overlaying": "y",
-            "side": "right",
-            "matches": "y",
-            "showgrid": False,
-            "zeroline": False,
+            **RIGHT_AXIS,
             "tickvals": list(range(len(texts))),
             "ticktext": list(texts),
             "tickfont": {"size": 11.5},

@@ -56,6 +56,15 @@ LEGEND_BELOW = {
 }
 """A legend in a row at the lower end of a figure."""
 
+RIGHT_AXIS = {
+    "overlaying": "y",
+    "side": "right",
+    "matches": "y",
+    "showgrid": False,
+    "zeroline": False,
+}
+"""A second axis of what the vertical one shows."""
+
 LONGEST_LINE = 36
 """Letters of a line of an axis title."""
 
@@ -377,13 +386,12 @@ def literal(name: str) -> str:
 
 
 def band_texts(band: Band | None, lacks_rows: NDArray[np.bool_]) -> list[str]:
-    """Return what follows each score in words: the ends of its noise band, where there is one."""
+    """Return what follows each score in words: the ends of its band, where there is one."""
     texts = [f", {TOO_FEW_ROWS}" if lacks else "" for lacks in lacks_rows]
     if band is None:
         return texts
     return [
-        f"{text}, noise band {score_text(low, '.3g')} to {score_text(high, '.3g')}"
-        * bool(low < high)
+        f"{text}, band {score_text(low, '.3g')} to {score_text(high, '.3g')}" * bool(low < high)
         or text
         for text, low, high in zip(texts, *band, strict=True)
     ]

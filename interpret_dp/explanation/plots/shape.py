@@ -28,6 +28,7 @@ from interpret_dp.explanation.plots.heat import heat_figure, reach_of
 from interpret_dp.explanation.plots.parts import (
     CLASS_COLORS,
     COLORS,
+    RIGHT_AXIS,
     TOO_FEW_ROWS,
     add_heading,
     band_texts,
@@ -60,7 +61,6 @@ FloatArray = NDArray[np.float64]
 TrueCurve = Callable[[Any], FloatArray]
 """Scores of raw values of a feature; known for simulated data only."""
 
-_BAND_NAME = "95 % noise band"
 _NO_BAND = "No band is drawn: the file does not say how large the noise of the edited curve is."
 _UNKNOWN_RELEASE = "An older version edited this model: its file lacks the released curve."
 _DASHES = ("solid", "dash", "dot")
@@ -113,7 +113,7 @@ def term_curves(
     scores : ndarray of float64, shape of the term's scores, default=None
         Other scores for the same bins, drawn without a band.
     """
-    band = None if scores is not None else term.band()
+    band = None if scores is not None else term.band(sampling=True)
     shown = term.scores if scores is None else scores
     if shown.ndim == 1:
         return [TermCurve("edited curve" if term.is_edited else "released curve", shown, band)]
@@ -132,6 +132,12 @@ def term_curves(
             )
         )
     return curves
+
+
+def band_name(term: AdditiveTerm) -> str:
+    """Return what the band of a term holds, for legends."""
+    has_sampling = term.sampling_variances is not None
+    return "95 % band of noise and sampling" if has_sampling else "95 % noise band"
 
 
 def edit_note(term: AdditiveTerm, band: Band | None, released_band: Band | None) -> str:
@@ -238,7 +244,7 @@ class TermPlot:
             self.add(self.places.edges.tolist(), heights, mode="lines", **style)
 
     def band(self, curve: TermCurve, **style: Any) -> None:
-        """Draw the noise band of a curve: that of each bin, or a wider one.
+        """Draw the band of a curve: that of each bin, or a wider one.
 
         Among narrow bins its width at each border is the largest nearby, and changes gradually in
         between: its edges jump where the curve does, and nowhere else.
@@ -252,7 +258,7 @@ class TermPlot:
         x = np.stack([left, right], axis=1).ravel()
         is_near = (left < x[:, np.newaxis] + around) & (right > x[:, np.newaxis] - around)
         is_near &= np.repeat(right - left < 3 * around, 2)[:, np.newaxis]
-        style = {"name": _BAND_NAME, "mode": "lines", "line_width": 0, **style}
+        style = {"name": band_name(self.term), "mode": "lines", "line_width": 0, **style}
         filled = {"fill": "tonexty", "fillcolor": transparent(curve.color, 0.2)}
         for end, sign, own in ((band.upper, 1, {"showlegend": False}), (band.lower, -1, filled)):
             widths = sign * (end[steps] - scores)
@@ -324,7 +330,7 @@ class TermPlot:
     def error_bars(
         self, curve: TermCurve, codes: Sequence[int], **style: Any
     ) -> dict[str, Any] | None:
-        """Return the noise bands of some bins as bars around their points."""
+        """Return the bands of some bins as bars around their points."""
         bars = error_bars(curve.scores[codes], curve.band and curve.band.at(codes))
         return bars and {"color": curve.color, "thickness": 1.5, **bars, **style}
 
@@ -394,11 +400,7 @@ class TermPlot:
         self.figure.add_scatter(**point, yaxis="y3", hoverinfo="skip", showlegend=False)
         self.figure.update_layout(
             yaxis3={
-                "overlaying": "y",
-                "side": "right",
-                "matches": "y",
-                "showgrid": False,
-                "zeroline": False,
+                **RIGHT_AXIS,
                 "title": {"text": title, "font_size": 11},
                 "automargin": True,
                 # Without it plotly leaves the axes that match at its default range.
@@ -444,7 +446,7 @@ def shape_figure(
     draws: bool = False,
     has_link: bool = True,
 ) -> Figure:
-    """Return one term: its scores, the 95 % noise band, and where the rows are.
+    """Return one term: its scores, the 95 % band, and where the rows are.
 
     With several classes there is one curve a class.
 
@@ -545,7 +547,9 @@ def _add_points(plot: TermPlot, curve: TermCurve, positions: FloatArray) -> None
     style = _style(curve)
     if not curve.is_class:
         state = "edited" if plot.term.is_edited else "released"
-        style["name"] = f"{state} score" + ("" if curve.band is None else f", {_BAND_NAME}")
+        style["name"] = f"{state} score" + (
+            "" if curve.band is None else f", {band_name(plot.term)}"
+        )
     plot.points(
         positions[known].tolist(),
         curve.scores[codes].tolist(),

@@ -1,6 +1,6 @@
 const shapes = plots.filter(node => node.closest('#shapes') && !node.closest('.pair'));
 const percents = new Map();
-document.getElementById('same-scale').addEventListener('change', event => {
+document.getElementById('same-scale')?.addEventListener('change', event => {
   shapes.forEach(draw);
   const ranges = shapes.map(node => node._fullLayout.yaxis.range);
   const widest = [Math.min(...ranges.map(r => r[0])), Math.max(...ranges.map(r => r[1]))];
@@ -17,7 +17,7 @@ document.getElementById('same-scale').addEventListener('change', event => {
     });
   }
 });
-document.getElementById('draws').addEventListener('change', event => {
+document.getElementById('draws')?.addEventListener('change', event => {
   const isOn = event.target.checked;
   for (const node of shapes) {
     const data = figures[plots.indexOf(node)].data;
