@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import printable
-from interpret_dp._validate import ceil_text, floor_text, moment_text, selections_text
+from interpret_dp._validate import ceil_text, moment_text, selections_text
 from interpret_dp.released.additive_model import edits_text
 
 if TYPE_CHECKING:
@@ -29,11 +29,6 @@ class TextTable:
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     title: str = ""
-
-
-def share_text(share: float, *, down: bool = False) -> str:
-    """Return a share as per cent: rounded up for what is spent, down for what is left."""
-    return f"{(floor_text if down else ceil_text)(100.0 * share, digits=3)} %"
 
 
 def percent_up(probability: float) -> str:
@@ -107,7 +102,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    own = (ceil_text, floor_text, selections_text, moment_text, share_text, percent_up, edits_text)
+    own = (ceil_text, selections_text, moment_text, percent_up, edits_text)
     environment.filters |= {function.__name__: function for function in own}
     environment.filters["thousands"] = "{:,}".format
     environment.filters["quoted"] = repr

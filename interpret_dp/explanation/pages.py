@@ -10,13 +10,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._optional import part_count
-from interpret_dp._validate import left_for_selections
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import FALSE_ALARMS, detection_text
 from interpret_dp.accounting.lattice import Neighbourhood
-from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, spent_shares
+from interpret_dp.explanation.budget import (
+    OF_SEVERAL_ROWS,
+    PERCENT_NOTE,
+    BudgetState,
+    account_rows,
+    request_texts,
+)
 from interpret_dp.explanation.markup import TextTable, percent_up, render_page
-from interpret_dp.explanation.panel import SHARES_OF, panel_html, shares_text
+from interpret_dp.explanation.panel import panel_html
 from interpret_dp.explanation.plots.bars import SIGNAL_TO_NOISE, importance_figure
 from interpret_dp.explanation.plots.heat import heat_figure
 from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS, row_noun, thinned
@@ -146,10 +151,8 @@ def render_ledger_page(document: Mapping[str, Any]) -> str:
         **document,
         accounts=[_account(account) for account in document["datasets"]],
         title="Privacy ledger report",
-        shares_of=SHARES_OF,
+        percent_note=PERCENT_NOTE,
         of_several_rows=OF_SEVERAL_ROWS,
-        shares_text=shares_text,
-        left_for_selections=left_for_selections,
         most_rows=_MOST_ROWS,
     )
 
@@ -162,13 +165,11 @@ def _account(account: Mapping[str, Any]) -> dict[str, Any]:
     of_rows = unit == Neighbourhood().unit_text
     ever = detection_power(spent["ever"]["mu"], FALSE_ALARMS, spent["ever"]["delta"])
     seen = "ever released under this name"
-    shares = whole = limit = None
+    whole = limit = None
     if budget is not None:
         limit = budget["mu"]
-        shares = spent_shares(limit, budget["delta_x"], spent["mu"], spent["delta"])
         whole = detection_power(limit, FALSE_ALARMS, budget["delta_x"])
-    requests, scale = account["requests"], "mu" if budget is None else "epsilon"
-    totals = [total[scale] for total in account["totals"]]
+    requests, state = request_texts(account), BudgetState.of(account)
     return {
         **account,
         "name": " = ".join(account["names"]),
@@ -177,7 +178,8 @@ def _account(account: Mapping[str, Any]) -> dict[str, Any]:
         "of_rows": of_rows,
         "odds": detection_text(percent_up(ever), relation=relation, of_rows=of_rows, seen=seen),
         "whole": whole,
-        "shares": shares,
+        "rows": account_rows(account),
+        "bar": state.bar() if state else [],
         "n_drawn": len(thinned(len(requests))) if requests else 0,
         "timeline": timeline_figure(account) if requests else None,
         "spending": [
@@ -185,6 +187,5 @@ def _account(account: Mapping[str, Any]) -> dict[str, Any]:
             for by, heading in (("explainer", "By class"), ("user", "By user"))
             if account["by_explainer"]
         ],
-        "scale": scale,
-        "requests": [one | {"total": total} for one, total in zip(requests, totals, strict=True)],
+        "requests": requests,
     }

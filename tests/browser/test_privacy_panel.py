@@ -25,7 +25,10 @@ def test_the_local_view_the_privacy_tab_and_a_plan(dashboard, shown):
     page.screenshot("panel_local")
 
     page.open_tab("Privacy")
-    assert "'four patients', 'all patients': epsilon 1 at delta 1e-06; room for" in page.text()
+    assert (
+        "'four patients', 'all patients': epsilon 1 at delta 1e-06; one more like this model: yes"
+        in page.text()
+    )
     assert len(page.figures()) == 2
     page.assert_fits()
     page.screenshot("privacy_tab")
@@ -38,7 +41,7 @@ def test_the_local_view_the_privacy_tab_and_a_plan(dashboard, shown):
     assert "another process" not in page.text()
     page.open_tab("Privacy")
     assert "another process" in page.text()
-    assert f"in {before + 1} requests" in page.text()
+    assert f"by {before + 1} requests" in page.text()
 
     # A slider shows what each epsilon buys.
     page.page.get_by_role("button", name="Plan the next fit").first.click()

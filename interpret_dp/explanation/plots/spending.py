@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._validate import ceil_text
+from interpret_dp._validate import ceil_text, counted
+from interpret_dp.explanation.budget import request_shares
 from interpret_dp.explanation.plots.parts import (
     COLORS,
     LEGEND_BELOW,
@@ -34,28 +36,28 @@ _BAR, _AROUND_BARS = 44, 76
 def timeline_figure(
     account: Mapping[str, Any], own: Collection[int | None] | None = None
 ) -> Figure:
-    """Return everything that was spent up to each request, as steps, and the limits over time.
+    """Return what was used up to each request, as steps, and the limits over time.
 
-    In epsilon at the budget's delta; in mu where no limit was declared. Requests stand in the order
-    of the log, for it holds dates alone. Of very many a few are shown; totals count all of them.
+    In percent of the budget in force; of all that was spent where no limit was declared. Requests
+    stand in the order of the log, for it holds dates alone. Of very many a few are shown; totals
+    count all of them.
 
     Parameters
     ----------
     account : mapping
-        One of the datasets of ``PrivacyLedger.oversight()``. Without ``acts`` the limit in force is
-        drawn.
+        One of the data sets of ``PrivacyLedger.oversight()``. Without ``acts`` the limit in force
+        is drawn.
     own : collection of int, default=None
         Numbers of requests that are marked as models of a dashboard, and all shown. By default
         requests are marked by class.
     """
     budget = account["budget"]
-    unit = "mu" if budget is None else "epsilon"
     numbers = [request["number"] for request in account["requests"]]
     places = {place for place, number in enumerate(numbers) if number in (own or ())}
     shown = sorted(places.union(thinned(len(numbers))))
     requests = [account["requests"][place] for place in shown]
-    # What no figure can state is infinite; the line stops there.
-    totals = [account["totals"][place][unit] for place in shown]
+    sums = [100.0 * total for total in accumulate(request_shares(account))]
+    totals = [sums[place] for place in shown]
     numbers = [numbers[place] for place in shown]
     end = numbers[-1] + 1
     figure = blank_figure(height=360, margin={"l": 62, "r": 16, "t": 14, "b": 88})
@@ -64,7 +66,7 @@ def timeline_figure(
         y=[0.0, *totals, totals[-1]],
         mode="lines",
         line={"shape": "hv", "color": COLORS["ink"], "width": 2},
-        name="spent so far",
+        name="used so far",
         hoverinfo="skip",
     )
     for name, color, symbol, marked in _groups(requests, own):
@@ -75,21 +77,21 @@ def timeline_figure(
             marker={"color": color, "size": 9, "symbol": symbol},
             name=name,
             customdata=[_words(requests[place]) for place in marked],
-            hovertemplate="%{customdata}<br>all spending then: %{y:.4g}<extra></extra>",
+            hovertemplate="%{customdata}<br>used then: %{y:.3g} %<extra></extra>",
         )
-    limits = [] if budget is None else _limits(account, budget) or [(numbers[0], budget["epsilon"])]
+    limits = [] if budget is None else _limits(account, budget) or [(numbers[0], 100.0)]
     if budget is not None:
         figure.add_scatter(
             x=[*(number for number, _ in limits), max(end, limits[-1][0] + 1)],
             y=[*(limit for _, limit in limits), limits[-1][1]],
             mode="lines",
             line={"shape": "hv", "color": _LIMIT, "width": 2, "dash": "dash"},
-            name=f"limit, at delta {budget['delta']:g}",
-            hovertemplate="limit: epsilon %{y:.4g}<extra></extra>",
+            name="limit",
+            hovertemplate="limit: %{y:.3g} % of the budget in force<extra></extra>",
         )
-    known = [total for total in totals if total is not None]
-    highest = max([*known, *(limit for _, limit in limits), 0.0])
-    figure.update_yaxes(title=f"{unit} spent", range=[0, 1.15 * highest or 1.0])
+    highest = max([*totals, *(limit for _, limit in limits)])
+    of = "what was spent" if budget is None else "the budget"
+    figure.update_yaxes(title=f"% of {of}", range=[0, 1.15 * highest or 1.0])
     date_axis(figure, numbers, [request["time"] for request in requests])
     for period in account.get("periods", ()):
         figure.add_vline(
@@ -164,20 +166,17 @@ def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | Non
 
 
 def _limits(account: Mapping[str, Any], budget: Mapping[str, Any]) -> list[tuple[int, float]]:
-    """Return each limit with the entry that set it; the last alone if their deltas differ."""
+    """Return each limit with the entry that set it, in percent of the budget in force."""
     acts = [
         act
         for act in account.get("acts", ())
         if act["kind"] in ("budget", "raise", "renew") and act["dataset"] == budget["dataset"]
     ]
-    same = [act for act in acts if act["epsilon_delta"] == budget["delta"]]
-    if len(same) < len(acts):
-        same = same[-1:]
-    return [(act["number"], act["epsilon"]) for act in same]
+    return [(act["number"], 100.0 * (act["mu"] / budget["mu"]) ** 2) for act in acts]
 
 
 def _cost(line: Mapping[str, Any]) -> str:
-    requests = f"{line['n_requests']:,} request{'' if line['n_requests'] == 1 else 's'}"
+    requests = counted(line["n_requests"], "request")
     epsilon = line["epsilon"]
     cost = f"mu {ceil_text(line['mu'])}" if epsilon is None else f"epsilon {ceil_text(epsilon)}"
     return f"{cost} ({requests})"

@@ -6,7 +6,6 @@ Accounts show what the ledger says and nothing else: no figure of the rows is in
 from __future__ import annotations
 
 import copy
-import math
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,15 +19,13 @@ from dash import MATCH, dcc, html, no_update
 from dash.dependencies import Input, Output, State
 from dash.development.base_component import Component
 
-from interpret_dp._validate import left_for_selections
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.explanation.budget import BudgetState
+from interpret_dp.explanation.budget import PERCENT_NOTE, BudgetState, account_rows, request_texts
 from interpret_dp.explanation.markup import render
 from interpret_dp.explanation.objects import PrivateEBMExplanation
-from interpret_dp.explanation.panel import share_of_others, shares_text
 from interpret_dp.explanation.plan import FitPlan
 from interpret_dp.explanation.plots.parts import probabilities
-from interpret_dp.explanation.plots.spending import CLASSES, OTHERS, OURS, timeline_figure
+from interpret_dp.explanation.plots.spending import OURS, timeline_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.ui.actions import Outcome
@@ -199,22 +196,18 @@ def _account_card(account: ShownAccount) -> Component:
 
 
 def _account_content(account: ShownAccount) -> Component:
-    budget, requests = account.budget, account.document.get("requests", ())
-    parts: list[tuple[str, float, str]] = []
-    if budget is not None:
-        shown = sum(m.spend.model_share or 0.0 for m in account.models if m.request is not None)
-        shown = min(shown, budget.spent_share)
-        others = share_of_others(budget.spent_share, shown)
-        parts = [(OURS, shown, CLASSES[0]), (OTHERS, others, CLASSES[1])]
+    budget, document = account.budget, account.document
+    requests = request_texts(document) if document else []
+    shown = sum(m.spend.model_share or 0.0 for m in account.models if m.request is not None)
     page = render(
         "account.html",
         **vars(account),
         requests=requests,
         most_requests=_MAX_REQUESTS,
         names={model.request: ", ".join(model.names) for model in account.models},
-        parts=parts,
-        left_for_selections=left_for_selections,
-        shares_text=shares_text,
+        rows=account_rows(document) if document else {},
+        bar=budget.bar(OURS, shown) if budget else [],
+        percent_note=PERCENT_NOTE,
     )
     figures = {"figure": figure_component(spending_figure(account))} if requests else {}
     return from_html(page, figures)
@@ -264,7 +257,7 @@ class ShownAccount:
     head : str or None
         Hash of the ledger's last entry.
     document : mapping
-        Its budget, its requests and what had been spent up to each; empty if nothing can be read.
+        Its budget and its requests; empty if nothing can be read.
     problem : str
         Why nothing can be read; empty if all is well.
     """
@@ -323,20 +316,17 @@ def _read_account(ledger: Any, dataset: str) -> tuple[dict[str, Any], dict[str, 
         )
         return {"problem": problem}, {}
     (document,) = ledger.to_dict(dataset)["datasets"]
-    totals = ledger.report(dataset)[["total_mu", "total_epsilon"]].itertuples(index=False)
-    document["totals"] = [
-        {"mu": mu, "epsilon": epsilon if math.isfinite(epsilon) else None} for mu, epsilon in totals
-    ]
-    budget, state = ledger.budget(dataset), None
-    if budget is not None:
-        state = BudgetState.of(budget, ledger.spent(dataset), ledger.remaining(dataset))
     numbers = {
         entry["hash"]: entry["reservation"]
         for entry in ledger.entries(dataset)
         if entry["kind"] == "commit"
     }
-    entries = {"ledger": repr(ledger), "budget": state, "head": ledger.head, "document": document}
-    return entries, numbers
+    return {
+        "ledger": repr(ledger),
+        "budget": BudgetState.of(document),
+        "head": ledger.head,
+        "document": document,
+    }, numbers
 
 
 def _models(explanations: Sequence[Any], numbers: dict[str, int]) -> tuple[ShownModel, ...]:
