@@ -346,4 +346,5 @@ def notebook_table(
     first = line("th", head)
     table = f"<table><thead>{first}</thead><tbody>{body}</tbody></table>" if rows else ""
     below = "".join(f"<div>{html.escape(text)}</div>" for text in note.splitlines())
-    return f'<div style="{_BOX}"><div><b>{html.escape(title)}</b></div>{table}{below}</div>'
+    title = f"<div><b>{html.escape(title)}</b></div>"
+    return f'<div tabindex="0" style="{_BOX}">{title}{table}{below}</div>'

@@ -64,7 +64,8 @@ def account_rows(account: Mapping[str, Any]) -> dict[str, str]:
     rows = state.rows(next((c for c in costs if c.mu or c.delta), None), "the latest request")
     # Beside requests at another delta it would read as if it contradicted them.
     if counts and {request["epsilon_delta"] for request in counts} == {state.delta}:
-        rows["Together"] = f"{_at(state.spent_epsilon, state.delta)}. {PERCENT_NOTE}"
+        together = _at(state.spent_epsilon, state.delta)
+        rows["Together"] = f"{together} (epsilon does not add up, percent do)"
     if state.ever is not None:
         ever = _at(state.ever.epsilon_at(state.delta), state.delta)
         rows["Ever"] = f"{ever}, with what was spent before a renewal for new people"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import printable
@@ -19,7 +22,8 @@ if TYPE_CHECKING:
 
 # Pages and cards, as HTML or Markdown: templates of jinja2, those of the screens in `ui` included.
 #
-# Every text in them is escaped. A page works without a network: plotly is in it, once.
+# Every text in them is escaped. A page works without a network: plotly is in it, once,
+# compressed, and without the traces that no figure of a page has.
 
 
 @dataclass(frozen=True)
@@ -57,11 +61,19 @@ def render_page(template: str, **values: Any) -> str:
     **values
         What the template shows.
     """
-    from plotly.offline import get_plotlyjs
-
     from interpret_dp.explanation.plots.parts import COLORS
 
-    return render(template, plotly=get_plotlyjs(), colors=COLORS, figures=_Figures(), **values)
+    return render(template, plotly=_plotly(), colors=COLORS, figures=_Figures(), **values)
+
+
+@cache
+def _plotly() -> str:
+    """Return plotly.js with the traces that pages need (npm's plotly.js-cartesian-dist-min)."""
+    return _packed((files("interpret_dp.explanation") / "templates/plotly.min.js").read_bytes())
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
 
 
 class _Figures:
@@ -72,11 +84,12 @@ class _Figures:
 
     def add(self, figure: Figure) -> int:
         """Return the number of the figure on the page."""
-        # Nothing may end the script that the JSON is part of. plotly escapes this too, but not
-        # where it writes with orjson.
-        document = figure.to_json().replace("<", "\\u003c").replace(">", "\\u003e")
-        self.documents.append(document)
+        self.documents.append(figure.to_json())
         return len(self.documents) - 1
+
+    def packed(self) -> str:
+        """Return all of them, compressed."""
+        return _packed(f"[{','.join(self.documents)}]".encode())
 
 
 def _literal_markdown(text: str) -> str:

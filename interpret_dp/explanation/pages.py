@@ -21,7 +21,7 @@ from interpret_dp.explanation.budget import (
     request_texts,
 )
 from interpret_dp.explanation.markup import TextTable, percent_up, render_page
-from interpret_dp.explanation.panel import panel_html
+from interpret_dp.explanation.panel import meaning_text, panel_html
 from interpret_dp.explanation.plots.bars import SIGNAL_TO_NOISE, importance_figure
 from interpret_dp.explanation.plots.heat import heat_figure
 from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS, row_noun, thinned
@@ -96,6 +96,7 @@ def render_html(
         state=privacy.guarantee.state,
         state_sentence=privacy.guarantee.state_sentence,
         panel=panel_html(privacy.to_dict(), boxed=False),
+        meaning=meaning_text(privacy.to_dict()),
         spend=privacy.line,
         signal_to_noise=SIGNAL_TO_NOISE,
         importances=importance_figure(model),

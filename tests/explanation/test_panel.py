@@ -286,7 +286,7 @@ def test_an_answer_names_the_approval_that_the_ledger_asks_for():
         pair = GdpPair(mu_of_budget(epsilon, 1e-5))
         assert state.rows(pair, "this")["One more"].endswith(end)
     rows = account_rows(account)
-    assert rows["Together"].startswith("epsilon 0.5 at delta 1e-05. ")
+    assert rows["Together"].startswith("epsilon 0.5 at delta 1e-05 (")
     assert re.fullmatch(r"like the latest request: yes, \d+ more fit", rows["One more"])
     # A total at the budget's delta beside requests at another would not read right.
     ledger.commit(reserve_epsilon(ledger, 0.5, 1e-6, "trial"))

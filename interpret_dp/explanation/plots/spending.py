@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._validate import ceil_text, counted
+from interpret_dp._validate import ceil_text, counted, percent_texts
 from interpret_dp.explanation.budget import request_shares
 from interpret_dp.explanation.plots.parts import (
     COLORS,
@@ -138,26 +138,27 @@ def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | Non
         The budget's mu: bars are shares of its square; None: shares of what was spent.
     """
     square = limit**2 if limit else sum(line["mu"] ** 2 for line in lines)
-    shares = [100.0 * line["mu"] ** 2 / square if square else 0.0 for line in lines]
+    shares = [line["mu"] ** 2 / square if square else 0.0 for line in lines]
     places = [str(place) for place in range(len(lines))]
-    names, costs = [literal(line[by] or "unknown") for line in lines], list(map(_cost, lines))
-    parts = list(zip(names, shares, costs, strict=True))
+    names = [literal(line[by] or "unknown") for line in lines]
+    counts = [counted(line["n_requests"], "request") for line in lines]
+    costs = list(map("{} ({})".format, percent_texts(shares), counts))
     margin = {"l": 8, "r": 16, "t": 8, "b": 46}
     figure = blank_figure(height=_AROUND_BARS + _BAR * len(lines), margin=margin)
     figure.add_bar(
-        x=shares,
+        x=[100.0 * share for share in shares],
         y=places,
         orientation="h",
         marker={"color": CLASSES[0]},
         hovertemplate="%{customdata}<extra></extra>",
-        customdata=[f"{name}: {share:.3g} %, {cost}" for name, share, cost in parts],
+        customdata=list(map("{}: {}".format, names, costs)),
     )
     of = "the budget" if limit else "what was spent"
-    figure.update_xaxes(title=f"share of {of}, %", range=[0, max([*shares, 1.0]) * 1.05])
+    figure.update_xaxes(title=f"share of {of}, %", range=[0, 105 * max([*shares, 0.01])])
     figure.update_yaxes(
         tickmode="array",
         tickvals=places,
-        ticktext=[f"{shortened(name, _LONGEST_NAME)}<br>{cost}" for name, _, cost in parts],
+        ticktext=list(map("{}<br>{}".format, (shortened(n, _LONGEST_NAME) for n in names), costs)),
         autorange="reversed",
         automargin=True,
         type="category",
@@ -173,13 +174,6 @@ def _limits(account: Mapping[str, Any], budget: Mapping[str, Any]) -> list[tuple
         if act["kind"] in ("budget", "raise", "renew") and act["dataset"] == budget["dataset"]
     ]
     return [(act["number"], 100.0 * (act["mu"] / budget["mu"]) ** 2) for act in acts]
-
-
-def _cost(line: Mapping[str, Any]) -> str:
-    requests = counted(line["n_requests"], "request")
-    epsilon = line["epsilon"]
-    cost = f"mu {ceil_text(line['mu'])}" if epsilon is None else f"epsilon {ceil_text(epsilon)}"
-    return f"{cost} ({requests})"
 
 
 def _words(request: Mapping[str, Any]) -> str:

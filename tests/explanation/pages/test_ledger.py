@@ -42,7 +42,7 @@ def test_nothing_that_people_wrote_is_markup(ledger):
     ledger.appoint(f"anna {HOSTILE}", "officer", reason=HOSTILE)
     page = body(render_ledger_page(ledger.oversight()))
     assert HOSTILE not in page
-    assert page.count("<script>") == 1
+    assert page.count("<script") == 3
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
 
 
@@ -111,7 +111,7 @@ def test_without_a_limit_percent_are_of_what_was_spent():
     ledger = PrivacyLedger.in_memory()
     empty = body(render_ledger_page(ledger.oversight()))
     assert "none: the log is empty" in empty
-    assert "plot-0" not in empty.split("<script>")[0]
+    assert "plot-0" not in empty.split("<script")[0]
     ledger.commit(reserve(ledger, "adult", mu=0.3))
     document = ledger.oversight()
     (account,) = document["datasets"]
