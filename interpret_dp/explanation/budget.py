@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
@@ -45,6 +46,21 @@ def request_texts(account: Mapping[str, Any]) -> list[dict[str, Any]]:
     totals = (percent_texts([total])[0] for total in accumulate(shares))
     figures = zip(account["requests"], percent_texts(shares), totals, strict=True)
     return [{**request, "uses": uses, "total": total} for request, uses, total in figures]
+
+
+def grouped_shares(account: Mapping[str, Any], by: str) -> list[tuple[str, float, str]]:
+    """Return what the requests of each class or user used, the most first: name, share, percent.
+
+    Parameters
+    ----------
+    account : mapping
+    by : {"explainer", "user"}
+    """
+    groups: Counter[str] = Counter()
+    for request, share in zip(account["requests"], request_shares(account), strict=True):
+        groups[request[by] or "unknown"] += share  # type: ignore[assignment]
+    names, shares = zip(*groups.most_common(), strict=True) if groups else ((), ())
+    return list(zip(names, shares, percent_texts(shares), strict=True))
 
 
 def account_rows(account: Mapping[str, Any]) -> dict[str, str]:

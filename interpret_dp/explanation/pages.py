@@ -18,6 +18,7 @@ from interpret_dp.explanation.budget import (
     PERCENT_NOTE,
     BudgetState,
     account_rows,
+    grouped_shares,
     request_texts,
 )
 from interpret_dp.explanation.markup import TextTable, percent_up, render_page
@@ -27,7 +28,7 @@ from interpret_dp.explanation.plots.heat import heat_figure
 from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS, row_noun, thinned
 from interpret_dp.explanation.plots.prediction import local_figure, outcome_text, stability_text
 from interpret_dp.explanation.plots.shape import TrueCurve, edit_note, shape_figure
-from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
+from interpret_dp.explanation.plots.spending import timeline_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, AdditiveTerm
 from interpret_dp.released.summary import term_sentence
@@ -160,16 +161,12 @@ def render_ledger_page(document: Mapping[str, Any]) -> str:
 
 def _account(account: Mapping[str, Any]) -> dict[str, Any]:
     """Return an account with what its section shows beside its own figures."""
-    budget, spent = account["budget"], account["spent"]
     # Before the first request nobody may have said; the usual promise is then assumed.
     relation, _, unit = (account["protected"] or Neighbourhood().protected).partition(": ")
     of_rows = unit == Neighbourhood().unit_text
-    ever = detection_power(spent["ever"]["mu"], FALSE_ALARMS, spent["ever"]["delta"])
+    ever = account["spent"]["ever"]
+    odds = percent_up(detection_power(ever["mu"], FALSE_ALARMS, ever["delta"]))
     seen = "ever released under this name"
-    whole = limit = None
-    if budget is not None:
-        limit = budget["mu"]
-        whole = detection_power(limit, FALSE_ALARMS, budget["delta_x"])
     requests, state = request_texts(account), BudgetState.of(account)
     return {
         **account,
@@ -177,16 +174,15 @@ def _account(account: Mapping[str, Any]) -> dict[str, Any]:
         "relation": relation,
         "unit": unit,
         "of_rows": of_rows,
-        "odds": detection_text(percent_up(ever), relation=relation, of_rows=of_rows, seen=seen),
-        "whole": whole,
+        "odds": detection_text(odds, relation=relation, of_rows=of_rows, seen=seen),
+        "whole": state and state.to_dict()["detection_limit"],
         "rows": account_rows(account),
         "bar": state.bar() if state else [],
         "n_drawn": len(thinned(len(requests))) if requests else 0,
         "timeline": timeline_figure(account) if requests else None,
-        "spending": [
-            (heading, share_figure(account[f"by_{by}"], by, limit))
-            for by, heading in (("explainer", "By class"), ("user", "By user"))
-            if account["by_explainer"]
-        ],
+        "spending": {
+            "By class": grouped_shares(account, "explainer"),
+            "By user": grouped_shares(account, "user"),
+        },
         "requests": requests,
     }

@@ -87,11 +87,6 @@ class PrivacySpend:
         return self.guarantee.delta
 
     @property
-    def account_delta(self) -> float:
-        """Delta of the figures of the data set: the budget's, so that they compare with it."""
-        return self.delta if self.budget is None else self.budget.delta
-
-    @property
     def line(self) -> str:
         """One line for a figure; every cost in it is rounded up."""
         if self.guarantee.state == DOES_NOT_HOLD:
@@ -148,14 +143,12 @@ class PrivacySpend:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that the privacy panel shows, as plain JSON values."""
-        budget = None
-        if self.budget is not None:
-            budget = self.budget.to_dict() | {
-                "model_share": self.model_share,
-                "more_like_this": self.more_like_this,
-                "rows": self.budget_rows,
-                "bar": self.budget.bar(f"this {self.subject}", self.model_share or 0.0),
-            }
+        budget = self.budget and self.budget.to_dict() | {
+            "model_share": self.model_share,
+            "more_like_this": self.more_like_this,
+            "rows": self.budget_rows,
+            "bar": self.budget.bar(f"this {self.subject}", self.model_share or 0.0),
+        }
         return {
             "explanation_epsilon": self.explanation_epsilon,
             "subject": self.subject,

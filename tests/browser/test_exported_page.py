@@ -143,7 +143,7 @@ def report(tmp_path):
 def test_the_report_works_without_a_network(open_file, report):
     page = open_file(report)
     page.look_at_all()
-    assert len(page.figures()) == 2 * 3
+    assert len(page.figures()) == 2
     assert all(figure["data"] for figure in page.figures())
     page.screenshot("ledger_report")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._validate import ceil_text, counted, percent_texts
+from interpret_dp._validate import ceil_text
 from interpret_dp.explanation.budget import request_shares
 from interpret_dp.explanation.plots.parts import (
     COLORS,
@@ -14,28 +14,19 @@ from interpret_dp.explanation.plots.parts import (
     blank_figure,
     date_axis,
     literal,
-    shortened,
     thinned,
 )
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-CLASSES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")
-"""Wong's palette: distinct to the colour-blind, and in grey."""
+OURS = "models of this dashboard"
+"""Name of the requests that a dashboard marks as its own."""
 
-OURS, OTHERS = "models of this dashboard", "other requests"
-"""Names of two kinds of requests, where a dashboard marks its own."""
-
-_OTHER, _LIMIT, _RENEWED = "#556471", "#d55e00", "#556471"
-_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
-_LONGEST_NAME = 32
-_BAR, _AROUND_BARS = 44, 76
+_OURS, _OTHERS, _LIMIT, _RENEWED = "#0072b2", "#e69f00", "#d55e00", "#556471"
 
 
-def timeline_figure(
-    account: Mapping[str, Any], own: Collection[int | None] | None = None
-) -> Figure:
+def timeline_figure(account: Mapping[str, Any], own: Collection[int | None] = ()) -> Figure:
     """Return what was used up to each request, as steps, and the limits over time.
 
     In percent of the budget in force; of all that was spent where no limit was declared. Requests
@@ -47,13 +38,12 @@ def timeline_figure(
     account : mapping
         One of the data sets of ``PrivacyLedger.oversight()``. Without ``acts`` the limit in force
         is drawn.
-    own : collection of int, default=None
-        Numbers of requests that are marked as models of a dashboard, and all shown. By default
-        requests are marked by class.
+    own : collection of int, default=()
+        Numbers of requests that are marked as models of a dashboard, and all shown.
     """
     budget = account["budget"]
     numbers = [request["number"] for request in account["requests"]]
-    places = {place for place, number in enumerate(numbers) if number in (own or ())}
+    places = {place for place, number in enumerate(numbers) if number in own}
     shown = sorted(places.union(thinned(len(numbers))))
     requests = [account["requests"][place] for place in shown]
     sums = [100.0 * total for total in accumulate(request_shares(account))]
@@ -69,12 +59,17 @@ def timeline_figure(
         name="used so far",
         hoverinfo="skip",
     )
-    for name, color, symbol, marked in _groups(requests, own):
+    are_own = [number in own for number in numbers]
+    others = "other requests" if own else "requests"
+    for name, color, kind in ((OURS, _OURS, True), (others, _OTHERS, False)):
+        marked = [place for place, is_own in enumerate(are_own) if is_own is kind]
+        if not marked:
+            continue
         figure.add_scatter(
             x=[numbers[place] for place in marked],
             y=[totals[place] for place in marked],
             mode="markers",
-            marker={"color": color, "size": 9, "symbol": symbol},
+            marker={"color": color, "size": 9, "symbol": "circle" if kind else "diamond"},
             name=name,
             customdata=[_words(requests[place]) for place in marked],
             hovertemplate="%{customdata}<br>used then: %{y:.3g} %<extra></extra>",
@@ -100,70 +95,6 @@ def timeline_figure(
             annotation={"text": "renewed", "font": {"size": 11, "color": _RENEWED}},
         )
     return figure.update_layout(showlegend=True, legend=LEGEND_BELOW)
-
-
-def _groups(
-    requests: Sequence[Mapping[str, Any]], own: Collection[int | None] | None
-) -> list[tuple[str, str, str, list[int]]]:
-    """Return the requests that are marked alike: name, colour, symbol and their places."""
-    if own is None:
-        names = [request["explainer"] for request in requests]
-        ranked = sorted(set(names), key=lambda name: (-names.count(name), name))
-    else:
-        ranked = [OURS, OTHERS]
-        names = [OURS if request["number"] in own else OTHERS for request in requests]
-    looks = [
-        ([name], shortened(literal(name), _LONGEST_NAME), color, symbol)
-        for name, color, symbol in zip(ranked, CLASSES, _SYMBOLS, strict=False)
-    ]
-    # The rarest share a colour.
-    looks.append((ranked[len(CLASSES) :], "others", _OTHER, "x"))
-    return [
-        (name, color, symbol, places)
-        for members, name, color, symbol in looks
-        if (places := [place for place, one in enumerate(names) if one in members])
-    ]
-
-
-def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | None) -> Figure:
-    """Return what each class or user has spent, as bars that add up.
-
-    Parameters
-    ----------
-    lines : sequence of mapping
-        ``by_explainer`` or ``by_user`` of an account.
-    by : str
-        The key of their names.
-    limit : float or None
-        The budget's mu: bars are shares of its square; None: shares of what was spent.
-    """
-    square = limit**2 if limit else sum(line["mu"] ** 2 for line in lines)
-    shares = [line["mu"] ** 2 / square if square else 0.0 for line in lines]
-    places = [str(place) for place in range(len(lines))]
-    names = [literal(line[by] or "unknown") for line in lines]
-    counts = [counted(line["n_requests"], "request") for line in lines]
-    costs = list(map("{} ({})".format, percent_texts(shares), counts))
-    margin = {"l": 8, "r": 16, "t": 8, "b": 46}
-    figure = blank_figure(height=_AROUND_BARS + _BAR * len(lines), margin=margin)
-    figure.add_bar(
-        x=[100.0 * share for share in shares],
-        y=places,
-        orientation="h",
-        marker={"color": CLASSES[0]},
-        hovertemplate="%{customdata}<extra></extra>",
-        customdata=list(map("{}: {}".format, names, costs)),
-    )
-    of = "the budget" if limit else "what was spent"
-    figure.update_xaxes(title=f"share of {of}, %", range=[0, 105 * max([*shares, 0.01])])
-    figure.update_yaxes(
-        tickmode="array",
-        tickvals=places,
-        ticktext=list(map("{}<br>{}".format, (shortened(n, _LONGEST_NAME) for n in names), costs)),
-        autorange="reversed",
-        automargin=True,
-        type="category",
-    )
-    return figure
 
 
 def _limits(account: Mapping[str, Any], budget: Mapping[str, Any]) -> list[tuple[int, float]]:

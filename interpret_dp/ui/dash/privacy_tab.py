@@ -289,44 +289,32 @@ def collect_accounts(explanations: Sequence[Any]) -> list[ShownAccount]:
 def _account(ledger: Any, dataset: str, explanations: Sequence[Any]) -> ShownAccount:
     promises = [e.privacy.guarantee for e in explanations]
     clauses = dict.fromkeys(clause for p in promises for clause in p.shown_assumptions)
+    words, problem, head, document, entries = explanations[0].privacy.ledger, "", None, {}, []
     try:
-        entries, numbers = _read_account(ledger, dataset)
+        if not isinstance(ledger, PrivacyLedger):
+            problem = "The explanations carry no ledger, so nothing is known of other requests."
+        elif dataset not in ledger.datasets():
+            problem = (
+                f"The ledger has no entry of data set {dataset!r}. A model that was loaded from a "
+                "file finds its account if the ledger is given: load_model(path, ledger=...)."
+            )
+        else:
+            whole, entries, words = ledger.to_dict(dataset), ledger.entries(dataset), repr(ledger)
+            head, (document,) = whole["head"], whole["datasets"]
     except LedgerError as error:
-        entries, numbers = {"problem": f"The ledger cannot be read now: {error}"}, {}
+        problem = f"The ledger cannot be read now: {error}"
+    # Numbers of requests by the hash of the entry that closed each.
+    numbers = {e["hash"]: e["reservation"] for e in entries if e["kind"] == "commit"}
     return ShownAccount(
         dataset=dataset,
+        ledger=words,
         models=_models(explanations, numbers),
         assumptions=tuple(clauses),
-        **{"ledger": explanations[0].privacy.ledger} | entries,
+        budget=BudgetState.of(document) if document else None,
+        head=head,
+        document=document,
+        problem=problem,
     )
-
-
-def _read_account(ledger: Any, dataset: str) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return what the ledger holds of an account, and the numbers of its requests.
-
-    Numbers are by the hash of the entry that closed the request.
-    """
-    if not isinstance(ledger, PrivacyLedger):
-        problem = "The explanations carry no ledger, so nothing is known of other requests."
-        return {"problem": problem}, {}
-    if dataset not in ledger.datasets():
-        problem = (
-            f"The ledger has no entry of data set {dataset!r}. A model that was loaded from a "
-            "file finds its account if the ledger is given: load_model(path, ledger=...)."
-        )
-        return {"problem": problem}, {}
-    (document,) = ledger.to_dict(dataset)["datasets"]
-    numbers = {
-        entry["hash"]: entry["reservation"]
-        for entry in ledger.entries(dataset)
-        if entry["kind"] == "commit"
-    }
-    return {
-        "ledger": repr(ledger),
-        "budget": BudgetState.of(document),
-        "head": ledger.head,
-        "document": document,
-    }, numbers
 
 
 def _models(explanations: Sequence[Any], numbers: dict[str, int]) -> tuple[ShownModel, ...]:

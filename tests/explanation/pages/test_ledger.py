@@ -5,9 +5,10 @@ import html
 import pytest
 
 from interpret_dp.explanation import pages as ledger_page
+from interpret_dp.explanation.budget import grouped_shares
 from interpret_dp.explanation.pages import render_ledger_page
 from interpret_dp.explanation.plots import parts
-from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
+from interpret_dp.explanation.plots.spending import timeline_figure
 from interpret_dp.ledger import PrivacyLedger
 from tests.ledger.requests import budgeted, reserve, reserve_epsilon
 from tests.ledger.team import acting_as, days_later
@@ -54,7 +55,7 @@ def test_the_page_shows_the_documents_figures(ledger):
     assert document["head"] in page
     assert "The log is intact" in page
     assert "1 of them run or crashed" in page
-    assert page.count('class="plot"') == 3
+    assert page.count('class="plot"') == 1
     for wanted in ("http:", "https:", "src=", "@import", "url("):
         assert wanted not in page
 
@@ -118,8 +119,7 @@ def test_without_a_limit_percent_are_of_what_was_spent():
     figure = timeline_figure(account)
     assert figure.layout.yaxis.title.text == "% of what was spent"
     assert list(figure.data[0].y) == [0.0, 100.0, 100.0]
-    bars = share_figure(account["by_explainer"], "explainer", None)
-    assert list(bars.data[0].x) == [pytest.approx(100.0)]
+    assert grouped_shares(account, "explainer") == [("test", 1.0, "100 %")]
     assert "no limit declared" in body(render_ledger_page(document))
 
 
@@ -141,9 +141,11 @@ def test_the_timeline_follows_requests_and_limits(ledger):
     assert [shape.x0 for shape in figure.layout.shapes] == [account["periods"][0]["number"]]
     assert {trace.mode for trace in figure.data[1:-1]} == {"markers"}
     share = 100 * (account["spent"]["mu"] / account["budget"]["mu"]) ** 2
+    page = render_ledger_page(document)
     for by in ("explainer", "user"):
-        bars = share_figure(account[f"by_{by}"], by, account["budget"]["mu"])
-        assert sum(bars.data[0].x) == pytest.approx(share)
+        groups = grouped_shares(account, by)
+        assert sum(share for _, share, _ in groups) == pytest.approx(share / 100)
+        assert all(f'<td class="number">{text}</td>' in page for _, _, text in groups)
     assert sum(len(trace.x) for trace in figure.data[1:-1]) == 2
 
 
