@@ -63,7 +63,7 @@ def render_page(template: str, **values: Any) -> str:
     """
     from interpret_dp.explanation.plots.parts import COLORS
 
-    return render(template, plotly=_plotly(), colors=COLORS, figures=_Figures(), **values)
+    return render(template, plotly=_plotly(), colors=COLORS, figures=[], **values)
 
 
 @cache
@@ -76,20 +76,8 @@ def _packed(content: bytes) -> str:
     return base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
 
 
-class _Figures:
-    """The figures of one page, in the order of their places."""
-
-    def __init__(self) -> None:
-        self.documents: list[str] = []
-
-    def add(self, figure: Figure) -> int:
-        """Return the number of the figure on the page."""
-        self.documents.append(figure.to_json())
-        return len(self.documents) - 1
-
-    def packed(self) -> str:
-        """Return all of them, compressed."""
-        return _packed(f"[{','.join(self.documents)}]".encode())
+def _packed_figures(figures: Sequence[Figure]) -> str:
+    return _packed(f"[{','.join(figure.to_json() for figure in figures)}]".encode())
 
 
 def _literal_markdown(text: str) -> str:
@@ -119,6 +107,7 @@ def _environment() -> Environment:
     environment.filters |= {function.__name__: function for function in own}
     environment.filters["thousands"] = "{:,}".format
     environment.filters["quoted"] = repr
+    environment.filters["packed"] = _packed_figures
     environment.filters["literal"] = _literal_markdown
     environment.filters["text_alternative"] = text_alternative
     return environment

@@ -43,8 +43,7 @@ def timeline_figure(account: Mapping[str, Any], own: Collection[int | None] = ()
     """
     budget = account["budget"]
     numbers = [request["number"] for request in account["requests"]]
-    places = {place for place, number in enumerate(numbers) if number in own}
-    shown = sorted(places.union(thinned(len(numbers))))
+    shown = sorted({*thinned(len(numbers)), *(at for at, n in enumerate(numbers) if n in own)})
     requests = [account["requests"][place] for place in shown]
     sums = [100.0 * total for total in accumulate(request_shares(account))]
     totals = [sums[place] for place in shown]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dash
 import numpy as np
@@ -40,10 +40,6 @@ from interpret_dp.ui.dash.components import (
     titled_card,
 )
 from interpret_dp.ui.dash.parts import message
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
 
 # Cards of the privacy tab that plan the next fit, with a figure whose slider chooses epsilon.
 #
@@ -209,13 +205,10 @@ def _account_content(account: ShownAccount) -> Component:
         bar=budget.bar(OURS, shown) if budget else [],
         percent_note=PERCENT_NOTE,
     )
-    figures = {"figure": figure_component(spending_figure(account))} if requests else {}
-    return from_html(page, figures)
-
-
-def spending_figure(account: ShownAccount) -> Figure:
-    """Return all spending up to each request, as steps, below the limit."""
-    return timeline_figure(account.document, {model.request for model in account.models})
+    if not requests:
+        return from_html(page)
+    figure = timeline_figure(document, {model.request for model in account.models})
+    return from_html(page, {"figure": figure_component(figure)})
 
 
 # -------------------------------------------------------------------------- reading the ledgers

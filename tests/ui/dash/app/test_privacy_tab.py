@@ -9,7 +9,8 @@ from interpret.glassbox import ExplainableBoostingClassifier
 
 from interpret_dp import Guarantee, PrivacyLedger, PrivacySpend
 from interpret_dp.accounting import mu_of_budget
-from interpret_dp.ui.dash.privacy_tab import collect_accounts, spending_figure
+from interpret_dp.explanation.plots.spending import timeline_figure
+from interpret_dp.ui.dash.privacy_tab import collect_accounts
 from tests.ledger.requests import budgeted, reserve, reserve_epsilon
 from tests.ui.dash.client import components, text_of
 
@@ -97,7 +98,7 @@ def test_the_figure_adds_up_and_marks_what_is_shown(ledger):
     explanation_of_charge(ledger, "trial")
     explanation = explanation_of_charge(ledger, "trial", epsilon=0.5)
     (account,) = collect_accounts([explanation])
-    steps, ours, others, limit = spending_figure(account).data
+    steps, ours, others, limit = timeline_figure(account.document, {account.models[0].request}).data
     report = ledger.report("trial")
     used = list(100 * report["total_mu"] ** 2 / account.budget.mu**2)
     assert list(steps.y) == pytest.approx([0, *used, used[-1]])
