@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.browser.shared import script
 from tests.browser.test_access import unnamed
 
 pytestmark = pytest.mark.browser
@@ -115,6 +116,30 @@ def test_a_narrow_page_draws_all_curves_for_one_scale_and_says_in_words_what_the
     assert any("intercept" in name and "age" in name for name in names)
     page.screenshot("exported_narrow")
     page.assert_clean()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_can_be_read_on_a_light_and_a_dark_screen(open_file, exported, scheme):
+    page = open_file(exported[0], width=1366)
+    page.page.emulate_media(color_scheme=scheme)
+    page.look_at_all()
+    assert page.page.evaluate(script("faint")) == []
+    page.screenshot(f"exported_{scheme}")
+    # The check sees what is faint, and figures are drawn on the page's own ground.
+    page.page.evaluate("() => document.querySelector('h2').style.color = '#888'")
+    assert len(page.page.evaluate(script("faint"))) == 1
+    ground = "node => getComputedStyle(node).backgroundColor"
+    card = page.page.locator("#shapes .card").first.evaluate(ground)
+    assert (card == "rgb(255, 255, 255)") == (scheme == "light")
+    if scheme == "dark":
+        drawn = page.page.locator("#shapes .main-svg").first.evaluate(ground)
+        assert drawn == "rgba(0, 0, 0, 0)"
+    # Signs on pale cells are dark, whatever the screen.
+    signs = page.page.locator(".heatmap-label text").evaluate_all(
+        "nodes => nodes.map(node => [getComputedStyle(node).fill, node.style.fill])"
+    )
+    assert signs
+    assert all(shown == drawn for shown, drawn in signs)
 
 
 # ----------------------------------------------------------------------------- the officer's report

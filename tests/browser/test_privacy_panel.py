@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.browser.shared import script
 from tests.explanation.influences import adult_explanation
 from tests.ledger.requests import reserve
 
@@ -64,6 +65,9 @@ def test_the_local_view_the_privacy_tab_and_a_plan(dashboard, shown):
     for width in (1366, 390):
         page.narrow(width)
         page.screenshot(f"privacy_plan_{width}")
+        for scheme in ("dark", "light"):
+            page.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            assert page.page.evaluate(script("faint")) == []
     page.assert_clean()
 
 
