@@ -237,7 +237,7 @@ class BudgetState:
 
     def _answer(self, pair: GdpPair) -> str:
         more, above = self.more_like(pair), self.approval_above
-        text = "no" if not more else "yes" if more == 1 else f"yes, {more:,} more fit"
+        text = "no" if not more else "yes" if more == 1 else f"yes, up to {more:,}"
         needs_approval = above is not None and pair.epsilon_at(self.delta) > above * 1.000001
         return f"{text}, if an officer approves" if more and needs_approval else text
 

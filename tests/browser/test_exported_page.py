@@ -33,6 +33,7 @@ def exported(cohort, tmp_path_factory):
     path = tmp_path_factory.mktemp("exported") / "page.html"
     content = render_html(model.to_released(), model.privacy_spend_, truth=curves, local=local)
     path.write_text(content, encoding="utf-8")
+    model.card({"AUROC": 0.84}, intended_use="Teaching").save(path.with_name("card.html"))
     return path, sentences
 
 
@@ -140,6 +141,31 @@ def test_every_text_can_be_read_on_a_light_and_a_dark_screen(open_file, exported
     )
     assert signs
     assert all(shown == drawn for shown, drawn in signs)
+
+
+# A screen, and the printed part of a sheet of A4 with margins of a centimetre.
+@pytest.mark.parametrize(
+    ("medium", "width", "height"), [("screen", 1366, 768), ("print", 718, 1047)]
+)
+def test_the_first_screen_of_a_card_is_one_page_and_its_questions_are_folded(
+    open_file, exported, medium, width, height
+):
+    page = open_file(exported[0].with_name("card.html"), width=width)
+    page.page.emulate_media(media=medium)
+    first = page.page.locator("#card")
+    assert first.evaluate("node => node.getBoundingClientRect().bottom") <= height
+    shown = first.inner_text()
+    for part in (
+        "Epsilon 4 at delta 1e-06",
+        "The probability of",
+        "Teaching",
+        "AUROC",
+        "paid once",
+    ):
+        assert part in shown
+    assert first.locator("td:first-child").count() == 5 + 1
+    assert page.page.locator("#questions summary").is_visible()
+    assert not page.page.locator("#questions table").is_visible()
 
 
 # ----------------------------------------------------------------------------- the officer's report

@@ -52,7 +52,7 @@ def test_a_panel_says_all_that_was_asked_of_it():
         "this model 6.6 % other requests 6.5 % left 86.9 %",
         "The model cost epsilon 1 at delta 1e-06, paid once.",
         "Of the budget of data set 'trial', used: 13.1 %, by 2 requests.",
-        "One more like this model: yes, 13 more fit.",
+        "One more like this model: yes, up to 13.",
         "With everything that was ever released about 'trial', the probability is at most 9.6 %",
         "once the whole budget is spent, at most 24 %.",
         "Protected unit one row",
@@ -189,7 +189,7 @@ def test_a_panel_says_of_when_its_account_is(ledger):
     made = PrivacySpend.of_model(spend().guarantee, ledger)
     ledger.commit(reserve_epsilon(ledger, 0.1, 1e-6, "trial"))
     day = datetime.now(UTC).date().isoformat()
-    assert "by 1 request. One more like this model: yes, 3 more fit. " in text(made)
+    assert "by 1 request. One more like this model: yes, up to 3. " in text(made)
     assert f"The budget is as of {day}." in text(made)
     assert "by 2 requests. One more" in text(made.as_of_now())
     assert "as of" not in text(spend(budget=budget_state()))
@@ -267,7 +267,7 @@ def test_what_is_printed_of_a_ledger_adds_up_and_is_what_it_does(epsilon, costs,
         assert sum(drawn) == pytest.approx(100 * state.spent_share, abs=1e-3)
         assert sum(drawn) == pytest.approx(used / 10, abs=0.1001)
         n_more = state.more_like(pair)
-        answer = "no" if not n_more else "yes" if n_more == 1 else f"yes, {n_more} more fit"
+        answer = "no" if not n_more else "yes" if n_more == 1 else f"yes, up to {n_more}"
         assert rows["One more"] == f"like this: {answer}"
         for _ in range(min(n_more, 9)):
             assert admitted(ledger, pair)
@@ -282,12 +282,13 @@ def test_an_answer_names_the_approval_that_the_ledger_asks_for():
         reserve_epsilon(ledger, 1.5, 1e-5, "trial")
     (account,) = ledger.to_dict()["datasets"]
     state = BudgetState.of(account)
-    for epsilon, end in ((0.5, "more fit"), (1.0, "more fit"), (1.5, "if an officer approves")):
-        pair = GdpPair(mu_of_budget(epsilon, 1e-5))
-        assert state.rows(pair, "this")["One more"].endswith(end)
+    for epsilon in (0.5, 1.0, 1.5):
+        answer = state.rows(GdpPair(mu_of_budget(epsilon, 1e-5)), "this")["One more"]
+        assert answer.startswith("like this: yes")
+        assert answer.endswith(", if an officer approves") == (epsilon == 1.5)
     rows = account_rows(account)
     assert rows["Together"].startswith("epsilon 0.5 at delta 1e-05 (")
-    assert re.fullmatch(r"like the latest request: yes, \d+ more fit", rows["One more"])
+    assert re.fullmatch(r"like the latest request: yes, up to \d+", rows["One more"])
     # A total at the budget's delta beside requests at another would not read right.
     ledger.commit(reserve_epsilon(ledger, 0.5, 1e-6, "trial"))
     assert "Together" not in account_rows(ledger.to_dict()["datasets"][0])

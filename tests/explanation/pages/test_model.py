@@ -67,7 +67,7 @@ def test_page_shows_guarantee_cost_every_term_and_prediction():
     assert model.guarantee.sentence in page
     assert spend.line in page
     assert "What does this mean?" in page
-    assert "One more like this model: yes, 10 more fit." in page
+    assert "One more like this model: yes, up to 10." in page
     assert "A &lt;b&gt; lead." in page
     for feature in model.features:
         assert f"<h3>{feature.name}</h3>" in page
