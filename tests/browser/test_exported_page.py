@@ -125,16 +125,12 @@ def test_every_text_can_be_read_on_a_light_and_a_dark_screen(open_file, exported
     page.page.emulate_media(color_scheme=scheme)
     page.look_at_all()
     assert page.page.evaluate(script("faint")) == []
-    page.screenshot(f"exported_{scheme}")
     # The check sees what is faint, and figures are drawn on the page's own ground.
     page.page.evaluate("() => document.querySelector('h2').style.color = '#888'")
     assert len(page.page.evaluate(script("faint"))) == 1
     ground = "node => getComputedStyle(node).backgroundColor"
-    card = page.page.locator("#shapes .card").first.evaluate(ground)
-    assert (card == "rgb(255, 255, 255)") == (scheme == "light")
-    if scheme == "dark":
-        drawn = page.page.locator("#shapes .main-svg").first.evaluate(ground)
-        assert drawn == "rgba(0, 0, 0, 0)"
+    drawn = page.page.locator("#shapes .main-svg").first.evaluate(ground)
+    assert (drawn == "rgba(0, 0, 0, 0)") == (scheme == "dark")
     # Signs on pale cells are dark, whatever the screen.
     signs = page.page.locator(".heatmap-label text").evaluate_all(
         "nodes => nodes.map(node => [getComputedStyle(node).fill, node.style.fill])"
@@ -144,27 +140,14 @@ def test_every_text_can_be_read_on_a_light_and_a_dark_screen(open_file, exported
 
 
 # A screen, and the printed part of a sheet of A4 with margins of a centimetre.
-@pytest.mark.parametrize(
-    ("medium", "width", "height"), [("screen", 1366, 768), ("print", 718, 1047)]
-)
-def test_the_first_screen_of_a_card_is_one_page_and_its_questions_are_folded(
-    open_file, exported, medium, width, height
-):
+@pytest.mark.parametrize(("kind", "width", "height"), [("screen", 1366, 768), ("print", 718, 1047)])
+def test_a_card_begins_with_one_page(open_file, exported, kind, width, height):
     page = open_file(exported[0].with_name("card.html"), width=width)
-    page.page.emulate_media(media=medium)
+    page.page.emulate_media(media=kind)
     first = page.page.locator("#card")
     assert first.evaluate("node => node.getBoundingClientRect().bottom") <= height
-    shown = first.inner_text()
-    for part in (
-        "Epsilon 4 at delta 1e-06",
-        "The probability of",
-        "Teaching",
-        "AUROC",
-        "paid once",
-    ):
-        assert part in shown
-    assert first.locator("td:first-child").count() == 5 + 1
-    assert page.page.locator("#questions summary").is_visible()
+    said = "Epsilon 4 at delta 1e-06", "The probability of", "Teaching", "AUROC", "Spend"
+    assert all(part in first.inner_text() for part in said)
     assert not page.page.locator("#questions table").is_visible()
 
 

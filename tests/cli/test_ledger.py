@@ -5,7 +5,6 @@ import json
 import pytest
 
 from interpret_dp import PrivacyLedger, load_model
-from interpret_dp._validate import percent_texts
 from tests.ledger.requests import reserve, reserve_epsilon, tamper
 from tests.ledger.team import acting_as, days_later
 
@@ -77,8 +76,7 @@ def test_an_expired_budget_is_renewed(typed, ledger):
         assert "Used        2.5 %, by 1 request" in renewed.out
         new = typed(f"ledger renew --dataset ward --new-people 'deleted all' {REASON}")
         assert "Used        nothing" in new.out
-    ever = "Ever        epsilon 0.3"
-    assert ever in typed("ledger show").out
+    assert "Ever        epsilon 0.3" in typed("ledger show").out
 
 
 def test_an_account_protects_people_from_now_on(typed, ledger):
@@ -86,9 +84,7 @@ def test_an_account_protects_people_from_now_on(typed, ledger):
     change = f"ledger unit --dataset ward --unit patient_id --at-most 2 {REASON}"
     changed = typed(change)
     assert "one 'patient_id'" in changed.out
-    spent, limit = ledger.spent("ward").mu, ledger.budget("ward").mu
-    assert f"Used        {percent_texts([(spent / limit) ** 2])[0]}, by 1" in changed.out
-    assert spent == pytest.approx(0.2, rel=0.01)
+    assert ledger.spent("ward").mu == pytest.approx(0.2, rel=0.01)
     typed(change, code=1)
 
 

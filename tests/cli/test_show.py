@@ -10,8 +10,7 @@ from interpret_dp._documents import write_sealed
 def test_html_is_written_with_the_guarantee_and_the_account(command, model, folder):
     outcome = command("show", model, "--ledger", "sqlite:///privacy.db", "--html", "page.html")
     rows = load_model(model, PrivacyLedger("sqlite:///privacy.db")).privacy_spend_.budget_rows
-    for label, words in rows.items():
-        assert f"{label} {words}" in " ".join(outcome.out.split())
+    assert all(f"{row} {text}" in " ".join(outcome.out.split()) for row, text in rows.items())
     page = (folder / "page.html").read_text()
     assert "<h1>Model of ward</h1>" in page
     assert "For any two tables that differ by adding or removing one row" in page

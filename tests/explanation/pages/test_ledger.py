@@ -141,11 +141,9 @@ def test_the_timeline_follows_requests_and_limits(ledger):
     assert [shape.x0 for shape in figure.layout.shapes] == [account["periods"][0]["number"]]
     assert {trace.mode for trace in figure.data[1:-1]} == {"markers"}
     share = 100 * (account["spent"]["mu"] / account["budget"]["mu"]) ** 2
-    page = render_ledger_page(document)
     for by in ("explainer", "user"):
         groups = grouped_shares(account, by)
-        assert sum(share for _, share, _ in groups) == pytest.approx(share / 100)
-        assert all(f'<td class="number">{text}</td>' in page for _, _, text in groups)
+        assert sum(each for _, each, _ in groups) == pytest.approx(share / 100)
     assert sum(len(trace.x) for trace in figure.data[1:-1]) == 2
 
 

@@ -104,14 +104,9 @@ def test_page_asks_for_nothing_holds_plotly_once_and_is_below_a_megabyte():
     model = _model()
     page = render_html(model, PrivacySpend(guarantee=model.guarantee))
     assert "plotly.js (cartesian - minified)" in _unpacked(page, "plotly")
-    # Every kind of trace that a page's figures have is in it.
-    figures = json.loads(_unpacked(page, "figures"))
-    kinds = {trace["type"] for figure in figures for trace in figure["data"]}
-    assert kinds <= {"scatter", "bar", "heatmap"}
-    assert len(figures) == page.count('class="plot"')
+    assert len(json.loads(_unpacked(page, "figures"))) == page.count('class="plot"')
     assert _parsed(page).links == []
     assert not re.search(r"https?://|@import|url\(", page)
-    assert page.count("application/gzip") == 2
     assert len(page) < 750_000
 
 

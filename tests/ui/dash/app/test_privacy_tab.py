@@ -104,7 +104,6 @@ def test_the_figure_adds_up_and_marks_what_is_shown(ledger):
     assert list(steps.y) == pytest.approx([0, *used, used[-1]])
     assert set(limit.y) == {100}
     assert [*others.y, *ours.y] == pytest.approx(used)
-    assert used[-1] == pytest.approx(100 * account.budget.spent_share)
     assert "trial &lt;1&gt;" in ours.customdata[0]
 
 
