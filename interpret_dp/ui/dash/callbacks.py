@@ -294,7 +294,7 @@ def _add_drawing(app: dash.Dash) -> None:
             {"display": "none"} if session.public_rows is None else {},
             selection_line(term, tuple(bins or ())),
             status_text(session, term.view.name),
-            notes(term, bins or ()),
+            notes(term),
             own_history(term),
             metrics_children(term, bins or (), slice_term, slice_bins),
             # Left alone unless it changed: what shows the whole model follows it.

@@ -118,7 +118,7 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
     parts: dict[str, Any] = {
         "plot": plot,
         "selected": selection_line(term, ()),
-        "note": notes(term, ()),
+        "note": notes(term),
         "message": message(Outcome(_CELLS_TIP if is_pair else _TIP, "note")),
         "metrics": metrics_children(term, ()),
         "history": own_history(term),
