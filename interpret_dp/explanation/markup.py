@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 # compressed, and without the traces that no figure of a page has.
 
 
+# The file `plotly.min.js` is npm's plotly.js-cartesian-dist-min 4.1.1, as published. Its SHA-256 is
+# 79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a.
+_TRACES = {"scatter", "bar", "heatmap", "contour"}
+
+
 @dataclass(frozen=True)
 class TextTable:
     """A table of texts, with a title or none."""
@@ -63,12 +68,20 @@ def render_page(template: str, **values: Any) -> str:
     """
     from interpret_dp.explanation.plots.parts import COLORS
 
-    return render(template, plotly=_plotly(), colors=COLORS, figures=[], **values)
+    return render(template, colors=COLORS, figures=[], **values)
+
+
+def _packed_plotly(figures: Sequence[Figure]) -> str:
+    """Return the script that draws the figures: a small one, if it knows all their traces."""
+    return _plotly({trace.type for figure in figures for trace in figure.data} <= _TRACES)
 
 
 @cache
-def _plotly() -> str:
-    """Return plotly.js with the traces that pages need (npm's plotly.js-cartesian-dist-min)."""
+def _plotly(is_small: bool) -> str:
+    from plotly.offline import get_plotlyjs
+
+    if not is_small:
+        return _packed(get_plotlyjs().encode())
     return _packed((files("interpret_dp.explanation") / "templates/plotly.min.js").read_bytes())
 
 
@@ -107,7 +120,7 @@ def _environment() -> Environment:
     environment.filters |= {function.__name__: function for function in own}
     environment.filters["thousands"] = "{:,}".format
     environment.filters["quoted"] = repr
-    environment.filters["packed"] = _packed_figures
+    environment.filters |= {"packed": _packed_figures, "packed_plotly": _packed_plotly}
     environment.filters["literal"] = _literal_markdown
     environment.filters["text_alternative"] = text_alternative
     return environment

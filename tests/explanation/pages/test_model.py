@@ -17,6 +17,7 @@ from interpret_dp.explanation.pages import render_html
 from interpret_dp.released import AdditiveFeature, EditRecord
 from tests.editor.models import build_model
 from tests.explanation.influences import budget_state
+from tests.explanation.maps_models import stroke_model
 
 HOSTILE = "</script><script>document.title='broken'</script>{{ 7 * 7 }}"
 
@@ -105,6 +106,10 @@ def test_page_asks_for_nothing_holds_plotly_once_and_is_below_a_megabyte():
     page = render_html(model, PrivacySpend(guarantee=model.guarantee))
     assert "plotly.js (cartesian - minified)" in _unpacked(page, "plotly")
     assert len(json.loads(_unpacked(page, "figures"))) == page.count('class="plot"')
+    strokes = stroke_model()  # their wheel needs all of plotly
+    other = render_html(strokes, PrivacySpend(guarantee=strokes.guarantee))
+    assert "barpolar" in _unpacked(other, "figures")
+    assert "barpolar" in _unpacked(other, "plotly")
     assert _parsed(page).links == []
     assert not re.search(r"https?://|@import|url\(", page)
     assert len(page) < 750_000
