@@ -89,8 +89,6 @@ def account_rows(account: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _at(epsilon: float, delta: float) -> str:
-    if math.isinf(epsilon):
-        return f"more than epsilon can state at delta {delta:g}"
     return f"epsilon {ceil_text(epsilon)} at delta {delta:g}"
 
 

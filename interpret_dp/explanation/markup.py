@@ -80,9 +80,8 @@ def _packed_plotly(figures: Sequence[Figure]) -> str:
 def _plotly(is_small: bool) -> str:
     from plotly.offline import get_plotlyjs
 
-    if not is_small:
-        return _packed(get_plotlyjs().encode())
-    return _packed((files("interpret_dp.explanation") / "templates/plotly.min.js").read_bytes())
+    file = files("interpret_dp.explanation") / "templates/plotly.min.js"
+    return _packed(file.read_bytes() if is_small else get_plotlyjs().encode())
 
 
 def _packed(content: bytes) -> str:

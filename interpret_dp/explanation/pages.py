@@ -231,7 +231,6 @@ def _account(account: Mapping[str, Any]) -> dict[str, Any]:
     requests, state = request_texts(account), BudgetState.of(account)
     return {
         **account,
-        "name": " = ".join(account["names"]),
         "relation": relation,
         "unit": unit,
         "of_rows": of_rows,

@@ -95,11 +95,10 @@ class PrivacySpend:
         parts = ["Holds only on conditions"] if self.guarantee.conditions else []
         parts += ["Privacy cost of this explanation: 0", f"of the {self.subject}: {cost}"]
         rows = self.budget_rows
-        if rows:
-            parts.append(f"budget of the data set used: {rows['Used']}")
-        if "One more" in rows:
-            parts.append(f"one more {rows['One more']}")
-        return " · ".join([*parts, *([edits_text(self.edits)] if self.edits else [])])
+        parts += [f"budget of the data set used: {rows['Used']}"] if rows else []
+        parts += [f"one more {rows['One more']}"] if "One more" in rows else []
+        parts += [edits_text(self.edits)] if self.edits else []
+        return " · ".join(parts)
 
     @property
     def budget_rows(self) -> dict[str, str]:
