@@ -58,10 +58,9 @@ def timeline_figure(account: Mapping[str, Any], own: Collection[int | None] = ()
         name="used so far",
         hoverinfo="skip",
     )
-    are_own = [number in own for number in numbers]
     others = "other requests" if own else "requests"
     for name, color, kind in ((OURS, _OURS, True), (others, _OTHERS, False)):
-        marked = [place for place, is_own in enumerate(are_own) if is_own is kind]
+        marked = [place for place, number in enumerate(numbers) if (number in own) is kind]
         if not marked:
             continue
         figure.add_scatter(
