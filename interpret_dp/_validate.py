@@ -242,6 +242,7 @@ _BOX = "max-width: 100%; overflow-x: auto; margin: 6px 0"
 _CELL = "text-align: left; vertical-align: top; padding: 2px 6px; white-space: "
 _SHORT, _LONG = f"{_CELL}nowrap", f"{_CELL}normal; min-width: 12em; overflow-wrap: break-word"
 _SHORTEST_LONG = 17
+_NOTHING = 1e-9  # a share that rounding of sums leaves, which no request can use
 
 
 def ceil_text(value: float, digits: int = 3) -> str:
@@ -268,19 +269,29 @@ def moment_text(moment: str) -> str:
     return f"{utc:%Y-%m-%d %H:%M} UTC"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number and its noun, such as "1 request" or "2,000 requests"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def selections_text(delta_x: float) -> str:
     """Return what follows a budget in words: the part of delta that it keeps for selections."""
     return f", of which {delta_x:.3g} for selections" if delta_x else ""
 
 
-def left_for_selections(epsilon: float, delta_x: float, spent_delta: float) -> str:
-    """Return what follows the epsilon that is left of a budget: what is left for selections."""
-    if not (epsilon and delta_x):
-        return ""
-    left = delta_x - spent_delta
-    # Rounding errors of sums are nothing that a request could use.
-    rest = f"delta {floor_text(left)}" if left > 1e-9 * delta_x else "nothing"
-    return f"; {rest} left for selections"
+def percent_texts(shares: Iterable[float]) -> list[str]:
+    """Return the shares of a whole as percent to a tenth, which add up as they are printed.
+
+    Their running sum is rounded up. It is printed as 100 only if nothing is left of the whole.
+    """
+    texts, total, shown = [], 0.0, 0
+    for share in shares:
+        total += share
+        most = 999 if total < 1.0 - _NOTHING else 1000
+        end = max(shown, min(most, math.ceil(1000.0 * (total - _NOTHING))))
+        texts.append(f"{(end - shown) / 10:g} %" if end > shown or not share else "< 0.1 %")
+        shown = end
+    return texts
 
 
 def _rounded(value: float, digits: int, rounding: str) -> str:
@@ -335,4 +346,5 @@ def notebook_table(
     first = line("th", head)
     table = f"<table><thead>{first}</thead><tbody>{body}</tbody></table>" if rows else ""
     below = "".join(f"<div>{html.escape(text)}</div>" for text in note.splitlines())
-    return f'<div style="{_BOX}"><div><b>{html.escape(title)}</b></div>{table}{below}</div>'
+    title = f"<div><b>{html.escape(title)}</b></div>"
+    return f'<div tabindex="0" style="{_BOX}">{title}{table}{below}</div>'

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from interpret_dp._documents import read_json, replaced_file, write_file
-from interpret_dp._validate import floor_text, text_table
+from interpret_dp._validate import text_table
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD
 
 if TYPE_CHECKING:
@@ -290,13 +290,6 @@ def step(label: str) -> Iterator[None]:
         say("failed")
         raise
     say(f"{time.perf_counter() - start:.1f} s")
-
-
-def left_text(epsilon: float, delta: float) -> str:
-    """Return what one more release may cost, never above the true value."""
-    if epsilon <= 0:
-        return f"nothing at delta {delta:g}"
-    return f"one more release of at most epsilon {floor_text(epsilon)} at delta {delta:g}"
 
 
 # --------------------------------------------------------------------------------- files and ledger

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from interpret_dp._validate import ceil_text, left_for_selections
 from interpret_dp.accounting.lattice import RELATIONS
 from interpret_dp.cli import console
 from interpret_dp.exceptions import LedgerError, UndeclaredWarning
@@ -184,21 +183,10 @@ def fit(site: Site | None, /, **given: Any) -> None:
 
 
 def say_account(privacy: PrivacySpend) -> None:
-    """Print what a model cost, what its data set cost so far, and what is left."""
-    words = f"{privacy.guarantee.promised} by this model"
-    if privacy.total_epsilon is not None:
-        name = privacy.guarantee.dataset
-        words += (
-            f"; epsilon {ceil_text(privacy.total_epsilon)} at delta {privacy.account_delta:g} in "
-            f"total on data set {name!r}"
-        )
-    console.say_item("Spent", words)
-    if privacy.remaining_epsilon is not None:
-        left = console.left_text(privacy.remaining_epsilon, privacy.account_delta)
-        if privacy.budget is not None:
-            known = privacy.budget
-            left += left_for_selections(known.remaining_epsilon, known.delta_x, known.spent_delta)
-        console.say_item("Left", left)
+    """Print what a model cost, and what is used of the budget of its data set."""
+    console.say_item("Cost", f"{privacy.guarantee.promised}, of this model")
+    for label, text in privacy.budget_rows.items():
+        console.say_item(label, text)
 
 
 def _open_ledger(options: SimpleNamespace) -> PrivacyLedger:

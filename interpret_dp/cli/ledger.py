@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from interpret_dp._validate import ceil_text, left_for_selections, moment_text, selections_text
+from interpret_dp._validate import moment_text, selections_text
 from interpret_dp.accounting.lattice import RELATIONS
 from interpret_dp.cli import console
 from interpret_dp.ledger import Approval, PrivacyLedger, verify_archive
@@ -103,7 +103,7 @@ def show(ledger: PrivacyLedger, dataset: str | None) -> None:
         console.say()
         _say_account(account)
         if account["requests"]:
-            _say_requests(account["requests"])
+            _say_requests(account)
     if not document["datasets"]:
         console.say("No data set has a budget yet: interpret-dp ledger create")
 
@@ -238,50 +238,45 @@ def export(ledger: PrivacyLedger, out: str, overwrite: bool) -> None:
 
 
 def _say_account(account: Mapping[str, Any]) -> None:
-    budget, spent, above = account["budget"], account["spent"], account["approval_above"]
+    from interpret_dp.explanation.budget import account_rows
+
+    budget, above = account["budget"], account["approval_above"]
     lines = {
         "Data set": " = ".join(map(repr, account["names"])),
         "Promise": account["guarantee_sentence"] or account["guarantee_state"],
         "Protects": account["protected"],
-        "Budget": account["limit"],
-        "Spent": f"mu {ceil_text(spent['mu'])}",
+        **account_rows(account),
     }
-    if budget is not None:
-        at_delta = f"at delta {budget['delta']:g}"
-        total = ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
-        selections = selections_text(budget["delta_x"])
-        lines["Budget"] = f"epsilon {budget['epsilon']:g} {at_delta}{selections}"
-        lines["Spent"] = f"epsilon {total} {at_delta} ({lines['Spent']})"
-        if spent["ever"]["mu"] > spent["mu"]:
-            ever = ceil_text(spent["ever"]["mu"])
-            lines["Ever"] = f"mu {ever}, including spending before the renewal for new people"
-        left = account["remaining_epsilon"]
-        lines["Left"] = console.left_text(left, budget["delta"])
-        lines["Left"] += left_for_selections(left, budget["delta_x"], spent["delta"])
-        if budget["expired"]:
-            mend = "An officer renews it: interpret-dp ledger renew"
-            lines["Left"] = f"nothing: the budget has expired. {mend}"
-        lines["Expires"] = budget["expires"] and moment_text(budget["expires"])
+    if budget is not None and budget["expires"]:
+        lines["Expires"] = moment_text(budget["expires"])
     if above is not None:
         which = f"requests above epsilon {above:g}" if above else "all requests"
         lines["Approval"] = f"an officer must approve {which}: interpret-dp ledger approvals"
-    if spent["open_reservations"]:
-        run = f"{spent['open_reservations']} of the requests run now or were left by a crash"
-        lines["Open"] = f"{run}; all count as spent"
     for label, text in lines.items():
         if text:
             console.say_item(label, text)
 
 
-def _say_requests(requests: list[dict[str, Any]]) -> None:
+def _say_spending(ledger: PrivacyLedger, dataset: str) -> None:
+    from interpret_dp.explanation.budget import account_rows
+
+    rows = account_rows(ledger.to_dict(dataset)["datasets"][0])
+    for label in ("Used", "Ever"):
+        if label in rows:
+            console.say_item(label, rows[label])
+
+
+def _say_requests(account: Mapping[str, Any]) -> None:
+    from interpret_dp.explanation.budget import request_texts
+
     rows = []
-    for request in requests:
+    for request in request_texts(account):
         who = request["time"], request["explainer"], request["user"] or "unknown"
-        cost = f"{request['epsilon']:g}", f"{request['epsilon_delta']:g}", ceil_text(request["mu"])
+        cost = f"{request['epsilon']:g}", f"{request['epsilon_delta']:g}"
         states = request["state"], request["guarantee_state"]
-        rows.append((*who, *cost, *states, request["purpose"]))
+        rows.append((*who, *cost, request["uses"], *states, request["purpose"]))
     console.say_table(
-        ("date (UTC)", "class", "user", "epsilon", "delta", "mu", "state", "promise", "purpose"),
+        ("date (UTC)", "class", "user", "epsilon", "delta", "uses", "state", "promise", "purpose"),
         rows,
     )
 
@@ -325,11 +320,9 @@ def renew(ledger: PrivacyLedger, dataset: str, **details: Any) -> None:
     This is a logged act of an officer. It moves the end, not the limit: past spending counts.
     """
     budget = ledger.renew_budget(dataset, **details)
-    spent = ledger.spent(dataset)
     end = moment_text(budget.expires) if budget.expires else "no end"
-    counted = f"mu {ceil_text(spent.mu)} counts against it"
     console.say_item("Renewed", f"the budget of {budget.dataset!r}; its end: {end}")
-    console.say_item("Spent", f"{counted}, of mu {ceil_text(spent.ever.mu)} that was ever spent")
+    _say_spending(ledger, dataset)
 
 
 @_command("link --dataset adult-copy --to adult --reason 'same people'", PrivacyLedger.link)
@@ -340,9 +333,8 @@ def link(ledger: PrivacyLedger, dataset: str, to: str, **details: Any) -> None:
     what was spent before. It cannot be undone.
     """
     budget = ledger.link(dataset, to=to, **details)
-    spent = ceil_text(ledger.spent(to).mu)
     console.say_item("Linked", f"{dataset!r} shares the budget of {budget.dataset!r}")
-    console.say_item("Spent", f"mu {spent} of at most {budget.mu:.4g} on both together")
+    _say_spending(ledger, to)
 
 
 @_command(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_int, check_real
+from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import mu_of_budget
 from interpret_dp.accounting.lattice import LATTICE
 from interpret_dp.datasets import Cohort, checked_guess, simulate_table
@@ -33,6 +34,7 @@ from interpret_dp.ebm.request import (
 from interpret_dp.ebm.trainer.binning import Bins
 from interpret_dp.ebm.training import TrainedTerms, has_one_class, train
 from interpret_dp.exceptions import PrivacyWarning, SchemaError, warn_caller
+from interpret_dp.explanation.budget import BudgetState
 from interpret_dp.explanation.plan import FitPlan, PlannedCurve, PlannedFit
 from interpret_dp.fitting.account import checked_budget, ledger_of
 from interpret_dp.ledger import PrivacyLedger
@@ -219,7 +221,7 @@ def plan(
         _check_like(like, rate, spread)
         source = "Fitted on the rows of like=, which the caller declares public"
     is_class = isinstance(schema.target, Categorical)
-    left = _mu_left(delta, limit, ledger, dataset)
+    left = _budget_left(delta, limit, ledger, dataset)
     settings = FitSettings(
         task="classification" if is_class else "regression",
         delta=delta,
@@ -279,8 +281,10 @@ def _check_like(like: Any, rate: Any, spread: Any) -> None:
     )
 
 
-def _mu_left(delta: float, limit: Any, ledger: Any, dataset: str | None) -> float | None:
-    """Return the mu that a budget has left; None without one."""
+def _budget_left(
+    delta: float, limit: Any, ledger: Any, dataset: str | None
+) -> BudgetState | float | None:
+    """Return the account that a fit would be charged to, or the mu of a limit; None without one."""
     if limit is not None and ledger is not None:
         raise ValueError("limit and ledger were both given; give the one that is to be divided.")
     if limit is not None:
@@ -289,10 +293,16 @@ def _mu_left(delta: float, limit: Any, ledger: Any, dataset: str | None) -> floa
         return None
     if dataset is None:
         raise ValueError("ledger was given without dataset=, the data set's name in it. Give both.")
-    left = ledger_of(ledger, must_exist=True).remaining(dataset, delta)
-    if math.isinf(left):
+    known = ledger_of(ledger, must_exist=True)
+    if math.isinf(known.remaining(dataset, delta)):
         return None
-    return mu_of_budget(left, delta) if left > 0 else 0.0
+    return BudgetState.of(known.to_dict(dataset)["datasets"][0])
+
+
+def _fits_left(left: BudgetState | float | None, mu: float) -> int | None:
+    if isinstance(left, BudgetState):
+        return left.more_like(GdpPair(mu))
+    return None if left is None else math.floor((left / mu) ** 2)
 
 
 def _tables(
@@ -333,7 +343,7 @@ def _planned(
     size: int,
     tables: Sequence[_Rows],
     correlated: Sequence[_Rows],
-    left: float | None,
+    left: BudgetState | float | None,
     shares: FloatArray | None,
 ) -> PlannedFit:
     """Fit every table and return what the fits show."""
@@ -359,7 +369,7 @@ def _planned(
         level_rows=max(1.0, FEWEST_ROWS * first.count_noise),
         label_rows=_label_rows(request, size, shares),
         total_error=float(np.median(errors)) if errors else None,
-        fits_left=None if left is None else math.floor((left / mu) ** 2),
+        fits_left=_fits_left(left, mu),
         score=_summary(scores),
         curve=_curve(first, request, tables[0]),
     )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._documents import printable
-from interpret_dp._validate import ceil_text, floor_text, moment_text, selections_text
+from interpret_dp._validate import ceil_text, moment_text, selections_text
 from interpret_dp.released.additive_model import edits_text
 
 if TYPE_CHECKING:
@@ -19,7 +22,13 @@ if TYPE_CHECKING:
 
 # Pages and cards, as HTML or Markdown: templates of jinja2, those of the screens in `ui` included.
 #
-# Every text in them is escaped. A page works without a network: plotly is in it, once.
+# Every text in them is escaped. A page works without a network: plotly is in it, once,
+# compressed, and without the traces that no figure of a page has.
+
+
+# The file `plotly.min.js` is npm's plotly.js-cartesian-dist-min 4.1.1, as published. Its SHA-256 is
+# 79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a.
+_TRACES = {"scatter", "bar", "heatmap", "contour"}
 
 
 @dataclass(frozen=True)
@@ -29,11 +38,6 @@ class TextTable:
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     title: str = ""
-
-
-def share_text(share: float, *, down: bool = False) -> str:
-    """Return a share as per cent: rounded up for what is spent, down for what is left."""
-    return f"{(floor_text if down else ceil_text)(100.0 * share, digits=3)} %"
 
 
 def percent_up(probability: float) -> str:
@@ -62,26 +66,30 @@ def render_page(template: str, **values: Any) -> str:
     **values
         What the template shows.
     """
-    from plotly.offline import get_plotlyjs
-
     from interpret_dp.explanation.plots.parts import COLORS
 
-    return render(template, plotly=get_plotlyjs(), colors=COLORS, figures=_Figures(), **values)
+    return render(template, colors=COLORS, figures=[], **values)
 
 
-class _Figures:
-    """The figures of one page, in the order of their places."""
+def _packed_plotly(figures: Sequence[Figure]) -> str:
+    """Return the script that draws the figures: a small one, if it knows all their traces."""
+    return _plotly({trace.type for figure in figures for trace in figure.data} <= _TRACES)
 
-    def __init__(self) -> None:
-        self.documents: list[str] = []
 
-    def add(self, figure: Figure) -> int:
-        """Return the number of the figure on the page."""
-        # Nothing may end the script that the JSON is part of. plotly escapes this too, but not
-        # where it writes with orjson.
-        document = figure.to_json().replace("<", "\\u003c").replace(">", "\\u003e")
-        self.documents.append(document)
-        return len(self.documents) - 1
+@cache
+def _plotly(is_small: bool) -> str:
+    from plotly.offline import get_plotlyjs
+
+    file = files("interpret_dp.explanation") / "templates/plotly.min.js"
+    return _packed(file.read_bytes() if is_small else get_plotlyjs().encode())
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
+
+
+def _packed_figures(figures: Sequence[Figure]) -> str:
+    return _packed(f"[{','.join(figure.to_json() for figure in figures)}]".encode())
 
 
 def _literal_markdown(text: str) -> str:
@@ -107,10 +115,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    own = (ceil_text, floor_text, selections_text, moment_text, share_text, percent_up, edits_text)
+    own = (ceil_text, selections_text, moment_text, percent_up, edits_text)
     environment.filters |= {function.__name__: function for function in own}
     environment.filters["thousands"] = "{:,}".format
     environment.filters["quoted"] = repr
+    environment.filters |= {"packed": _packed_figures, "packed_plotly": _packed_plotly}
     environment.filters["literal"] = _literal_markdown
     environment.filters["text_alternative"] = text_alternative
     return environment

@@ -11,15 +11,21 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._optional import part_count
-from interpret_dp._validate import left_for_selections
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import FALSE_ALARMS, detection_text
 from interpret_dp.accounting.lattice import Neighbourhood
-from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, spent_shares
+from interpret_dp.explanation.budget import (
+    OF_SEVERAL_ROWS,
+    PERCENT_NOTE,
+    BudgetState,
+    account_rows,
+    grouped_shares,
+    request_texts,
+)
 from interpret_dp.explanation.local_objects import background_explanation
 from interpret_dp.explanation.markup import TextTable, percent_up, render_page
 from interpret_dp.explanation.objects import maps_explanation
-from interpret_dp.explanation.panel import SHARES_OF, panel_html, shares_text
+from interpret_dp.explanation.panel import meaning_text, panel_html
 from interpret_dp.explanation.plots.axes import bin_texts, term_places
 from interpret_dp.explanation.plots.bars import SIGNAL_TO_NOISE, importance_figure
 from interpret_dp.explanation.plots.heat import heat_figure
@@ -38,7 +44,7 @@ from interpret_dp.explanation.plots.shape import (
     shape_figure,
     term_curves,
 )
-from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
+from interpret_dp.explanation.plots.spending import timeline_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, AdditiveTerm
 from interpret_dp.released.background import Background
@@ -128,6 +134,7 @@ def render_html(
         state=privacy.guarantee.state,
         state_sentence=privacy.guarantee.state_sentence,
         panel=panel_html(privacy.to_dict(), boxed=False),
+        meaning=meaning_text(privacy.to_dict()),
         spend=privacy.line,
         edits=edits,
         **shown,
@@ -244,45 +251,35 @@ def render_ledger_page(document: Mapping[str, Any]) -> str:
         **document,
         accounts=[_account(account) for account in document["datasets"]],
         title="Privacy ledger report",
-        shares_of=SHARES_OF,
+        percent_note=PERCENT_NOTE,
         of_several_rows=OF_SEVERAL_ROWS,
-        shares_text=shares_text,
-        left_for_selections=left_for_selections,
         most_rows=_MOST_ROWS,
     )
 
 
 def _account(account: Mapping[str, Any]) -> dict[str, Any]:
     """Return an account with what its section shows beside its own figures."""
-    budget, spent = account["budget"], account["spent"]
     # Before the first request nobody may have said; the usual promise is then assumed.
     relation, _, unit = (account["protected"] or Neighbourhood().protected).partition(": ")
     of_rows = unit == Neighbourhood().unit_text
-    ever = detection_power(spent["ever"]["mu"], FALSE_ALARMS, spent["ever"]["delta"])
+    ever = account["spent"]["ever"]
+    odds = percent_up(detection_power(ever["mu"], FALSE_ALARMS, ever["delta"]))
     seen = "ever released under this name"
-    shares = whole = limit = None
-    if budget is not None:
-        limit = budget["mu"]
-        shares = spent_shares(limit, budget["delta_x"], spent["mu"], spent["delta"])
-        whole = detection_power(limit, FALSE_ALARMS, budget["delta_x"])
-    requests, scale = account["requests"], "mu" if budget is None else "epsilon"
-    totals = [total[scale] for total in account["totals"]]
+    requests, state = request_texts(account), BudgetState.of(account)
     return {
         **account,
-        "name": " = ".join(account["names"]),
         "relation": relation,
         "unit": unit,
         "of_rows": of_rows,
-        "odds": detection_text(percent_up(ever), relation=relation, of_rows=of_rows, seen=seen),
-        "whole": whole,
-        "shares": shares,
+        "odds": detection_text(odds, relation=relation, of_rows=of_rows, seen=seen),
+        "whole": state and state.to_dict()["detection_limit"],
+        "rows": account_rows(account),
+        "bar": state.bar() if state else [],
         "n_drawn": len(thinned(len(requests))) if requests else 0,
         "timeline": timeline_figure(account) if requests else None,
-        "spending": [
-            (heading, share_figure(account[f"by_{by}"], by, limit))
-            for by, heading in (("explainer", "By class"), ("user", "By user"))
-            if account["by_explainer"]
-        ],
-        "scale": scale,
-        "requests": [one | {"total": total} for one, total in zip(requests, totals, strict=True)],
+        "spending": {
+            "By class": grouped_shares(account, "explainer"),
+            "By user": grouped_shares(account, "user"),
+        },
+        "requests": requests,
     }

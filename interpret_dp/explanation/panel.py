@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interpret_dp._validate import ceil_text, left_for_selections
+from interpret_dp._validate import ceil_text, counted
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, HOLDS, HOLDS_IF, detection_text
 from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS
-from interpret_dp.explanation.markup import percent_up, render, share_text
+from interpret_dp.explanation.markup import percent_up, render
 
-# Wong's palette: distinct to the colour-blind, and in grey.
-_MODEL, _OTHERS = "#0072b2", "#e69f00"
 EDGES = {HOLDS: "#0072b2", HOLDS_IF: "#e69f00", DOES_NOT_HOLD: "#d55e00"}
 """Colour of a box by the state of the guarantee in it."""
 
@@ -26,25 +24,6 @@ TITLES = {
     DOES_NOT_HOLD: "No privacy guarantee: it does not hold",
 }
 """First line of a box, by state."""
-
-SHARES_OF = "Shares are of mu squared, which adds up from request to request; epsilon does not."
-
-
-def shares_text(of_mu: float, of_delta: float) -> str:
-    """Say of what the shares of a bar are: of the scarcer of a budget's two limits.
-
-    Parameters
-    ----------
-    of_mu, of_delta : float
-        What is spent of mu squared and of the part of delta for selections, 0 to 1.
-    """
-    if of_delta <= of_mu:
-        return SHARES_OF
-    return (
-        "The bar shows the part of delta for selections, which is used up sooner than mu squared "
-        f"({share_text(of_mu)} spent). What is left of epsilon is for requests without selections, "
-        "such as fits whose schema declares all levels and labels."
-    )
 
 
 def panel_html(document: Mapping[str, Any], *, boxed: bool = True) -> str:
@@ -57,7 +36,7 @@ def panel_html(document: Mapping[str, Any], *, boxed: bool = True) -> str:
     boxed : bool
         Draw a frame, whose edge shows at a glance whether anything is promised.
     """
-    state, guarantee, budget = (document[name] for name in ("state", "guarantee", "budget"))
+    state, guarantee = document["state"], document["guarantee"]
     return render(
         "panel.html",
         **document,
@@ -68,9 +47,6 @@ def panel_html(document: Mapping[str, Any], *, boxed: bool = True) -> str:
         of_rows=_is_of_rows(guarantee),
         # A figure and its unit stay on one line.
         meaning=meaning_text(document).replace(" %", "\N{NO-BREAK SPACE}%"),
-        left_for_selections=left_for_selections,
-        shares_text=shares_text,
-        parts=None if budget is None else _bar_parts(budget, document["subject"]),
         shares=_shares(guarantee["releases"]),
     )
 
@@ -92,25 +68,12 @@ def meaning_text(document: Mapping[str, Any]) -> str:
     return f"{odds} {OF_SEVERAL_ROWS}" if of_rows else odds
 
 
-def _bar_parts(budget: Mapping[str, Any], subject: str) -> list[tuple[str, float, str]]:
-    spent, model = budget["spent_share"], budget["model_share"]
-    if model is None:
-        return [("spent", spent, _OTHERS)]
-    others = share_of_others(spent, model)
-    return [(f"this {subject}", model, _MODEL), ("other requests", others, _OTHERS)]
-
-
-def share_of_others(spent: float, shown: float) -> float:
-    """Return the share of a budget that is not shown by itself; rounding of sums is none."""
-    return spent - shown if spent - shown > 1e-9 else 0.0
-
-
 def _shares(releases: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """Return what the releases behind a guarantee took of it."""
     total = sum(release["mu"] ** 2 for release in releases)
     shares = []
     for release in releases:
-        text = f"{release['count']:,} release{'' if release['count'] == 1 else 's'}"
+        text = counted(release["count"], "release")
         if total:
             text += f", {100 * release['mu'] ** 2 / total:.3g} % of the spend"
         if release.get("delta"):

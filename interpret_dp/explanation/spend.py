@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from interpret_dp._validate import ceil_text, check_choice, check_int, floor_text
+from interpret_dp._validate import ceil_text, check_choice, check_int
+from interpret_dp.accounting.composition import GdpPair
 from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import DOES_NOT_HOLD, FALSE_ALARMS, Guarantee
 from interpret_dp.exceptions import LedgerError
@@ -51,7 +52,7 @@ class PrivacySpend:
     >>> from interpret_dp import Guarantee
     >>> promise = Guarantee(epsilon=1.0, delta=1e-6, mu=0.2367, mechanism="Gaussian noise")
     >>> print(PrivacySpend(guarantee=promise).line)
-    Privacy cost of this explanation: 0 · of the model: epsilon 1 (all at delta 1e-06)
+    Privacy cost of this explanation: 0 · of the model: epsilon 1 at delta 1e-06
     """
 
     guarantee: Guarantee
@@ -86,30 +87,25 @@ class PrivacySpend:
         return self.guarantee.delta
 
     @property
-    def account_delta(self) -> float:
-        """Delta of the figures of the data set: the budget's, so that they compare with it."""
-        return self.delta if self.budget is None else self.budget.delta
-
-    @property
     def line(self) -> str:
         """One line for a figure; every cost in it is rounded up."""
         if self.guarantee.state == DOES_NOT_HOLD:
             return "No privacy guarantee: it does not hold"
-        parts = [
-            "Privacy cost of this explanation: 0",
-            f"of the {self.subject}: epsilon {ceil_text(self.epsilon)}",
-        ]
-        if self.account_delta != self.delta:
-            parts[-1] += f" (at delta {ceil_text(self.delta)})"
-        if self.total_epsilon is not None:
-            parts.append(f"of all on this data set: {ceil_text(self.total_epsilon)}")
-        if self.remaining_epsilon is not None:
-            parts.append(f"left: {floor_text(self.remaining_epsilon)}")
-        which = "all at" if self.account_delta == self.delta else "at the budget's"
-        text = " · ".join(parts) + f" ({which} delta {ceil_text(self.account_delta)})"
-        if self.guarantee.conditions:
-            text = f"Holds only on conditions · {text}"
-        return f"{text} · {edits_text(self.edits)}" if self.edits else text
+        cost = f"epsilon {ceil_text(self.epsilon)} at delta {ceil_text(self.delta)}"
+        parts = ["Holds only on conditions"] if self.guarantee.conditions else []
+        parts += ["Privacy cost of this explanation: 0", f"of the {self.subject}: {cost}"]
+        rows = self.budget_rows
+        parts += [f"budget of the data set used: {rows['Used']}"] if rows else []
+        parts += [f"one more {rows['One more']}"] if "One more" in rows else []
+        parts += [edits_text(self.edits)] if self.edits else []
+        return " · ".join(parts)
+
+    @property
+    def budget_rows(self) -> dict[str, str]:
+        """The data set's budget in words, a text for each label; empty where it is not known."""
+        if self.budget is None:
+            return {}
+        return self.budget.rows(self.guarantee.pair, f"this {self.subject}")
 
     @property
     def detection(self) -> float:
@@ -146,12 +142,12 @@ class PrivacySpend:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that the privacy panel shows, as plain JSON values."""
-        budget = None
-        if self.budget is not None:
-            budget = self.budget.to_dict() | {
-                "model_share": self.model_share,
-                "more_like_this": self.more_like_this,
-            }
+        budget = self.budget and self.budget.to_dict() | {
+            "model_share": self.model_share,
+            "more_like_this": self.more_like_this,
+            "rows": self.budget_rows,
+            "bar": self.budget.bar(f"this {self.subject}", self.model_share or 0.0),
+        }
         return {
             "explanation_epsilon": self.explanation_epsilon,
             "subject": self.subject,
@@ -205,17 +201,17 @@ class PrivacySpend:
             self, total_epsilon=None, remaining_epsilon=None, budget=None, ledger=repr(ledger)
         )
         try:
-            budget = ledger.budget(dataset)
-            if budget is None:
-                return dataclasses.replace(blank, ledger=f"{ledger!r}: no limit declared")
-            spent = ledger.spent(dataset)
-            state = BudgetState.of(budget, spent, ledger.remaining(dataset))
+            (account,) = ledger.to_dict(dataset)["datasets"]
         except LedgerError as error:
             return dataclasses.replace(blank, ledger=f"not readable now: {error}")
+        state = BudgetState.of(account)
+        if state is None:
+            return dataclasses.replace(blank, ledger=f"{ledger!r}: no limit declared")
+        ever = state.ever or GdpPair(state.spent_mu, state.spent_delta)
         return dataclasses.replace(
             blank,
             # All that was ever released: a renewal for new people forgets it for the budget alone.
-            total_epsilon=spent.ever.epsilon_at(state.delta),
+            total_epsilon=ever.epsilon_at(state.delta),
             remaining_epsilon=state.remaining_epsilon,
             budget=state,
             as_of=datetime.now(UTC).date().isoformat(),

@@ -81,22 +81,17 @@ def clauses_document(part: Account | Request) -> dict[str, Any]:
     }
 
 
-def overview_row(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return names, state, budget, spending, rest and number of requests of an account."""
+def _overview_row(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return names, state, budget, what is used of it and number of requests of an account."""
     budget, spent = document["budget"], document["spent"]
+    limit, used = document["limit"], f"mu {_validate.ceil_text(spent['mu'])}"
+    if budget is not None:
+        selections = _validate.selections_text(budget["delta_x"])
+        limit = f"epsilon {budget['epsilon']:g} at delta {budget['delta']:g}{selections}"
+        limit += ", expired" if budget["expired"] else ""
+        (used,) = _validate.percent_texts([(spent["mu"] / budget["mu"]) ** 2])
     names, n_requests = " = ".join(document["names"]), str(spent["n_requests"])
-    state = document["guarantee_state"]
-    if budget is None:
-        total = f"mu {_validate.ceil_text(spent['mu'])}"
-        return names, state, document["limit"], total, "no limit", n_requests
-    selections = _validate.selections_text(budget["delta_x"])
-    limit = f"epsilon {budget['epsilon']:g} at delta {budget['delta']:g}{selections}"
-    total = _validate.ceil_text(spent["epsilon"]) if spent["n_requests"] else "0"
-    left, rest = document["remaining_epsilon"], "nothing: expired"
-    if not budget["expired"]:
-        rest = f"epsilon {_validate.floor_text(left) if left else 0}"
-        rest += _validate.left_for_selections(left, budget["delta_x"], spent["delta"])
-    return names, state, limit, f"epsilon {total}", rest, n_requests
+    return names, document["guarantee_state"], limit, used, n_requests
 
 
 def oversight_document(account: Account) -> dict[str, Any]:
@@ -329,15 +324,8 @@ class LedgerReader(LedgerHandle):
             return _validate.notebook_table(title, (), (), note=f"It cannot be read now: {error}")
         empty = "" if document["datasets"] else "Nothing was declared or spent yet. "
         note = f"{empty}Head of the log: {document['head'] or 'none'}"
-        head = (
-            "data set",
-            "promise",
-            "budget",
-            "spent so far",
-            "left for one more release",
-            "requests",
-        )
-        rows = [overview_row(account) for account in document["datasets"]]
+        head = ("data set", "promise", "budget", "used", "requests")
+        rows = [_overview_row(account) for account in document["datasets"]]
         return _validate.notebook_table(title, head, rows, note=note)
 
     @property

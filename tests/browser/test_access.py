@@ -32,6 +32,9 @@ def assert_named(page, explanation, term):
     missing, names = unnamed(page.page)
     assert missing == []
     assert explanation.describe()[term] in names
+    for scheme in ("dark", "light"):
+        page.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        assert page.page.evaluate(script("faint")) == []
     fields = {"Gesture", "Scale", "Number", "Message", "Shape to test for", "Load a file"}
     assert fields <= names
     assert page.page.evaluate(script("faults")) == []

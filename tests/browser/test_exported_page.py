@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.browser.shared import script
 from tests.browser.test_access import unnamed
 
 pytestmark = pytest.mark.browser
@@ -32,6 +33,7 @@ def exported(cohort, tmp_path_factory):
     path = tmp_path_factory.mktemp("exported") / "page.html"
     content = render_html(model.to_released(), model.privacy_spend_, truth=curves, local=local)
     path.write_text(content, encoding="utf-8")
+    model.card({"AUROC": 0.84}, intended_use="Teaching").save(path.with_name("card.html"))
     return path, sentences
 
 
@@ -117,6 +119,37 @@ def test_a_narrow_page_draws_all_curves_for_one_scale_and_says_in_words_what_the
     page.assert_clean()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_can_be_read_on_a_light_and_a_dark_screen(open_file, exported, scheme):
+    page = open_file(exported[0], width=1366)
+    page.page.emulate_media(color_scheme=scheme)
+    page.look_at_all()
+    assert page.page.evaluate(script("faint")) == []
+    # The check sees what is faint, and figures are drawn on the page's own ground.
+    page.page.evaluate("() => document.querySelector('h2').style.color = '#888'")
+    assert len(page.page.evaluate(script("faint"))) == 1
+    ground = "node => getComputedStyle(node).backgroundColor"
+    drawn = page.page.locator("#shapes .main-svg").first.evaluate(ground)
+    assert (drawn == "rgba(0, 0, 0, 0)") == (scheme == "dark")
+    # Signs on pale cells are dark, whatever the screen.
+    signs = page.page.locator(".heatmap-label text").evaluate_all(
+        "nodes => nodes.map(node => [getComputedStyle(node).fill, node.style.fill])"
+    )
+    assert {shown == drawn for shown, drawn in signs} == {True}
+
+
+# A screen, and the printed part of a sheet of A4 with margins of a centimetre.
+@pytest.mark.parametrize(("kind", "width", "height"), [("screen", 1366, 768), ("print", 718, 1047)])
+def test_a_card_begins_with_one_page(open_file, exported, kind, width, height):
+    page = open_file(exported[0].with_name("card.html"), width=width)
+    page.page.emulate_media(media=kind)
+    first = page.page.locator("#card")
+    assert first.evaluate("node => node.getBoundingClientRect().bottom") <= height
+    said = "Epsilon 4 at delta 1e-06", "The probability of", "Teaching", "AUROC", "Spend"
+    assert all(part in first.inner_text() for part in said)
+    assert not page.page.locator("#questions table").is_visible()
+
+
 # ----------------------------------------------------------------------------- the officer's report
 
 
@@ -143,7 +176,7 @@ def report(tmp_path):
 def test_the_report_works_without_a_network(open_file, report):
     page = open_file(report)
     page.look_at_all()
-    assert len(page.figures()) == 2 * 3
+    assert len(page.figures()) == 2
     assert all(figure["data"] for figure in page.figures())
     page.screenshot("ledger_report")
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.browser.shared import script
 from tests.explanation.influences import adult_explanation
 from tests.ledger.requests import reserve
 
@@ -25,7 +26,8 @@ def test_the_local_view_the_privacy_tab_and_a_plan(dashboard, shown):
     page.screenshot("panel_local")
 
     page.open_tab("Privacy")
-    assert "'four patients', 'all patients': epsilon 1 at delta 1e-06; room for" in page.text()
+    models = "'four patients', 'all patients': epsilon 1 at delta 1e-06; one more like this model"
+    assert models in page.text()
     assert len(page.figures()) == 2
     page.assert_fits()
     page.screenshot("privacy_tab")
@@ -38,7 +40,7 @@ def test_the_local_view_the_privacy_tab_and_a_plan(dashboard, shown):
     assert "another process" not in page.text()
     page.open_tab("Privacy")
     assert "another process" in page.text()
-    assert f"in {before + 1} requests" in page.text()
+    assert f"by {before + 1} requests" in page.text()
 
     # A slider shows what each epsilon buys.
     page.page.get_by_role("button", name="Plan the next fit").first.click()
@@ -61,6 +63,9 @@ def test_the_local_view_the_privacy_tab_and_a_plan(dashboard, shown):
     for width in (1366, 390):
         page.narrow(width)
         page.screenshot(f"privacy_plan_{width}")
+        for scheme in ("dark", "light"):
+            page.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            assert page.page.evaluate(script("faint")) == []
     page.assert_clean()
 
 

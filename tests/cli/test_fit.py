@@ -11,7 +11,6 @@ import pytest
 
 from interpret_dp import PrivacyLedger, load_model
 from interpret_dp.cli import main
-from interpret_dp.cli.console import left_text
 from tests.cli.conftest import N_ROWS
 
 
@@ -37,9 +36,9 @@ def test_fit_writes_a_model_and_says_what_it_promises(fit, patients, cohort, suf
     assert model.guarantee_.sentence in text
     assert "'readmitted': Categorical(['no', 'yes'])" in text
     assert "declared for 'ward'" in text
-    assert "epsilon 1 at delta 1e-06 by this model" in text
-    left = PrivacyLedger().remaining("ward", 1e-6)
-    assert left_text(left, 1e-6) in text
+    assert "epsilon 1 at delta 1e-06, of this model" in text
+    assert model.privacy_spend_.budget_rows.keys() == {"Budget", "Used", "One more"}
+    assert all(f"{row} {words}" in text for row, words in model.privacy_spend_.budget_rows.items())
     assert model.guarantee_.ledger_head == PrivacyLedger().head
     assert model.guarantee_.ledger_head in text
     found = "does not declare column 'bed'. The fit finds levels or bounds privately"

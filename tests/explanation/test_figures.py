@@ -26,8 +26,8 @@ from tests.explanation.pages.test_model import _model
 
 AGE, DOSE, GRADE, CITY = range(4)
 LINE = (
-    "Privacy cost of this explanation: 0 · of the model: epsilon 1 · of all on this data set: "
-    "1.46 · left: 4.131 (all at delta 1e-06)"
+    "Privacy cost of this explanation: 0 · of the model: epsilon 1 at delta 1e-06 · budget of "
+    "the data set used: 43 %, by 2 requests · one more like this model: no"
 )
 
 
@@ -158,7 +158,7 @@ def test_the_largest_terms_are_in_view_and_a_button_shows_all(n_terms):
 def test_the_cost_is_in_the_figure_and_broken_between_its_parts():
     for figure in (overview_figure(build_model(), LINE), contributions_figure([], LINE)):
         (note,) = (note.text for note in figure.layout.annotations if "Privacy" in note.text)
-        assert note.endswith(LINE.replace(" · left", " ·<br>left"))
+        assert note.endswith(LINE.replace(" · budget", " ·<br>budget"))
     # A term is described in words, which a cost follows.
     model = build_model()
     (note,) = term_figure(model, AGE, "").layout.annotations

@@ -8,23 +8,16 @@ from datetime import UTC, datetime
 from unittest.mock import Mock
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from interpret_dp import LedgerError, PrivacyLedger, PrivacySpend
+from interpret_dp._validate import percent_texts
 from interpret_dp.accounting import GdpPair, Guarantee, ReleaseShare, mu_of_budget
-from interpret_dp.explanation.budget import BudgetState
-from interpret_dp.explanation.markup import render, share_text
-from interpret_dp.explanation.panel import meaning_text, panel_html, share_of_others
-from interpret_dp.ledger.account import (
-    Account,
-    Request,
-    admits,
-    fix_budget,
-    largest_epsilon,
-    remaining_mu,
-)
+from interpret_dp.exceptions import ApprovalNeededError, BudgetExceededError
+from interpret_dp.explanation.budget import BudgetState, account_rows, request_texts
+from interpret_dp.explanation.panel import meaning_text, panel_html
 from tests.explanation.influences import background_spend, budget_state
-from tests.ledger.requests import budgeted, reserve_epsilon
+from tests.ledger.requests import budgeted, reserve, reserve_epsilon
 
 MU = mu_of_budget(1.0, 1e-6)
 
@@ -55,11 +48,11 @@ def test_a_panel_says_all_that_was_asked_of_it():
         "Looking at this explanation costs no privacy",
         "Nothing new was read from the data.",
         "The model epsilon 1 at delta 1e-06",
-        "Everything on 'trial' so far epsilon 1.28 of 4, at delta 1e-05",
-        "Left for one more release epsilon 3.5 at delta 1e-05",
-        "Budget of data set 'trial': epsilon 4 at delta 1e-05",
+        "Budget : epsilon 4 at delta 1e-05",
+        "this model 6.6 % other requests 6.5 % left 86.9 %",
         "The model cost epsilon 1 at delta 1e-06, paid once.",
-        "Left for data set 'trial': room for 13 more like this model.",
+        "Of the budget of data set 'trial', used: 13.1 %, by 2 requests.",
+        "One more like this model: yes, up to 13.",
         "With everything that was ever released about 'trial', the probability is at most 9.6 %",
         "once the whole budget is spent, at most 24 %.",
         "Protected unit one row",
@@ -79,11 +72,6 @@ def test_what_it_means_is_said_in_terms_of_an_attacker():
     # Phi(0.2367 - 1.645) for the model, with sqrt(2) for two of them, with B for the budget.
     assert "wrongly accuses 5 of 100 rows that are not in the data, would spot a row" in words
     assert "a row that is in the data with probability at most 8 %; guessing gives 5 %." in words
-    # A person each: those whom guessing spots, those whom the release adds, and all others.
-    page = spend()._repr_html_()
-    assert [page.count(icon) - 1 for icon in "●◉○"] == [5, 3, 92]
-    assert page.count("○" * 10) == 9
-    assert 'title="Of 100 rows in the data at most 8 are spotted"' in page
 
 
 PEOPLE = "all rows of one 'id'"
@@ -128,28 +116,27 @@ def test_names_are_text_and_nothing_else():
     assert page.count("<div") == page.count("</div>")
 
 
-def test_what_rounding_leaves_is_no_request():
-    assert share_of_others(0.1 + 0.2, 0.3) == 0.0
-    assert share_of_others(0.3, 0.1) == pytest.approx(0.2)
+def percents(text):
+    """Return the percent in a text, in tenths; less than one is none."""
+    found = re.findall(r"(?<![\d.])(?<!< )([\d.]+) %", html.unescape(text))
+    return [round(10 * float(one)) for one in found]
 
 
-def test_bar_is_as_long_as_what_was_spent():
-    page = render("bar.html", parts=[("this model", 0.25, "#000001"), ("others", 0.5, "#000002")])
-    assert "this model 25 % others 50 % left 25 %" in text_of(page)
-    assert "width: 25.0000%" in page
-    assert "width: 50.0000%" in page
-    # The bar behind its parts, and the legend of what is left.
-    assert page.count("background: #e4e9ee") == 2
-    assert "left 100 %" in text_of(render("bar.html", parts=[("this model", 0.0, "#000001")]))
+@given(shares=st.lists(st.floats(0, 1), max_size=9), used=st.floats(0, 1))
+@example(shares=[1.0] * 3, used=1.0)
+@example(shares=[1.0], used=1e-12)
+def test_percents_add_up_as_printed_and_are_a_tenth_from_the_truth(shares, used):
+    scale = used / sum(shares) if sum(shares) > 0 else 0.0
+    shares = [share * scale for share in shares]
+    texts = percent_texts([*shares, max(0.0, 1.0 - sum(shares))])
+    assert sum(percents(" ".join(texts))) == 1000
+    assert "100 %" not in texts[:-1] or sum(shares) > 1 - 1e-8
+    for share, text in zip(shares, texts, strict=False):
+        assert abs(1000 * share - sum(percents(text))) <= 1 + 1e-5
+        assert text != "0 %" or share == 0
 
 
-def test_costs_are_rounded_up_and_what_is_left_down():
-    line = spend(total_epsilon=1.00001, remaining_epsilon=0.99999).line
-    assert "of all on this data set: 1.01" in line
-    assert "left: 0.999" in line
-    assert share_text(0.123401) == "12.4 %"
-    assert share_text(0.123499, down=True) == "12.3 %"
-    # A model of another ledger takes no more than what was spent.
+def test_a_model_of_another_ledger_takes_no_more_than_what_was_spent():
     state = budget_state(spent_mu=0.1 * MU, n_requests=1)
     assert spend(budget=state).model_share == state.spent_share
 
@@ -159,7 +146,7 @@ def test_documents_are_json_whatever_was_spent():
     state = budget_state(delta_x=5e-6, spent_delta=2e-5)
     document = json.loads(json.dumps(spend(budget=state).to_dict(), allow_nan=False))
     assert document["budget"]["spent_epsilon"] is None
-    assert "more than can be stated" in text_of(panel_html(document))
+    assert "100 % of the delta for selections" in text_of(panel_html(document))
     assert dataclasses.replace(state, n_requests=0).spent_epsilon == 0.0
 
 
@@ -181,27 +168,30 @@ def test_figures_come_from_the_ledger_at_the_budgets_delta(ledger):
     assert of_model.total_epsilon == total < 0.9
     assert of_model.remaining_epsilon == ledger.remaining("trial") < 2.0
     assert str(of_model) == of_model.line
-    start = "Privacy cost of this explanation: 0 · of the model: epsilon 1 (at delta 1e-06) ·"
+    start = "Privacy cost of this explanation: 0 · of the model: epsilon 1 at delta 1e-06 · budget"
     assert of_model.line.startswith(start)
-    assert "left: 1." in of_model.line
-    assert of_model.line.endswith("(at the budget's delta 1e-05)")
+    # One delta a line: the budget's is not in it.
+    assert of_model.line.count("delta") - of_model.line.count("delta for selections") == 1
 
 
 def test_a_panel_says_of_when_its_account_is(ledger):
     made = PrivacySpend.of_model(spend().guarantee, ledger)
     ledger.commit(reserve_epsilon(ledger, 0.1, 1e-6, "trial"))
     day = datetime.now(UTC).date().isoformat()
-    assert f"What is left is as of {day}, after 1 request on 'trial'." in text(made)
-    assert "after 2 requests on 'trial'" in text(made.as_of_now())
+    assert "by 1 request. One more like this model: yes, up to 3. " in text(made)
+    assert f"The budget is as of {day}." in text(made)
+    assert "by 2 requests. One more" in text(made.as_of_now())
     assert "as of" not in text(spend(budget=budget_state()))
 
 
 def test_without_a_limit_or_a_ledger_that_can_be_read_nothing_is_claimed(ledger, monkeypatch):
-    unlimited = PrivacySpend.of_model(spend().guarantee, PrivacyLedger.in_memory())
+    in_memory = PrivacyLedger.in_memory()
+    reserve(in_memory, "trial")
+    unlimited = PrivacySpend.of_model(spend().guarantee, in_memory)
     assert unlimited.remaining_epsilon is None
     assert "no limit declared" in unlimited.ledger
-    assert "left" not in unlimited.line
-    monkeypatch.setattr(ledger, "budget", Mock(side_effect=LedgerError("It is locked.")))
+    assert "used" not in unlimited.line
+    monkeypatch.setattr(ledger, "to_dict", Mock(side_effect=LedgerError("It is locked.")))
     unknown = PrivacySpend.of_model(spend().guarantee, ledger)
     assert unknown.total_epsilon is None
     assert unknown.ledger == "not readable now: It is locked."
@@ -213,7 +203,7 @@ def test_explanations_from_a_background_are_free_for_any_number_of_rows():
         "Free: computed from the released background, for any number of rows.",
         "The background cost epsilon 1 at delta 1e-06, paid once.",
         "The background epsilon 1 at delta 1e-06",
-        "more like this background.",
+        "One more like this background: yes, ",
         "this background",
     ):
         assert part in panel, part
@@ -225,55 +215,68 @@ def test_what_is_no_cost_is_refused(changes):
         spend(**changes)
 
 
-# ----------------------------------------------------------------------- how many more requests fit
+# ------------------------------------------------------------ what is said and what is done
+
+pairs = st.builds(GdpPair, st.floats(0.02, 0.6), st.sampled_from([0.0, 0.0, 1e-9, 3e-7, 1e-6]))
 
 
-def _account(budget, pairs):
-    requests = [
-        Request(i, "2026-01-01T00:00:00+00:00", "test", "", 1.0, 1e-6, p.mu, p.delta, "committed")
-        for i, p in enumerate(pairs)
-    ]
-    return Account("trial", budget, tuple(requests))
+def admitted(ledger, pair):
+    """Whether the ledger lets a request through, and charges it."""
+    try:
+        ledger.commit(reserve(ledger, "trial", mu=pair.mu, delta=pair.delta))
+    except BudgetExceededError:
+        return False
+    return True
 
 
-def _state(account):
-    left = largest_epsilon(remaining_mu(account), account.budget.delta)
-    return BudgetState.of(account.budget, account.spent, left)
+@settings(max_examples=15, deadline=None)
+@given(
+    epsilon=st.sampled_from([0.5, 1.0, 2.5]),
+    costs=st.lists(pairs, max_size=8),
+    last=pairs,
+    parts=st.integers(1, 6),
+)
+def test_what_is_printed_of_a_ledger_adds_up_and_is_what_it_does(epsilon, costs, last, parts):
+    """Random requests, and one of an exact part of the budget, which rounding must not refuse."""
+    ledger = budgeted("trial", epsilon, 1e-5)
+    exact = GdpPair(ledger.budget("trial").mu / parts**0.5)
+    for cost in [*costs, exact]:
+        admitted(ledger, cost)
+    for pair in (exact, last, GdpPair(2.0), GdpPair(0.01, 1e-6)):
+        (account,) = ledger.to_dict("trial")["datasets"]
+        state = BudgetState.of(account)
+        rows, table = state.rows(pair, "this"), request_texts(account)
+        used = percents(rows["Used"])[0]
+        assert sum(percents(" ".join(one["uses"] for one in table))) == used
+        assert percents(table[-1]["total"]) == [used]
+        page = panel_html(spend(budget=state).to_dict())
+        assert sum(percents(re.search(r'role="img" title="([^"]*)"', page)[1])) == 1000
+        drawn = sum(float(width) for width in re.findall(r"width: ([\d.]+)%", page))
+        assert drawn == pytest.approx(100 * state.spent_share, abs=1e-3)
+        assert drawn == pytest.approx(used / 10, abs=0.1001)
+        n_more = state.more_like(pair)
+        assert ("yes" if n_more else "no") in rows["One more"]
+        assert n_more < 2 or rows["One more"].endswith(f", up to {n_more}")
+        for _ in range(min(n_more, 9)):
+            assert admitted(ledger, pair)
+        assert n_more > 9 or not admitted(ledger, pair)
 
 
-pairs = st.builds(GdpPair, st.floats(0.1, 0.5), st.one_of(st.just(0.0), st.floats(1e-9, 2e-6)))
-
-
-@settings(max_examples=40)
-@given(spent=st.lists(pairs, max_size=6), pair=pairs)
-def test_exactly_as_many_fit_as_is_said(spent, pair):
-    budget = fix_budget("trial", 4.0, 1e-5, 4e-6, "")
-    account = _account(budget, [])
-    for each in spent:
-        if admits(account, each):
-            account = _account(budget, [*(GdpPair(r.mu, r.delta) for r in account.requests), each])
-    done = [GdpPair(r.mu, r.delta) for r in account.requests]
-    more = _state(account).more_like(pair)
-    for _ in range(more):
-        assert admits(account, pair)
-        done.append(pair)
-        account = _account(budget, done)
-    assert not admits(account, pair)
-
-
-def test_the_scarcer_part_of_a_budget_is_the_one_that_is_shown():
-    state = budget_state(delta_x=4e-6, spent_delta=3e-6)
-    assert state.spent_share == pytest.approx(0.75)
-    panel = text_of(panel_html(spend(budget=state).to_dict()))
-    assert "of which 4e-06 for selections" in panel
-    assert "; delta 9.999e-07 left for selections" in panel
-    assert f"mu squared ({share_text(state.spent_shares[0])} spent)" in panel
-    assert state.share_of(GdpPair(0.1, 1e-6)) == pytest.approx(0.25)
-    plain = budget_state()
-    assert plain.spent_share == pytest.approx((plain.spent_mu / plain.mu) ** 2)
-    assert plain.share_of(GdpPair(plain.spent_mu)) == pytest.approx(plain.spent_share)
-    assert state.more_like(GdpPair(0.001, 1e-6)) == 1
-    assert state.more_like(GdpPair(0.0, 1e-6)) == 1
+def test_an_answer_names_the_approval_that_the_ledger_asks_for():
+    ledger = budgeted("trial", 3.0, 1e-5)
+    ledger.require_approval("trial", above=1.0, reason="board")
+    ledger.commit(reserve_epsilon(ledger, 0.5, 1e-5, "trial"))
+    with pytest.raises(ApprovalNeededError):
+        reserve_epsilon(ledger, 1.5, 1e-5, "trial")
+    (account,) = ledger.to_dict()["datasets"]
+    state, rows = BudgetState.of(account), account_rows(account)
+    answer = state.rows(GdpPair(mu_of_budget(1.5, 1e-5)), "this")["One more"]
+    assert re.fullmatch(r"like this: yes, up to \d, if an officer approves", answer)
+    assert re.fullmatch(r"like the latest request: yes, up to \d+", rows["One more"])
+    assert rows["Together"].startswith("epsilon 0.5 at delta 1e-05 (")
+    # A total at the budget's delta beside requests at another would not read right.
+    ledger.commit(reserve_epsilon(ledger, 0.5, 1e-6, "trial"))
+    assert "Together" not in account_rows(ledger.to_dict()["datasets"][0])
 
 
 def test_an_expired_budget_has_room_for_nothing():

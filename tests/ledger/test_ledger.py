@@ -291,11 +291,11 @@ def test_a_notebook_shows_a_table_of_budgets(ledger):
     assert "&lt;b&gt;ward" in page
     assert "<b>ward" not in page
     assert "epsilon 4 at delta 1e-06, of which 1e-07 for selections" in page
-    assert ">epsilon 1<" in page
-    assert ">epsilon 3.798; delta 1e-07 left for selections<" in page
+    share = (ledger.spent("<b>ward").mu / ledger.budget("<b>ward").mu) ** 2
+    assert f">{math.ceil(1000 * share) / 10:g} %<" in page
     assert ledger.head in page
     with days_later(400_000):
-        assert "nothing: expired" in ledger._repr_html_()
+        assert "for selections, expired<" in ledger._repr_html_()
 
 
 BAD_REQUESTS = [

@@ -92,7 +92,7 @@ def test_installed_package_trains_explains_saves_and_loads(environment, tmp_path
     command = environment.folder / "bin" / "interpret-dp"
     ledger = ("--ledger", "sqlite:///privacy.db")
     shown = succeed(command, "show", "model.json", "--html", "model.html", *ledger, cwd=tmp_path)
-    assert "epsilon 4 at delta 1e-05 by this model" in " ".join(shown.split())
+    assert "epsilon 4 at delta 1e-05, of this model" in " ".join(shown.split())
     assert "<title>" in (tmp_path / "model.html").read_text(encoding="utf-8")
     module = succeed(
         environment.python, "-m", "interpret_dp", "ledger", "show", *ledger, cwd=tmp_path

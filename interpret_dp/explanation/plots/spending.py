@@ -2,60 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._validate import ceil_text
+from interpret_dp.explanation.budget import request_shares
 from interpret_dp.explanation.plots.parts import (
     COLORS,
     LEGEND_BELOW,
     blank_figure,
     date_axis,
     literal,
-    shortened,
     thinned,
 )
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-CLASSES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")
-"""Wong's palette: distinct to the colour-blind, and in grey."""
+OURS = "models of this dashboard"
+"""Name of the requests that a dashboard marks as its own."""
 
-OURS, OTHERS = "models of this dashboard", "other requests"
-"""Names of two kinds of requests, where a dashboard marks its own."""
-
-_OTHER, _LIMIT, _RENEWED = "#556471", "#d55e00", "#556471"
-_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
-_LONGEST_NAME = 32
-_BAR, _AROUND_BARS = 44, 76
+_OURS, _OTHERS, _LIMIT, _RENEWED = "#0072b2", "#e69f00", "#d55e00", "#556471"
 
 
-def timeline_figure(
-    account: Mapping[str, Any], own: Collection[int | None] | None = None
-) -> Figure:
-    """Return everything that was spent up to each request, as steps, and the limits over time.
+def timeline_figure(account: Mapping[str, Any], own: Collection[int | None] = ()) -> Figure:
+    """Return what was used up to each request, as steps, and the limits over time.
 
-    In epsilon at the budget's delta; in mu where no limit was declared. Requests stand in the order
-    of the log, for it holds dates alone. Of very many a few are shown; totals count all of them.
+    In percent of the budget in force; of all that was spent where no limit was declared. Requests
+    stand in the order of the log, for it holds dates alone. Of very many a few are shown; totals
+    count all of them.
 
     Parameters
     ----------
     account : mapping
-        One of the datasets of ``PrivacyLedger.oversight()``. Without ``acts`` the limit in force is
-        drawn.
-    own : collection of int, default=None
-        Numbers of requests that are marked as models of a dashboard, and all shown. By default
-        requests are marked by class.
+        One of the data sets of ``PrivacyLedger.oversight()``. Without ``acts`` the limit in force
+        is drawn.
+    own : collection of int, default=()
+        Numbers of requests that are marked as models of a dashboard, and all shown.
     """
     budget = account["budget"]
-    unit = "mu" if budget is None else "epsilon"
     numbers = [request["number"] for request in account["requests"]]
-    places = {place for place, number in enumerate(numbers) if number in (own or ())}
-    shown = sorted(places.union(thinned(len(numbers))))
+    shown = sorted({*thinned(len(numbers)), *(at for at, n in enumerate(numbers) if n in own)})
     requests = [account["requests"][place] for place in shown]
-    # What no figure can state is infinite; the line stops there.
-    totals = [account["totals"][place][unit] for place in shown]
+    sums = [100.0 * total for total in accumulate(request_shares(account))]
+    totals = [sums[place] for place in shown]
     numbers = [numbers[place] for place in shown]
     end = numbers[-1] + 1
     figure = blank_figure(height=360, margin={"l": 62, "r": 16, "t": 14, "b": 88})
@@ -64,32 +55,36 @@ def timeline_figure(
         y=[0.0, *totals, totals[-1]],
         mode="lines",
         line={"shape": "hv", "color": COLORS["ink"], "width": 2},
-        name="spent so far",
+        name="used so far",
         hoverinfo="skip",
     )
-    for name, color, symbol, marked in _groups(requests, own):
+    others = "other requests" if own else "requests"
+    for name, color, kind in ((OURS, _OURS, True), (others, _OTHERS, False)):
+        marked = [place for place, number in enumerate(numbers) if (number in own) is kind]
+        if not marked:
+            continue
         figure.add_scatter(
             x=[numbers[place] for place in marked],
             y=[totals[place] for place in marked],
             mode="markers",
-            marker={"color": color, "size": 9, "symbol": symbol},
+            marker={"color": color, "size": 9, "symbol": "circle" if kind else "diamond"},
             name=name,
             customdata=[_words(requests[place]) for place in marked],
-            hovertemplate="%{customdata}<br>all spending then: %{y:.4g}<extra></extra>",
+            hovertemplate="%{customdata}<br>used then: %{y:.3g} %<extra></extra>",
         )
-    limits = [] if budget is None else _limits(account, budget) or [(numbers[0], budget["epsilon"])]
+    limits = [] if budget is None else _limits(account, budget) or [(numbers[0], 100.0)]
     if budget is not None:
         figure.add_scatter(
             x=[*(number for number, _ in limits), max(end, limits[-1][0] + 1)],
             y=[*(limit for _, limit in limits), limits[-1][1]],
             mode="lines",
             line={"shape": "hv", "color": _LIMIT, "width": 2, "dash": "dash"},
-            name=f"limit, at delta {budget['delta']:g}",
-            hovertemplate="limit: epsilon %{y:.4g}<extra></extra>",
+            name="limit",
+            hovertemplate="limit: %{y:.3g} % of the budget in force<extra></extra>",
         )
-    known = [total for total in totals if total is not None]
-    highest = max([*known, *(limit for _, limit in limits), 0.0])
-    figure.update_yaxes(title=f"{unit} spent", range=[0, 1.15 * highest or 1.0])
+    highest = max([*totals, *(limit for _, limit in limits)])
+    of = "what was spent" if budget is None else "the budget"
+    figure.update_yaxes(title=f"% of {of}", range=[0, 1.15 * highest or 1.0])
     date_axis(figure, numbers, [request["time"] for request in requests])
     for period in account.get("periods", ()):
         figure.add_vline(
@@ -100,87 +95,14 @@ def timeline_figure(
     return figure.update_layout(showlegend=True, legend=LEGEND_BELOW)
 
 
-def _groups(
-    requests: Sequence[Mapping[str, Any]], own: Collection[int | None] | None
-) -> list[tuple[str, str, str, list[int]]]:
-    """Return the requests that are marked alike: name, colour, symbol and their places."""
-    if own is None:
-        names = [request["explainer"] for request in requests]
-        ranked = sorted(set(names), key=lambda name: (-names.count(name), name))
-    else:
-        ranked = [OURS, OTHERS]
-        names = [OURS if request["number"] in own else OTHERS for request in requests]
-    looks = [
-        ([name], shortened(literal(name), _LONGEST_NAME), color, symbol)
-        for name, color, symbol in zip(ranked, CLASSES, _SYMBOLS, strict=False)
-    ]
-    # The rarest share a colour.
-    looks.append((ranked[len(CLASSES) :], "others", _OTHER, "x"))
-    return [
-        (name, color, symbol, places)
-        for members, name, color, symbol in looks
-        if (places := [place for place, one in enumerate(names) if one in members])
-    ]
-
-
-def share_figure(lines: Sequence[Mapping[str, Any]], by: str, limit: float | None) -> Figure:
-    """Return what each class or user has spent, as bars that add up.
-
-    Parameters
-    ----------
-    lines : sequence of mapping
-        ``by_explainer`` or ``by_user`` of an account.
-    by : str
-        The key of their names.
-    limit : float or None
-        The budget's mu: bars are shares of its square; None: shares of what was spent.
-    """
-    square = limit**2 if limit else sum(line["mu"] ** 2 for line in lines)
-    shares = [100.0 * line["mu"] ** 2 / square if square else 0.0 for line in lines]
-    places = [str(place) for place in range(len(lines))]
-    names, costs = [literal(line[by] or "unknown") for line in lines], list(map(_cost, lines))
-    parts = list(zip(names, shares, costs, strict=True))
-    margin = {"l": 8, "r": 16, "t": 8, "b": 46}
-    figure = blank_figure(height=_AROUND_BARS + _BAR * len(lines), margin=margin)
-    figure.add_bar(
-        x=shares,
-        y=places,
-        orientation="h",
-        marker={"color": CLASSES[0]},
-        hovertemplate="%{customdata}<extra></extra>",
-        customdata=[f"{name}: {share:.3g} %, {cost}" for name, share, cost in parts],
-    )
-    of = "the budget" if limit else "what was spent"
-    figure.update_xaxes(title=f"share of {of}, %", range=[0, max([*shares, 1.0]) * 1.05])
-    figure.update_yaxes(
-        tickmode="array",
-        tickvals=places,
-        ticktext=[f"{shortened(name, _LONGEST_NAME)}<br>{cost}" for name, _, cost in parts],
-        autorange="reversed",
-        automargin=True,
-        type="category",
-    )
-    return figure
-
-
 def _limits(account: Mapping[str, Any], budget: Mapping[str, Any]) -> list[tuple[int, float]]:
-    """Return each limit with the entry that set it; the last alone if their deltas differ."""
+    """Return each limit with the entry that set it, in percent of the budget in force."""
     acts = [
         act
         for act in account.get("acts", ())
         if act["kind"] in ("budget", "raise", "renew") and act["dataset"] == budget["dataset"]
     ]
-    same = [act for act in acts if act["epsilon_delta"] == budget["delta"]]
-    if len(same) < len(acts):
-        same = same[-1:]
-    return [(act["number"], act["epsilon"]) for act in same]
-
-
-def _cost(line: Mapping[str, Any]) -> str:
-    requests = f"{line['n_requests']:,} request{'' if line['n_requests'] == 1 else 's'}"
-    epsilon = line["epsilon"]
-    cost = f"mu {ceil_text(line['mu'])}" if epsilon is None else f"epsilon {ceil_text(epsilon)}"
-    return f"{cost} ({requests})"
+    return [(act["number"], 100.0 * (act["mu"] / budget["mu"]) ** 2) for act in acts]
 
 
 def _words(request: Mapping[str, Any]) -> str:

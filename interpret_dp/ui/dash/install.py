@@ -22,6 +22,7 @@ from interpret.visual.dashboard import DispatcherApp
 
 from interpret_dp.editor import EarlierEdits, EditSession
 from interpret_dp.editor.autosave import may_have_edits
+from interpret_dp.explanation.markup import render
 from interpret_dp.explanation.objects import register_live_view
 from interpret_dp.ui.actions import Outcome, answer_offer, counted
 from interpret_dp.ui.dash import callbacks, layout, privacy_tab
@@ -323,11 +324,13 @@ def set_up(app: dash.Dash) -> None:
     atexit.unregister(stop_interprets_server)
     atexit.register(stop_interprets_server)
     folder = files("interpret_dp.ui.dash") / "assets"
-    styles = ("style.css", "icons.css", "page.css")
+    styles = ("style.css", "icons.css", "page.css", "dark.css")
     scripts = ("gestures.js", "cards.js", "page.js")
     head = [f"<style>{(folder / name).read_text('utf-8')}</style>" for name in styles]
+    head.append(f"<style>{render('dark.css')}</style>")
     head += [f"<script>{(folder / name).read_text('utf-8')}</script>" for name in scripts]
-    app.index_string = app.index_string.replace("</head>", "".join(head) + "</head>")
+    index = app.index_string.replace("<html>", '<html lang="en">')
+    app.index_string = index.replace("</head>", "".join(head) + "</head>")
     privacy_tab.register(app)
     register_panes(app)
     register_page(app)

@@ -6,13 +6,12 @@ Accounts show what the ledger says and nothing else: no figure of the rows is in
 from __future__ import annotations
 
 import copy
-import math
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dash
 import numpy as np
@@ -20,15 +19,13 @@ from dash import MATCH, dcc, html, no_update
 from dash.dependencies import Input, Output, State
 from dash.development.base_component import Component
 
-from interpret_dp._validate import left_for_selections
 from interpret_dp.exceptions import LedgerError
-from interpret_dp.explanation.budget import BudgetState
+from interpret_dp.explanation.budget import PERCENT_NOTE, BudgetState, account_rows, request_texts
 from interpret_dp.explanation.markup import render
 from interpret_dp.explanation.objects import PrivateEBMExplanation
-from interpret_dp.explanation.panel import share_of_others, shares_text
 from interpret_dp.explanation.plan import FitPlan
 from interpret_dp.explanation.plots.parts import probabilities
-from interpret_dp.explanation.plots.spending import CLASSES, OTHERS, OURS, timeline_figure
+from interpret_dp.explanation.plots.spending import OURS, timeline_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.ledger import PrivacyLedger
 from interpret_dp.ui.actions import Outcome
@@ -43,10 +40,6 @@ from interpret_dp.ui.dash.components import (
     titled_card,
 )
 from interpret_dp.ui.dash.parts import message
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
 
 # Cards of the privacy tab that plan the next fit, with a figure whose slider chooses epsilon.
 #
@@ -199,30 +192,23 @@ def _account_card(account: ShownAccount) -> Component:
 
 
 def _account_content(account: ShownAccount) -> Component:
-    budget, requests = account.budget, account.document.get("requests", ())
-    parts: list[tuple[str, float, str]] = []
-    if budget is not None:
-        shown = sum(m.spend.model_share or 0.0 for m in account.models if m.request is not None)
-        shown = min(shown, budget.spent_share)
-        others = share_of_others(budget.spent_share, shown)
-        parts = [(OURS, shown, CLASSES[0]), (OTHERS, others, CLASSES[1])]
+    budget, document = account.budget, account.document
+    requests = request_texts(document) if document else []
+    shown = sum(m.spend.model_share or 0.0 for m in account.models if m.request is not None)
     page = render(
         "account.html",
         **vars(account),
         requests=requests,
         most_requests=_MAX_REQUESTS,
         names={model.request: ", ".join(model.names) for model in account.models},
-        parts=parts,
-        left_for_selections=left_for_selections,
-        shares_text=shares_text,
+        rows=account_rows(document) if document else {},
+        bar=budget.bar(OURS, shown) if budget else [],
+        percent_note=PERCENT_NOTE,
     )
-    figures = {"figure": figure_component(spending_figure(account))} if requests else {}
-    return from_html(page, figures)
-
-
-def spending_figure(account: ShownAccount) -> Figure:
-    """Return all spending up to each request, as steps, below the limit."""
-    return timeline_figure(account.document, {model.request for model in account.models})
+    if not requests:
+        return from_html(page)
+    figure = timeline_figure(document, {model.request for model in account.models})
+    return from_html(page, {"figure": figure_component(figure)})
 
 
 # -------------------------------------------------------------------------- reading the ledgers
@@ -264,7 +250,7 @@ class ShownAccount:
     head : str or None
         Hash of the ledger's last entry.
     document : mapping
-        Its budget, its requests and what had been spent up to each; empty if nothing can be read.
+        Its budget and its requests; empty if nothing can be read.
     problem : str
         Why nothing can be read; empty if all is well.
     """
@@ -296,47 +282,32 @@ def collect_accounts(explanations: Sequence[Any]) -> list[ShownAccount]:
 def _account(ledger: Any, dataset: str, explanations: Sequence[Any]) -> ShownAccount:
     promises = [e.privacy.guarantee for e in explanations]
     clauses = dict.fromkeys(clause for p in promises for clause in p.shown_assumptions)
+    words, problem, head, document, entries = explanations[0].privacy.ledger, "", None, {}, []
     try:
-        entries, numbers = _read_account(ledger, dataset)
+        if not isinstance(ledger, PrivacyLedger):
+            problem = "The explanations carry no ledger, so nothing is known of other requests."
+        elif dataset not in ledger.datasets():
+            problem = (
+                f"The ledger has no entry of data set {dataset!r}. A model that was loaded from a "
+                "file finds its account if the ledger is given: load_model(path, ledger=...)."
+            )
+        else:
+            whole, entries, words = ledger.to_dict(dataset), ledger.entries(dataset), repr(ledger)
+            head, (document,) = whole["head"], whole["datasets"]
     except LedgerError as error:
-        entries, numbers = {"problem": f"The ledger cannot be read now: {error}"}, {}
+        problem = f"The ledger cannot be read now: {error}"
+    # Numbers of requests by the hash of the entry that closed each.
+    numbers = {e["hash"]: e["reservation"] for e in entries if e["kind"] == "commit"}
     return ShownAccount(
         dataset=dataset,
+        ledger=words,
         models=_models(explanations, numbers),
         assumptions=tuple(clauses),
-        **{"ledger": explanations[0].privacy.ledger} | entries,
+        budget=BudgetState.of(document) if document else None,
+        head=head,
+        document=document,
+        problem=problem,
     )
-
-
-def _read_account(ledger: Any, dataset: str) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return what the ledger holds of an account, and the numbers of its requests.
-
-    Numbers are by the hash of the entry that closed the request.
-    """
-    if not isinstance(ledger, PrivacyLedger):
-        problem = "The explanations carry no ledger, so nothing is known of other requests."
-        return {"problem": problem}, {}
-    if dataset not in ledger.datasets():
-        problem = (
-            f"The ledger has no entry of data set {dataset!r}. A model that was loaded from a "
-            "file finds its account if the ledger is given: load_model(path, ledger=...)."
-        )
-        return {"problem": problem}, {}
-    (document,) = ledger.to_dict(dataset)["datasets"]
-    totals = ledger.report(dataset)[["total_mu", "total_epsilon"]].itertuples(index=False)
-    document["totals"] = [
-        {"mu": mu, "epsilon": epsilon if math.isfinite(epsilon) else None} for mu, epsilon in totals
-    ]
-    budget, state = ledger.budget(dataset), None
-    if budget is not None:
-        state = BudgetState.of(budget, ledger.spent(dataset), ledger.remaining(dataset))
-    numbers = {
-        entry["hash"]: entry["reservation"]
-        for entry in ledger.entries(dataset)
-        if entry["kind"] == "commit"
-    }
-    entries = {"ledger": repr(ledger), "budget": state, "head": ledger.head, "document": document}
-    return entries, numbers
 
 
 def _models(explanations: Sequence[Any], numbers: dict[str, int]) -> tuple[ShownModel, ...]:

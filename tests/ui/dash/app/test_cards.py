@@ -49,10 +49,10 @@ def test_the_panel_shows_the_ledger_as_of_now(shown, open_app, tmp_path):
     ledger = budgeted("cohort", epsilon=4, delta=1e-5, url=f"sqlite:///{tmp_path / 'privacy.db'}")
     shown.model.save(tmp_path / "model.json")
     app = open_app(load_model(tmp_path / "model.json", ledger=ledger).explain_global())
-    assert "epsilon 0 of 4" in text_of(app.part())
+    assert "used: nothing." in text_of(app.part())
     ledger.commit(reserve(ledger, "cohort", mu=0.3))
     after = text_of(app.part())
-    assert "epsilon 0 of 4" not in after
+    assert "used: nothing." not in after
     assert "other requests" in after
 
 

@@ -9,7 +9,8 @@ from interpret.glassbox import ExplainableBoostingClassifier
 
 from interpret_dp import Guarantee, PrivacyLedger, PrivacySpend
 from interpret_dp.accounting import mu_of_budget
-from interpret_dp.ui.dash.privacy_tab import collect_accounts, spending_figure
+from interpret_dp.explanation.plots.spending import timeline_figure
+from interpret_dp.ui.dash.privacy_tab import collect_accounts
 from tests.ledger.requests import budgeted, reserve, reserve_epsilon
 from tests.ui.dash.client import components, text_of
 
@@ -56,15 +57,15 @@ def test_the_tab_is_read_anew_and_needs_nothing_but_the_ledger(ledger, open_app)
     explanations = [explanation_of_charge(ledger, "trial", name="first")]
     client = open_app(explanations)
     before = text_of(client.privacy_tab())
-    assert "in 1 request." in before
+    assert "by 1 request" in before
     assert "trial <1>" in before
     explanation_of_charge(ledger, "trial")
     after = text_of(client.privacy_tab())
-    assert "in 2 requests." in after
+    assert "by 2 requests" in after
     assert f"head {ledger.head}" in after
     reserve(ledger, "trial", explainer="crashed")
     with_open = text_of(client.privacy_tab())
-    assert "1 of the requests run now or were left by a crash; all count as spent." in with_open
+    assert "1 of them run or crashed; they count in full" in with_open
     assert "crashed" in with_open
 
 
@@ -80,7 +81,7 @@ def test_a_ledger_that_cannot_be_read_is_said_and_the_others_stay(ledger, open_a
     text = text_of(open_app(explanations).privacy_tab())
     assert "The ledger cannot be read now" in text
     assert "'lost model': epsilon 1" in text
-    assert "Spent epsilon" in text
+    assert "One more like the latest request: yes" in " ".join(text.split())
 
 
 def test_a_data_set_that_the_ledger_does_not_know_is_said(ledger, open_app):
@@ -97,13 +98,12 @@ def test_the_figure_adds_up_and_marks_what_is_shown(ledger):
     explanation_of_charge(ledger, "trial")
     explanation = explanation_of_charge(ledger, "trial", epsilon=0.5)
     (account,) = collect_accounts([explanation])
-    steps, ours, others, limit = spending_figure(account).data
+    steps, ours, others, limit = timeline_figure(account.document, {account.models[0].request}).data
     report = ledger.report("trial")
-    assert list(steps.y)[1:-1] == list(report["total_epsilon"])
-    assert steps.y[0] == 0
-    assert set(limit.y) == {account.budget.epsilon}
-    assert list(ours.y) == [report["total_epsilon"].iloc[1]]
-    assert list(others.y) == [report["total_epsilon"].iloc[0]]
+    used = list(100 * report["total_mu"] ** 2 / account.budget.mu**2)
+    assert list(steps.y) == pytest.approx([0, *used, used[-1]])
+    assert set(limit.y) == {100}
+    assert [*others.y, *ours.y] == pytest.approx(used)
     assert "trial &lt;1&gt;" in ours.customdata[0]
 
 
@@ -112,4 +112,4 @@ def test_without_a_limit_the_requests_are_still_listed(open_app):
     text = text_of(open_app([explanation]).privacy_tab())
     assert "No limit declared" in text
     assert "Requests (1)" in text
-    assert "room for" not in text
+    assert "One more" not in text
