@@ -43,7 +43,7 @@ def draw(file: Path, chromium: str, folder: Path) -> None:
             page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
             dashboard = Dashboard(page)
             dashboard.open(str(interpret.show_link(explanation)))
-            dashboard.select("Name (age)")
+            dashboard.open_term("age")
             editor = EditorPage(dashboard)
             editor.card.get_by_label("Shape to test for").locator("button.dash-dropdown").click()
             page.locator(".dash-dropdown-option", has_text="increasing").first.click()

@@ -459,6 +459,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             shown.classes_ = interpret_api.labels_in_explanations(classes)
         explanation = super(PrivateEBM, shown).explain_local(rows, actual, name, init_score)
         private = self._with_privacy(explanation)
+        private.explained = rows, y, name, init_score
         if classes is None or len(classes) < 2:
             return private
         return private.with_decisions(self.predict_with_uncertainty(X, init_score))

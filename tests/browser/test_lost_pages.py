@@ -63,7 +63,7 @@ def test_edits_outlive_the_server_and_are_offered_again(serve, browser_page, tmp
     assert not file.exists()
     assert "Discarded 1 edit" in page.text()
 
-    page.select("Name (age)")
+    page.open_term("age")
     editor = EditorPage(page)
     editor.press("select-all")
     editor.press("flatten")
@@ -82,7 +82,7 @@ def test_edits_outlive_the_server_and_are_offered_again(serve, browser_page, tmp
     page.open(address)
     expect(offer).to_contain_text("An earlier session left 1 edit")
     page.screenshot("page_offer")
-    page.select("Name (age)")
+    page.open_term("age")
     editor = EditorPage(page)
     assert "no edits yet" in editor.text("status")
     offer.get_by_role("button", name="Take them").click()

@@ -22,10 +22,8 @@ from interpret_dp.editor import EditSession
 from interpret_dp.explanation.markup import render
 from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.ui.actions import (
-    LEVEL_TOOLS,
-    NUMBER_TOOLS,
     SESSION_BUTTONS,
-    SHAPE_TOOLS,
+    TOOLS,
     Outcome,
     disabled_buttons,
     go_back,
@@ -38,7 +36,6 @@ from interpret_dp.ui.actions import (
 )
 from interpret_dp.ui.dash.components import (
     CLOCK,
-    draw_table,
     explanation_of,
     figure_component,
     from_html,
@@ -69,12 +66,10 @@ from interpret_dp.ui.figure import EditedTerm
 ALL_CLASSES = "all"
 _HIDDEN = {"display": "none"}
 _MODEBAR = ("select2d", "lasso2d", "zoom2d", "pan2d", "autoScale2d")
-_TIP = "Select bins, then choose a tool; or choose 'Drag up and down' and drag bins."
 _KEYS_OF_PLOT = (
     "Left and right move the selection, with Shift they extend it; with 'Drag up and down' chosen, "
     "up and down move the selected bins."
 )
-_CELLS_TIP = "Drag a rectangle over cells, then choose a tool. Pale cells are within the noise."
 
 
 def term_editor(session: EditSession, index: int, uid: str) -> Component:
@@ -108,9 +103,7 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
         has_classes=bool(session.class_labels),
         has_rows=session.public_rows is not None,
         shapes=shapes_for(view.kind),
-        shape_tools=suiting(SHAPE_TOOLS, view.kind),
-        level_tools=suiting(LEVEL_TOOLS, view.kind),
-        number_tools=suiting(NUMBER_TOOLS, view.kind),
+        tools=suiting(TOOLS, view.kind),
     )
     plot = figure_component(
         term.figure(gestures=ids.gestures), ids("plot"), _MODEBAR, tabIndex="0", title=_KEYS_OF_PLOT
@@ -119,7 +112,6 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
         "plot": plot,
         "selected": selection_line(term, ()),
         "note": notes(term, ()),
-        "message": message(Outcome(_CELLS_TIP if is_pair else _TIP, "note")),
         "metrics": metrics_children(term, ()),
         "history": own_history(term),
     }
@@ -307,6 +299,10 @@ def _add_acting(app: dash.Dash) -> None:
                 text = json.dumps(sealed(session.to_dict()), indent=1, allow_nan=False)
                 document = {"content": text, "filename": f"edits-{session.base.digest[:12]}.json"}
                 outcome = Outcome("The edits were handed to the browser as a file.")
+            elif action == "card":
+                page, name = session.model.card().to_html(), f"card-{before.digest[:12]}.html"
+                document = {"content": page, "filename": name}
+                outcome = Outcome("The card was handed to the browser as a page.")
             elif action == "load":
                 outcome = load(session, _uploaded(contents))
             elif action.startswith("back-"):
@@ -355,7 +351,7 @@ def _add_showing(app: dash.Dash) -> None:
         for identity in late:
             uid, key = identity["uid"], identity["key"]
             if identity["type"] == _PANELS["type"]:
-                _show_whole(app, identity)
+                _show_whole(identity)
             elif key == _KIND:
                 _show_bar(uid, said)
             else:
@@ -363,13 +359,13 @@ def _add_showing(app: dash.Dash) -> None:
         return [no_update] * len(bars)
 
 
-def _show_whole(app: dash.Dash, identity: Any) -> None:
-    """Draw a panel anew, with the overview and the table that belong to it."""
-    explanation, key = explanation_of(identity["uid"]), identity["key"]
+def _show_whole(identity: Any) -> None:
+    """Draw anew what follows the model."""
+    explanation = explanation_of(identity["uid"])
     # Read before the model is: an edit in between is seen at the next look.
     version: Any = {"data-version": version_of(explanation)}
-    draw_table(app, explanation, key)
-    dash.set_props(identity, version | {"children": panel_children(explanation, key)})
+    children = panel_children(explanation, identity["key"], identity["uid"])
+    dash.set_props(identity, version | {"children": children})
 
 
 def _show_bar(uid: str, said: Any) -> None:
