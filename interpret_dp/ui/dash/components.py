@@ -27,6 +27,7 @@ from interpret_dp.explanation.panel import panel_html
 from interpret_dp.explanation.plots.bars import ratio_text
 from interpret_dp.explanation.plots.parts import text_alternative
 from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.released import AdditiveModel
 
 # interpret's dashboard from outside: which apps are its own, what they show, what is running.
 
@@ -122,23 +123,21 @@ def panel_id(uid: Any, key: Any) -> dict[str, Any]:
     return {"type": "idp-panel", "uid": uid, "key": key}
 
 
-def panel_children(explanation: Any, key: str, uid: str) -> list[Component]:
-    """Return what follows the current model: its bars and privacy, or the figure of a part.
+def panel_children(explanation: Any, key: str) -> list[Component]:
+    """Return what follows the current model: the privacy of its terms, or the figure of a part.
 
     ``key`` is the part that is shown, empty for the overview.
     """
     session = open_session(explanation)
     model = session.model if session is not None and session.history else None
     if is_editable(explanation):
-        bars = dcc.Store(id={"type": "idp-terms-bars", "uid": uid, "key": ""}, data=_bars(session))
         spend = explanation.privacy if model is None else model.privacy_spend_
-        return [bars, or_error(privacy_line, spend)]
+        return [or_error(privacy_line, spend)]
     return [or_error(_figure, explanation, int(key) if key else None, model)]
 
 
-def _bars(session: Any) -> str:
-    """Return the terms of the current model as HTML, the most important first."""
-    model = session.released
+def bars_html(model: AdditiveModel) -> str:
+    """Return the terms of a model as bars in HTML, the most important first."""
     terms = sorted(
         (
             (place, name, term.size, term.noise_size, ratio_text(term), term.may_be_noise)

@@ -322,7 +322,7 @@ def _live_card(explanation: Any, key: int | None) -> Component | None:
         return term_browser(explanation, key)
     uid, part = new_uid(explanation), "" if key is None else str(key)
     version: Any = {"data-version": version_of(explanation)}
-    parts = [html.Div(panel_children(explanation, part, uid), id=panel_id(uid, part), **version)]
+    parts = [html.Div(panel_children(explanation, part), id=panel_id(uid, part), **version)]
     if explanation.explanation_type == "local":
         text = (
             "The rows that are explained here are your own: the page shows them as they are, and "

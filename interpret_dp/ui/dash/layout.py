@@ -36,9 +36,11 @@ from interpret_dp.ui.actions import (
 )
 from interpret_dp.ui.dash.components import (
     CLOCK,
+    bars_html,
     explanation_of,
     figure_component,
     from_html,
+    is_editable,
     message_on_error,
     new_uid,
     open_session,
@@ -342,9 +344,9 @@ def _add_showing(app: dash.Dash) -> None:
     def show(*_values: Any) -> Any:
         acted, cards = ctx.inputs_list[1:]
         bars, panels = ctx.states_list
-        # A card that has just left the page has seen nothing.
-        drawn = [card for card in cards if card.get("value") is not None]
-        late = [part["id"] for part in (*bars, *drawn, *panels) if outdated(part) is not None]
+        # What has left the page is named without a value, and must not be drawn.
+        drawn = [part for part in (*cards, *panels) if part.get("value") is not None]
+        late = [part["id"] for part in (*bars, *drawn) if outdated(part) is not None]
         if not late:
             raise PreventUpdate
         said = [(bar["id"]["uid"], (bar.get("value") or {}).get("version")) for bar in acted]
@@ -364,8 +366,11 @@ def _show_whole(identity: Any) -> None:
     explanation = explanation_of(identity["uid"])
     # Read before the model is: an edit in between is seen at the next look.
     version: Any = {"data-version": version_of(explanation)}
-    children = panel_children(explanation, identity["key"], identity["uid"])
+    children = panel_children(explanation, identity["key"])
     dash.set_props(identity, version | {"children": children})
+    if is_editable(explanation):
+        bars = bars_html(explanation.edit_session.released)
+        dash.set_props(Ids(identity["uid"], "", "terms")("bars"), {"data": bars})
 
 
 def _show_bar(uid: str, said: Any) -> None:

@@ -16,6 +16,7 @@ from dash.development.base_component import Component
 
 from interpret_dp.explanation.plots.bars import SIGNAL_TO_NOISE
 from interpret_dp.ui.dash.components import (
+    bars_html,
     explanation_of,
     message_on_error,
     new_uid,
@@ -33,14 +34,13 @@ def term_browser(explanation: Any, key: int | None) -> Component:
     """Return the bars of a model's terms beside the card of one: by default the most important."""
     session, uid = explanation.edit_session, new_uid(explanation)
     session.autosave.start()
-    ids, version = Ids(uid, "", "terms"), session.version
-    terms = session.released.terms
+    ids, version, model = Ids(uid, "", "terms"), session.version, session.released
     if key is None:
-        key = int(np.argmax([term.size for term in terms]))
+        key = int(np.argmax([term.size for term in model.terms]))
     name: Any = {"aria-label": "Terms, the most important first"}
     shown: Any = {"data-shown": key}
     panel: Any = {"data-version": version}
-    search = dcc.Input(type="search", placeholder=f"search {len(terms):,} terms")
+    search = dcc.Input(type="search", placeholder=f"search {len(model.terms):,} terms")
     bars = [
         html.Div([html.Label([html.Span("Search terms", className="idp-unseen"), search])]),
         html.Div(id=ids("list"), role="group", className="idp-terms-list", **name, **shown),
@@ -49,8 +49,9 @@ def term_browser(explanation: Any, key: int | None) -> Component:
     card = html.Div(or_error(term_editor, session, key, uid), id=ids("card"))
     parts = [
         html.Div([html.Div(bars, className="idp-terms"), card], className="idp-terms-and-card"),
-        html.Div(panel_children(explanation, "", uid), id=panel_id(uid, ""), **panel),
+        html.Div(panel_children(explanation, ""), id=panel_id(uid, ""), **panel),
         dcc.Store(id=ids("chosen")),
+        dcc.Store(id=ids("bars"), data=bars_html(model)),
     ]
     return html.Div(parts, className="idp idp-browser")
 
