@@ -94,15 +94,6 @@ def outdated(part: Any) -> Any:
     return explanation if version_of(explanation) != part.get("value", 0) else None
 
 
-class Untabled(list[Any]):
-    """Explanations of interpret's full app with their tables; terms have bars in their place."""
-
-    def __getitem__(self, place: Any) -> Any:
-        """Return an explanation and its table of parts, None where there are bars."""
-        explanation, table = super().__getitem__(place)
-        return explanation, None if is_editable(explanation) else table
-
-
 # ------------------------------------------------------------------ cards, panels and figures
 
 

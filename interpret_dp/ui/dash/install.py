@@ -27,7 +27,6 @@ from interpret_dp.ui.actions import Outcome, answer_offer, counted
 from interpret_dp.ui.dash import callbacks, layout, privacy_tab, terms
 from interpret_dp.ui.dash.components import (
     CLOCK,
-    Untabled,
     explanations_of,
     filled_container,
     is_editable,
@@ -283,7 +282,8 @@ def lay_out(layout: Any, app: Any) -> Any:
     if not shows_ours(app):
         return layout
     if app.ctx is not None:
-        app.ctx = Untabled(app.ctx)
+        # Bars stand in the place of interpret's table of terms.
+        app.ctx = [(one, None if is_editable(one) else table) for one, table in app.ctx]
     layout = copy.copy(privacy_tab.with_tab(layout, app))
     clock = dcc.Interval(id=CLOCK, interval=_POLL)
     # Below the banner of the full dashboard; the small one has none.

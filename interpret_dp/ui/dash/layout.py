@@ -157,7 +157,6 @@ def _radios(ids: Ids, term: EditedTerm) -> dict[str, Component]:
 def _fields(ids: Ids, term: EditedTerm, levels: Mapping[int, str]) -> dict[str, Component]:
     """Return the fields and lists of a card by their slots."""
     session, shapes = term.session, shapes_for(term.view.kind)
-    curves = {k: n for k, n in enumerate(session.terms) if session.base.terms[k].partner is None}
     classes: dict[Any, Any] = {ALL_CLASSES: "All classes"} | dict(enumerate(session.class_labels))
     fixed: Any = {"clearable": False, "searchable": False}
     of_class: Any = {"value": ALL_CLASSES, "className": "idp-editor-class"}
@@ -182,12 +181,6 @@ def _fields(ids: Ids, term: EditedTerm, levels: Mapping[int, str]) -> dict[str, 
         "levels": chooser(ids("levels"), "Levels", levels, multi=True, **of_levels, **wide),
         "class": chooser(ids("class"), "Class", classes, **of_class, **fixed),
         "shape": chooser(ids("shape"), "Shape to test for", shapes, value=first, **fixed),
-        "slice": chooser(
-            ids("slice"), "Feature of the slice", curves, placeholder="feature", **wide
-        ),
-        "slice-bins": chooser(
-            ids("slice-bins"), "Values of the slice", {}, placeholder="values", multi=True, **wide
-        ),
     }
 
 

@@ -43,8 +43,9 @@ def term_browser(explanation: Any, key: int | None) -> Component:
     search = dcc.Input(type="search", placeholder=f"search {len(model.terms):,} terms")
     bars = [
         html.Div([html.Label([html.Span("Search terms", className="idp-unseen"), search])]),
+        html.Div("importance · signal to noise", className="idp-muted idp-terms-head"),
         html.Div(id=ids("list"), role="group", className="idp-terms-list", **name, **shown),
-        html.Div(SIGNAL_TO_NOISE, className="idp-muted"),
+        html.Div(f"Importance is a root mean square. {SIGNAL_TO_NOISE}", className="idp-muted"),
     ]
     card = html.Div(or_error(term_editor, session, key, uid), id=ids("card"))
     parts = [
