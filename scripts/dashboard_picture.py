@@ -22,7 +22,7 @@ from tests.browser.editor_page import EditorPage
 
 FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "dashboard.png"
 WIDTH, HEIGHT = 1200, 1000
-LAST_LINE = "All figures: costs"
+LAST_PART = ".idp-privacy"
 
 
 def draw(file: Path, chromium: str, folder: Path) -> None:
@@ -50,7 +50,7 @@ def draw(file: Path, chromium: str, folder: Path) -> None:
             dashboard.settle()
             editor.press("verdict")
             dashboard.assert_clean()
-            box = page.get_by_text(LAST_LINE).bounding_box()
+            box = page.locator(LAST_PART).bounding_box()
             assert box is not None
             bottom = round(box["y"] + box["height"]) + 12
             page.screenshot(

@@ -66,7 +66,6 @@ from interpret_dp.ui.figure import EditedTerm
 # The editor's card: plot, tools, message line, history and files, as components of Dash.
 
 ALL_CLASSES = "all"
-_HIDDEN = {"display": "none"}
 _MODEBAR = ("select2d", "lasso2d", "zoom2d", "pan2d", "autoScale2d")
 _KEYS_OF_PLOT = (
     "Left and right move the selection, with Shift they extend it; with 'Drag up and down' chosen, "
@@ -160,26 +159,26 @@ def _fields(ids: Ids, term: EditedTerm, levels: Mapping[int, str]) -> dict[str, 
     classes: dict[Any, Any] = {ALL_CLASSES: "All classes"} | dict(enumerate(session.class_labels))
     fixed: Any = {"clearable": False, "searchable": False}
     of_class: Any = {"value": ALL_CLASSES, "className": "idp-editor-class"}
-    wide: Any = {"className": "idp-editor-levels"}
-    of_levels: Any = {"placeholder": "levels", "style": {} if levels else _HIDDEN}
-    ends: dict[str, Component] = {
-        name: dcc.Input(
-            id=ids(name),
-            type="text",
-            placeholder=name,
-            className="idp-editor-end",
-            style=_HIDDEN if term.view.edges is None else {},
-        )
-        for name in ("from", "to")
+    of_levels: Any = {"placeholder": "levels", "className": "idp-editor-levels", "multi": True}
+    # A list that has nothing to choose takes its time all the same, and the callbacks read a value.
+    fields: dict[str, Component] = {
+        name: dcc.Input(id=ids(name), type="hidden", value=value)
+        for name, value in (("from", ""), ("to", ""), ("levels", None), ("class", ALL_CLASSES))
     }
+    if term.view.edges is not None:
+        style = "idp-editor-end"
+        for name in ("from", "to"):
+            fields[name] = dcc.Input(id=ids(name), type="text", placeholder=name, className=style)
+    if levels:
+        fields["levels"] = chooser(ids("levels"), "Levels", levels, **of_levels)
+    if session.class_labels:
+        fields["class"] = chooser(ids("class"), "Class", classes, **of_class, **fixed)
     number = dcc.Input(
         id=ids("number"), type="text", placeholder="0.1", className="idp-editor-number"
     )
     first = next(iter(shapes))
-    return ends | {
+    return fields | {
         "number": number,
-        "levels": chooser(ids("levels"), "Levels", levels, multi=True, **of_levels, **wide),
-        "class": chooser(ids("class"), "Class", classes, **of_class, **fixed),
         "shape": chooser(ids("shape"), "Shape to test for", shapes, value=first, **fixed),
     }
 
