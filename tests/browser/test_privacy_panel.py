@@ -11,7 +11,6 @@ pytestmark = pytest.mark.browser
 def test_the_local_view_the_privacy_tab_and_a_plan(dashboard, shown):
     page = dashboard([shown.local, shown.total, shown.costs, shown.earlier], width=800)
     page.open_tab("Local")
-    page.choose_explanation("Local", "four patients")
     page.tick_row(1)
     contributions, heatmap = page.figures()
     assert contributions["layout"]["title"]["text"].startswith("Probability of yes")
