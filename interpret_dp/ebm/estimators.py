@@ -36,7 +36,7 @@ from interpret_dp.ebm.request import (
 from interpret_dp.ebm.training import train
 from interpret_dp.exceptions import warn_caller
 from interpret_dp.explanation.card import ModelCard
-from interpret_dp.explanation.objects import PrivateEBMExplanation, attach_privacy
+from interpret_dp.explanation.objects import attach_privacy
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.estimator import FeatureTypes, PrivatePredictor
 from interpret_dp.fitting.pipelines import warn_of_learning_steps, with_substitutes
@@ -415,13 +415,12 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
                 part["meta"]["label_names"] = classes.tolist()
         return self._with_privacy(explanation)
 
-    def _with_privacy(self, explanation: Any) -> PrivateEBMExplanation:
+    def _with_privacy(self, explanation: Any) -> Any:
         """Return interpret's explanation with its cost, editor and planner."""
         open_session = functools.partial(interpret_api.shared_session, build=self._build)
-        private: PrivateEBMExplanation = attach_privacy(
+        return attach_privacy(
             explanation, self.privacy_spend_, self.to_released(), open_session, plan
         )
-        return private
 
     def explain_local(
         self,

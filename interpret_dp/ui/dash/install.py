@@ -282,7 +282,7 @@ def lay_out(layout: Any, app: Any) -> Any:
     if not shows_ours(app):
         return layout
     if app.ctx is not None:
-        # Bars stand in the place of interpret's table of terms.
+        # Bars replace interpret's table of terms.
         app.ctx = [(one, None if is_editable(one) else table) for one, table in app.ctx]
     layout = copy.copy(privacy_tab.with_tab(layout, app))
     clock = dcc.Interval(id=CLOCK, interval=_POLL)
