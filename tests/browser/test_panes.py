@@ -113,6 +113,9 @@ def test_all_that_is_on_the_screen_is_of_the_current_model(dashboard, shown, ses
     # Rows that were explained before are explained by the edited model.
     pane.open_tab("Local")
     pane.tick_row(1)
+    predicted = session.model.explain_local(*shown.local.explained).selector
+    cells = pane.page.locator(".dash-spreadsheet tr:visible").all_inner_texts()
+    assert f"{predicted['PrScore'][1]:g}" in "".join(cells).split()
     rows = shown.local.explained[0]
     figure = next(f for f in pane.figures() if f["data"][0].get("meta") == "contributions")
     expected = session.model.explain_local(*shown.local.explained).figure(1).data[0].x

@@ -85,6 +85,29 @@ def version_of(explanation: Any) -> int:
     return 0 if session is None else session.version
 
 
+def of_now(explanation: Any) -> Any:
+    """Return the explanation of rows by a model with all edits made so far; another as it is."""
+    session = open_session(explanation)
+    if session is None or not session.history or is_editable(explanation):
+        return explanation
+    return session.model.explain_local(*explanation.explained)
+
+
+class CurrentTables(list[Any]):
+    """Explanations of interpret's full app with their tables, by the current model.
+
+    Bars replace the table of terms.
+    """
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return an explanation and its table, which has interpret's numbers of the rows."""
+        explanation, table = super().__getitem__(place)
+        if is_editable(explanation):
+            return explanation, None
+        now = of_now(explanation)
+        return explanation, table if now is explanation else now.selector.assign(id=table["id"])
+
+
 def outdated(part: Any) -> Any:
     """Return the explanation that a part of a page shows with another version of its model.
 
@@ -119,12 +142,12 @@ def panel_children(explanation: Any, key: str) -> list[Component]:
 
     ``key`` is the part that is shown, empty for the overview.
     """
-    session = open_session(explanation)
-    model = session.model if session is not None and session.history else None
     if is_editable(explanation):
-        spend = explanation.privacy if model is None else model.privacy_spend_
+        session = explanation.edit_session
+        has_edits = bool(session.history)
+        spend = session.model.privacy_spend_ if has_edits else explanation.privacy
         return [or_error(privacy_line, spend)]
-    return [or_error(_figure, explanation, int(key) if key else None, model)]
+    return [or_error(_figure, explanation, int(key) if key else None)]
 
 
 def bars_html(model: AdditiveModel) -> str:
@@ -140,11 +163,8 @@ def bars_html(model: AdditiveModel) -> str:
     return render("terms.html", terms=terms, longest=longest)
 
 
-def _figure(explanation: Any, key: int | None, model: Any) -> Component:
-    """Return the figure of a part, of rows with the contributions of an edited model."""
-    if model is not None:
-        explanation = model.explain_local(*explanation.explained)
-    return html.Div(figure_component(explanation.figure(key, line="")))
+def _figure(explanation: Any, key: int | None) -> Component:
+    return html.Div(figure_component(of_now(explanation).figure(key, line="")))
 
 
 def privacy_line(spend: PrivacySpend) -> Component:

@@ -27,6 +27,7 @@ from interpret_dp.ui.actions import Outcome, answer_offer, counted
 from interpret_dp.ui.dash import callbacks, layout, privacy_tab, terms
 from interpret_dp.ui.dash.components import (
     CLOCK,
+    CurrentTables,
     explanations_of,
     filled_container,
     is_editable,
@@ -282,8 +283,7 @@ def lay_out(layout: Any, app: Any) -> Any:
     if not shows_ours(app):
         return layout
     if app.ctx is not None:
-        # Bars replace interpret's table of terms.
-        app.ctx = [(one, None if is_editable(one) else table) for one, table in app.ctx]
+        app.ctx = CurrentTables(app.ctx)
     layout = copy.copy(privacy_tab.with_tab(layout, app))
     clock = dcc.Interval(id=CLOCK, interval=_POLL)
     # Below the banner of the full dashboard; the small one has none.
