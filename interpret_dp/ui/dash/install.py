@@ -151,6 +151,7 @@ def register_page(app: dash.Dash) -> None:
         Input({"type": _DISCARD, "digest": ALL}, "submit_n_clicks"),
         # A card that appears, or is drawn after an edit.
         Input(Ids(ALL, ALL)("seen"), "data"),
+        prevent_initial_call=True,
     )
     @message_on_error(2)
     def fill(_takes: Any, _discards: Any, _seen: Any) -> Any:

@@ -251,6 +251,7 @@ def _add_bars(app: dash.Dash) -> None:
         Input(_PANELS, "data-version"),
         State(_BARS("card"), "id"),
         State(PLACE_OF_BARS, "children"),
+        prevent_initial_call=True,
     )
     def add(_cards: Any, _panels: Any, bars: list[Any], shown: list[Any] | None) -> Any:
         """Put a bar above the first part of each model that is being edited."""
