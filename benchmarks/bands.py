@@ -9,12 +9,14 @@ the correlations as well. Each fit has bins of its own then, and its bands are r
 with equal shares of the rows between them. Fits in which a bin does not move, since it is too
 light, say nothing of its band and are left out. ``--change`` gives constants of the package other
 values, as :mod:`benchmarks.rules` does. With ``--edit`` curves and those without noise are edited
-alike. ``--out`` also writes the table to a page.
+alike. With ``--truth`` other rows of the cohort are drawn for each fit, and bands of noise and
+sampling cover if they hold the true curve. ``--out`` also writes the table to a page.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -39,7 +41,7 @@ from interpret_dp.ebm.noise import boosted
 from interpret_dp.editor.operations import edited_term
 from interpret_dp.mechanisms import use_randomness
 
-__all__ = ["coverage", "problems"]
+__all__ = ["coverage", "coverage_of_truth", "problems"]
 
 Floats = NDArray[np.float64]
 
@@ -54,6 +56,10 @@ _VALUES = 64  # of a column of numbers: as many as it has bins at most
 # Levels, and how many deviations a normal variable is within with that probability.
 _LEVELS = {0.6827: 1.0, 0.95: 1.96}
 _NEVER_MOVES = 1e-3
+ESTIMATORS: dict[str, Any] = {
+    "classification": DPExplainableBoostingClassifier,
+    "regression": DPExplainableBoostingRegressor,
+}
 _OFTEN = 0.5  # Share of the fits in which a bin moves that has a probability of its own.
 
 
@@ -61,10 +67,7 @@ class _Fits:
     """One problem's fits, with what each curve was before it was denoised."""
 
     def __init__(self, task: str, X: Any, y: Any, schema: Any, epsilon: float) -> None:
-        kind = DPExplainableBoostingClassifier
-        if task == "regression":
-            kind = DPExplainableBoostingRegressor
-        self._model = kind(epsilon=epsilon, delta=DELTA, schema=schema)
+        self._model = ESTIMATORS[task](epsilon=epsilon, delta=DELTA, schema=schema)
         self._rows = X, y
         self._schema, self._vary = schema, _VARY
         self.edit = ""  # of the curves of all ordered features, where one is asked for
@@ -225,6 +228,54 @@ def _spread(held: NDArray[np.bool_], moved: NDArray[np.bool_]) -> float:
     return float(np.sqrt(max(float(np.var(shares)) - by_chance, 0.0)))
 
 
+def coverage_of_truth(
+    task: str, n_rows: int, epsilon: float, n_fits: int, *, sampling: bool = True
+) -> tuple[float, float]:
+    """Return shares of rows and of bins whose 95 % bands hold the true curve's mean in their bin.
+
+    Parameters
+    ----------
+    task : {"classification", "regression"}
+        Of the simulated cohort.
+    n_rows : int
+    epsilon : float
+    n_fits : int
+        Each of other rows.
+    sampling : bool, default=True
+        Whether bands hold sampling error too.
+    """
+    of_rows, of_bins = [], []
+    for seed in range(n_fits):
+        cohort = make_cohort(n_rows, seed=seed, task=task)
+        model = ESTIMATORS[task](epsilon=epsilon, delta=DELTA, schema=cohort.schema)
+        released = model.fit(cohort.X, cohort.y).released_
+        for term in released.terms:
+            feature = released.subject(term)
+            codes = [feature.code_of(value) for value in cohort.X[feature.name]]
+            counts = np.bincount(codes, minlength=feature.n_codes)
+            sums = np.bincount(codes, cohort.curves[feature.name](cohort.X[feature.name]))
+            seen = np.flatnonzero(counts)
+            lower, upper = (end[seen] for end in term.band(0.95, sampling=sampling))
+            means = sums[seen] / counts[seen]
+            held = (lower <= means) & (means <= upper)
+            of_rows.append(held @ counts[seen] / n_rows)
+            of_bins.append(held.mean())
+    return float(np.mean(of_rows)), float(np.mean(of_bins))
+
+
+def _truth_table(n_fits: int) -> Iterator[str]:
+    yield "| cohort | rows, noise | bins, noise | rows, noise and sampling | bins |"
+    yield "|---" * 5 + "|"
+    problems = itertools.product((4_000, 16_000), ESTIMATORS, (0.5, 1.0, 4.0))
+    for n_rows, task, epsilon in tqdm(list(problems)):
+        shares = [
+            coverage_of_truth(task, n_rows, epsilon, n_fits, sampling=sampling)
+            for sampling in (False, True)
+        ]
+        cells = " | ".join(f"{100 * share:.0f} %" for both in shares for share in both)
+        yield f"| {task}, {n_rows:,} rows, epsilon {epsilon:g} | {cells} |"
+
+
 def problems() -> Iterator[tuple[str, _Fits]]:
     """Yield simulated cohorts, other simulated problems and public tables, each with its name."""
     for n_rows in (8_000, 20_000):
@@ -260,10 +311,14 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a part of the names of the problems to run")
     parser.add_argument("--free", action="store_true", help="fits without noise decide half-way")
     parser.add_argument("--anew", action="store_true", help="all noise differs from fit to fit")
+    parser.add_argument("--truth", action="store_true", help="of true curves, with sampling error")
     parser.add_argument("--edit", default="", help="of all ordered curves, such as make_monotone")
     parser.add_argument("--change", nargs="*", default=[], type=parsed, metavar="NAME=VALUE")
     parser.add_argument("--out", type=Path, metavar="FILE", help="page to write the table to")
     arguments = parser.parse_args()
+    if arguments.truth:
+        print(*_truth_table(arguments.fits), sep="\n")
+        return
     chosen = [entry for entry in problems() if arguments.only in entry[0]]
     lines = ["| problem | released bands | bins | width | standard deviations | bins | width |"]
     lines.append("|---" * 7 + "|")

@@ -140,7 +140,7 @@ def _table(errors: Mapping[str, Floats], terms: Sequence[str], digits: int) -> l
 
 
 def _figure(path: Path, tasks: Sequence[str], epsilons: Sequence[float], n_rows: int) -> None:
-    """Draw the age curve of one cohort: true, released with its noise band, and repaired."""
+    """Draw the age curve of one cohort: true, released with its band, and repaired."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -178,7 +178,7 @@ def _draw(axis: Any, cohort: Cohort, model: Any) -> None:
         color="#14609c",
         alpha=0.18,
         linewidth=0,
-        label="95 % noise band",
+        label="95 % band of noise and sampling",
     )
     axis.plot(ages, view.original[bins], color="#14609c", label="released")
     axis.plot(ages, view.current[bins], color="#d9480f", linewidth=2, label="made increasing")

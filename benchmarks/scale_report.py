@@ -20,8 +20,8 @@ _INTRODUCTION = """\
 Measured by `python -m benchmarks.scale` on simulated rows with 14 features and two classes,
 at epsilon 1 and delta 1e-6, with default settings. The reference is
 `interpret.privacy.DPExplainableBoostingClassifier`. Both engines take turns on the same rows; a
-warm fit follows one that is not measured. Cells show the median, with the smallest and largest
-value in parentheses. Raw numbers are in benchmarks/results/scale.json."""
+warm fit follows one that is not measured. Warm and first fits show the median of {fits}, with the
+smallest and largest value in parentheses. Raw numbers are in benchmarks/results/scale.json."""
 
 _BUSY = """\
 **Other work kept the machine busy, so times are too long and ratios rough, above all for few rows.
@@ -30,9 +30,8 @@ Repeat the measurement on a quiet machine.**"""
 _WHERE = """\
 ## Where the time goes
 
-A fit reads the table once, and in each round the codes of each feature twice: to update the scores,
-and to sum residuals. One pass that updates four features and sums four others took {pass_ns:.2f} ns
-for each row on {threads} threads, which is {share:.0%} of the speed at which these copy memory."""
+A pass over the rows that updates four features and sums four others took {pass_ns:.2f} ns for each
+row on {threads} threads, which is {share:.0%} of the speed at which these copy memory."""
 
 _MEMORY = """\
 ## Memory
@@ -54,7 +53,8 @@ def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:
         From the fits of one size to the reference's best settings.
     """
     machine = "; ".join(f"{name} {value}" for name, value in raw["machine"].items())
-    parts = [_INTRODUCTION, f"Machine: {machine}."]
+    fits = " or ".join(map(str, sorted({len(_of(size, "ours")) for size in raw.get("sizes", ())})))
+    parts = [_INTRODUCTION.format(fits=fits or "all"), f"Machine: {machine}."]
     if raw["machine"]["load average before"][0] > raw["machine"]["processors"] / 2:
         parts.append(_BUSY)
     if "sizes" in raw:
@@ -66,14 +66,15 @@ def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:
             "million rows only the fastest settings that were as good at the next smaller size "
             "compete. The speed-up is that of our warm fits.",
             _table(_BEST, [row for size in raw["sizes"] for row in _best_cells(size, bests)]),
-            "## At equal rounds",
+            "## Both with 300 rounds, the reference's default",
             _table(_EQUAL, [_equal_cells(size) for size in raw["sizes"]]),
         ]
     if "memory" in raw:
-        parts += [_MEMORY, _table(_BYTES, [_memory_cells(fit) for fit in raw["memory"]])]
+        parts += [_MEMORY, _table(_BYTES, _memory_cells(raw["memory"]))]
     if "cold" in raw:
         parts += [
             "## First fit of a fresh process",
+            f"With {raw['cold'][0]['rows']:,} rows.",
             _table(_COLD, _cold_cells(raw["cold"])),
         ]
     if "passes" in raw:
@@ -112,7 +113,6 @@ def _spread(fits: Fits, name: str, digits: int = 2) -> str:
 
 _WARM = (
     "rows",
-    "fits",
     "ours (s)",
     "reference (s)",
     "speed-up",
@@ -125,7 +125,6 @@ def _warm_cells(size: dict[str, Any]) -> list[str]:
     ours, reference = _of(size, "ours"), _of(size, "reference")
     return [
         f"{size['rows']:,}",
-        str(len(ours)),
         _spread(ours, "seconds"),
         _spread(reference, "seconds"),
         f"{_middle(reference, 'seconds') / _middle(ours, 'seconds'):.1f}",
@@ -154,38 +153,40 @@ def _best_cells(size: dict[str, Any], bests: _Bests) -> list[list[str]]:
     return rows
 
 
-_EQUAL = ("rows", "rounds of both", "ours (s)", "speed-up")
+_EQUAL = ("rows", "ours (s)", "speed-up")
 
 
 def _equal_cells(size: dict[str, Any]) -> list[str]:
-    # 300 rounds are the reference's default.
     ours = [fit for fit in size["fits"] if fit["engine"] == "ours" and fit["rounds"] is not None]
     reference = _of(size, "reference")
     return [
         f"{size['rows']:,}",
-        str(ours[0]["rounds"]),
         _spread(ours, "seconds"),
         f"{_middle(reference, 'seconds') / _middle(ours, 'seconds'):.1f}",
     ]
 
 
-_BYTES = ("rows", "engine", "bytes for each row")
+_BYTES = ("rows", "bytes for each row, ours", "reference")
 
 
-def _memory_cells(fit: dict[str, Any]) -> list[str]:
-    return [f"{fit['rows']:,}", fit["engine"], f"{fit['bytes'] / fit['rows']:.1f}"]
+def _memory_cells(fits: Fits) -> list[list[str]]:
+    shown = {(fit["rows"], fit["engine"]): f"{fit['bytes'] / fit['rows']:.1f}" for fit in fits}
+    return [
+        [f"{rows:,}", *(shown.get((rows, engine), "") for engine in ("ours", "reference"))]
+        for rows in dict.fromkeys(fit["rows"] for fit in fits)
+    ]
 
 
-_COLD = ("engine", "compiled code on disk", "processes", "import (s)", "first fit (s)")
+_COLD = ("engine", "compiled code", "import (s)", "first fit (s)")
 
 
 def _cold_cells(cold: Fits) -> list[list[str]]:
     rows = []
     for engine, is_new in (("ours", False), ("ours", True), ("reference", False)):
         found = [one for one in cold if (one["engine"], one["new"]) == (engine, is_new)]
-        compiled = {"reference": "native", "ours": "none yet" if is_new else "yes"}[engine]
+        compiled = {"reference": "native", "ours": "none yet" if is_new else "on disk"}[engine]
         times = [_spread(found, f"{what} seconds") for what in ("import", "fit")]
-        rows.append([f"{engine}, {found[0]['rows']:,} rows", compiled, str(len(found)), *times])
+        rows.append([engine, compiled, *times])
     return rows
 
 

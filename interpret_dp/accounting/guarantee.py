@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -441,7 +441,9 @@ class Guarantee:
             document["state"] = self.state
         return document
 
-    def to_registry(self, *, even_if_void: bool = False, **statements: Any) -> dict[str, Any]:
+    def to_registry(
+        self, *, even_if_void: bool = False, edits: Sequence[str] = (), **statements: Any
+    ) -> dict[str, Any]:
         """Return a record of tier 3 for OpenDP's registry of deployments.
 
         Costs no privacy. Nothing in it was computed from rows; their number is not in it.
@@ -450,6 +452,8 @@ class Guarantee:
         ----------
         even_if_void : bool
             Make the record of a promise that does not hold, which says so and why.
+        edits : sequence of str
+            What people changed after the release, a text each: it is post-processing.
         **statements : str or list of str
             What only people know, by the registry's names. Required are ``name``,
             ``data_curators``, ``description``, ``intended_use``, ``data_product_region``,
@@ -480,17 +484,23 @@ class Guarantee:
         record = registry_record(self.registry_sections(), statements)
         made = record["deployment"]["implementation"]
         made[PREPARATION] = self.checked_preparation(made[PREPARATION])
+        if edits:
+            record["deployment"]["accounting"]["post_processing"] += (
+                f" After the release people edited it: {'; '.join(edits)}. Edits read nothing from "
+                "the data. The guarantee does not cover edits that were chosen by looking at rows "
+                "that are not public."
+            )
         return record
 
-    def to_registry_yaml(self, *, even_if_void: bool = False, **statements: Any) -> str:
+    def to_registry_yaml(self, **given: Any) -> str:
         """Return the record of :meth:`to_registry` as YAML.
 
         Parameters
         ----------
-        even_if_void, **statements
-            As :meth:`to_registry` takes them.
+        **given
+            As :meth:`to_registry` takes it.
         """
-        return registry_yaml(self.to_registry(even_if_void=even_if_void, **statements))
+        return registry_yaml(self.to_registry(**given))
 
     def refuse_void(self, even_if_void: bool = False) -> None:
         """Raise ValueError if the promise does not hold, unless it is to be published as void.

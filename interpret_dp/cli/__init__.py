@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from interpret_dp._version import __version__
-from interpret_dp.cli import demo, fit, ledger, prepare, show
+from interpret_dp.cli import demo, edits, fit, ledger, prepare, show
 from interpret_dp.cli.console import Group, discard_unwritten_output
 from interpret_dp.exceptions import InterpretDPError
 
@@ -52,7 +52,7 @@ def commands(context: click.Context) -> None:
 
 for _command in (
     *(demo.demo, prepare.schema, prepare.plan, fit.fit, show.show),
-    *(show.card, show.registry, ledger.group, prepare.sites),
+    *(show.card, show.registry, edits.group, edits.predict, ledger.group, prepare.sites),
 ):
     commands.add_command(_command)
 

@@ -30,8 +30,8 @@ _HELD_OUT_PART = 5
 _SHOWN_PATIENTS = 6
 _SERVED_PATIENTS = 25
 _NOTES = {
-    "Curves": "each curve shows what a feature adds to {effect}, and its band how far the noise "
-    "that protects people may have moved it{dashed}.",
+    "Curves": "each curve shows what a feature adds to {effect}, and its band where the true "
+    "curve may be, as the noise that protects people and chance allow{dashed}.",
     "creatinine": "treatment starts at 1.5 mg/dl and helps: the true risk falls there at once. A "
     "line through the data would hide such a step.",
     "bmi": "it has no effect on these patients. Its curve is only noise and sampling error, "

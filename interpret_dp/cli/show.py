@@ -1,4 +1,4 @@
-"""``interpret-dp show``, ``card`` and ``registry``: what a saved model shows and promises."""
+"""``interpret-dp show``, ``card`` and ``registry``: what was released, and what it promises."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from interpret_dp.cli import console
+from interpret_dp.cli.edits import open_current, open_released
 
 if TYPE_CHECKING:
     from interpret_dp.accounting import Guarantee
@@ -79,7 +80,9 @@ def serve(explanations: Any, *, port: int | None, no_browser: bool) -> None:
         console.say("\nStopped.")
         for autosave in autosaves():
             console.say_item(
-                "Edits", f"kept in {autosave.path}; the next show of this model offers them"
+                "Edits",
+                f"kept in {autosave.path}; the next show of this model offers them, and "
+                "`interpret-dp card`, `registry` and `predict` know those that were committed",
             )
     finally:
         signal.signal(signal.SIGTERM, previous)
@@ -157,12 +160,13 @@ def show(
     overwrite: bool,
     **page: Any,
 ) -> None:
-    """Show a model in interpret's dashboard, as HTML, or its promise as text.
+    """Show what was released in interpret's dashboard, as HTML, or its promise as text.
 
-    MODEL is a file that `interpret-dp fit` or a model's save() wrote. This shows its shape
-    functions or filters, and their cost. With --ledger the log is checked against the head that
-    the model carries. Looking costs nothing. Edits are kept as they are made, beside MODEL, and
-    offered by the next show. Public rows stay in this process: no edit, model or page holds one.
+    MODEL is a file that `interpret-dp fit` or save() wrote: a model, or a background. This shows
+    its shape functions, filters or columns, and their cost. With --ledger the log is checked
+    against the head that MODEL carries. Looking costs nothing. Edits are kept as they are made,
+    beside MODEL, and offered by the next show; --html and --text speak of the model with those
+    that were committed. Public rows stay in this process: no edit, model or page holds one.
 
     Options
     -------
@@ -178,37 +182,30 @@ def show(
         keep no file of edits, and offer none
     """
     from interpret_dp.cli.fit import say_account
-    from interpret_dp.explanation import PrivacySpend
-    from interpret_dp.explanation.pages import render_html
-    from interpret_dp.llm.estimator import load_model
     from interpret_dp.released import AdditiveModel
 
-    model = load_model(model_file, ledger)
+    is_served = html is None and not text
+    model = (open_released if is_served else open_current)(model_file, ledger)
     released = model.to_released()
-    privacy = PrivacySpend.of_model(model.guarantee_, ledger)
     console.say_item("Guarantee", model.guarantee_.sentence)
-    say_account(privacy)
+    say_account(model.privacy_spend_)
     head = model.guarantee_.ledger_head
     if ledger is not None and head is not None:
         ledger.verify(head)
         _check_charge(ledger, head, model.guarantee_)
         console.say_item("Log", f"intact, and holds the model's head {head}")
-    if isinstance(released, AdditiveModel):
-        for place, edit in enumerate(released.edits):
-            why = f": {edit.why}" if edit.why else ""
-            line = f"{edit.term!r} {edit.what}, by {edit.who} at {edit.when}{why}"
-            console.say_item("" if place else "Edited", line)
-        if html is not None:
-            page_text = render_html(released, privacy)
-            console.write_text("--html", html, page_text, overwrite=overwrite)
-    elif html is not None or public_rows is not None:
+    for place, edit in enumerate(getattr(released, "edits", ())):
+        console.say_item("" if place else "Edited", str(edit))
+    if public_rows is not None and not isinstance(released, AdditiveModel):
         raise console.CommandError(
-            f"{model_file} holds a DP-LLM, but only additive models have pages, and metrics on "
-            "public rows. Omit --html, --public-rows and --target; --text prints its promise."
+            f"{model_file} holds no additive model, and only these have metrics on public rows. "
+            "Omit --public-rows and --target."
         )
+    if html is not None:
+        console.write_text("--html", html, model.to_html(), overwrite=overwrite)
     if text:
         _say_promise(model)
-    if html is not None or text:
+    if not is_served:
         console.refuse_silence(model.guarantee_)
         return
     from interpret_dp.cli.tables import CsvFormat
@@ -224,8 +221,11 @@ def show(
             f"--public-rows is {public_rows} and --target is {target}; give both, or neither."
         )
     name = model.guarantee_.dataset or "model"
-    shown = "shape functions" if isinstance(released, AdditiveModel) else "filters"
-    explanation = model.explain_global(name=f"{name}: {shown}")
+    if hasattr(model, "predict"):
+        shown = "shape functions" if isinstance(released, AdditiveModel) else "filters"
+        explanation = model.explain_global(name=f"{name}: {shown}")
+    else:
+        explanation = model.explain_data(name=f"{name}: columns")
     if isinstance(released, AdditiveModel):
         if no_autosave:
             explanation.edit_session.autosave.stop()
@@ -263,20 +263,17 @@ def registry(
 ) -> None:
     """Write a record for OpenDP's registry of deployments.
 
-    MODEL is a file that `interpret-dp fit` or a model's save() wrote. Its guarantee fills most of
-    the record. Without --statements the command names what is missing. Nothing is charged, and no
-    row is read.
+    MODEL is a file that `interpret-dp fit` or save() wrote. Its guarantee fills most of the record,
+    and edits that were committed are in it as post-processing. Without --statements the command
+    names what is missing. Nothing is charged, and no row is read.
 
     Options
     -------
     --output
         write the record, and do not print it
     """
-    from interpret_dp.llm.estimator import load_model
-
     with _reading(statements) as given:
-        guarantee = load_model(model_file).guarantee_
-        text = guarantee.to_registry_yaml(even_if_void=even_if_void, **given)
+        text = open_current(model_file).to_registry_yaml(even_if_void=even_if_void, **given)
     if output is None:
         console.say(text, end="")
     else:
@@ -298,10 +295,11 @@ def card(
     even_if_void: bool,
     overwrite: bool,
 ) -> None:
-    """Write one page about a model, for those who read or use it.
+    """Write one page about a model or background, for those who read or use it.
 
-    MODEL is a file that `interpret-dp fit` or a model's save() wrote. The statements are those of
-    `interpret-dp registry`; none is required. Nothing is charged, and no row is read.
+    MODEL is a file that `interpret-dp fit` or save() wrote; edits that were committed are in the
+    card. The statements are those of `interpret-dp registry`; none is required. Nothing is charged,
+    and no row is read.
 
     Options
     -------
@@ -310,14 +308,7 @@ def card(
     --measured
         a figure of accuracy that was measured on public rows, such as AUROC 0.84; may be repeated
     """
-    from interpret_dp.llm.estimator import load_model
-
-    model = load_model(model_file)
-    if not hasattr(model, "card"):
-        raise console.CommandError(
-            f"{model_file} holds a DP-LLM, but only additive models have cards. "
-            "`interpret-dp show --text` prints its promise."
-        )
+    model = open_current(model_file)
     with _reading(statements) as given:
         page = model.card(dict(measured) or None, even_if_void=even_if_void, **given)
         text = page.text_for(output)

@@ -35,7 +35,6 @@ from interpret_dp.ebm.request import (
 )
 from interpret_dp.ebm.training import train
 from interpret_dp.exceptions import warn_caller
-from interpret_dp.explanation.card import ModelCard
 from interpret_dp.explanation.objects import attach_privacy
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.estimator import FeatureTypes, PrivatePredictor
@@ -462,38 +461,6 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
         if classes is None or len(classes) < 2:
             return private
         return private.with_decisions(self.predict_with_uncertainty(X, init_score))
-
-    def card(
-        self, accuracy: Any = None, *, even_if_void: bool = False, **statements: Any
-    ) -> ModelCard:
-        """Return one page about the model for those who read or use it; costs nothing.
-
-        It says what the model predicts, on whom, how well, with which curves, edits and limits,
-        what is promised, how to cite it, and answers the questions of NIST SP 800-226.
-
-        Parameters
-        ----------
-        accuracy : PrivateMetrics or mapping of str to float, default=None
-            What :func:`interpret_dp.private_metrics` released; or figures by name that were
-            measured on public rows, which the card says. Never measure on private rows unpaid.
-        even_if_void : bool, default=False
-            Make a card of a model whose promise does not hold; its first line says so.
-        **statements : str or list of str
-            What only people know, by the names of ``guarantee_.to_registry``, such as ``name``,
-            ``description``, ``intended_use`` and ``data_curators``. None is required.
-
-        Returns
-        -------
-        ModelCard
-            With ``to_html()``, ``to_markdown()`` and ``save(path)``.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a statement is unknown or of another form, ``accuracy`` is neither, or the promise
-            does not hold.
-        """
-        return ModelCard(self.to_released(), statements, accuracy, even_if_void)
 
     # -------------------------------------------------------------------------------- files
 

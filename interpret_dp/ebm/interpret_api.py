@@ -163,7 +163,7 @@ SAVED_PARAMETERS = {
 
 NOISE = (
     *("covariance", "variances", "noisy_scores"),
-    *("posterior_mean", "posterior_covariance", "posterior_variances"),
+    *("posterior_mean", "posterior_covariance", "posterior_variances", "sampling_variances"),
 )
 
 
@@ -189,7 +189,7 @@ def fitted_model(request: EBMRequest, trained: TrainedTerms, guarantee: Guarante
             b.weights,
             noise.covariance,
             noise.variances,
-            **({} if expected is None else vars(expected)),
+            **vars(expected),
         )
         for column, scores, b, noise, expected in zip(
             columns, trained.scores, trained.bins, trained.noise, trained.expected, strict=True

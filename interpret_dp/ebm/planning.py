@@ -463,7 +463,7 @@ def _curve(terms: TrainedTerms, request: EBMRequest, rows: _Rows) -> PlannedCurv
         if cuts is None or not isinstance(spec, Continuous) or terms.scores[k].ndim > 1:
             continue
         expected, x = terms.expected[k], np.array([spec.lower, *cuts, spec.upper])
-        noisy = terms.scores[k] if expected is None else expected.noisy_scores
+        noisy = terms.scores[k] if expected.noisy_scores is None else expected.noisy_scores
         truth = None
         if rows.truth is not None:
             truth = _sign(request) * rows.truth.curves[name]((x[:-1] + x[1:]) / 2.0)

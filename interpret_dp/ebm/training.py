@@ -103,8 +103,8 @@ class TrainedTerms:
         Shape function of each term, shape (n_codes,), or (n_codes, n_classes) for more than two.
     noise : list of TermNoise
         That was added.
-    expected : list of Expected or None
-        What was denoised, and what is expected of it without noise; None of terms that were not.
+    expected : list of Expected
+        What was denoised, what is expected of it without noise, and its sampling error.
     intercept : ndarray of float64, shape (1,) or (n_classes,)
     total_error : float or None
         Standard deviation of the mean prediction about the rows' mean, in units of the target;
@@ -135,7 +135,7 @@ class TrainedTerms:
     bins: list[Bins]
     scores: list[FloatArray]
     noise: list[TermNoise]
-    expected: list[Expected | None]
+    expected: list[Expected]
     intercept: FloatArray
     n_rows: float
     boosting: BoostingResult
@@ -212,7 +212,7 @@ def train(
             rows, bins, task.specs, before, task.pairs, config, session, count_noise, noise
         )
         moved = without_axis([a - b for a, b in zip(stage.scores, curves, strict=True)], in_units)
-        expected = [e and e.moved(change) for e, change in zip(expected, moved, strict=True)]
+        expected = [e.moved(change) for e, change in zip(expected, moved, strict=True)]
     result, level = _levelled(rows, bins, scores, stage, result, config, session)
     if config.n_baselines:
         level = level.of_hazard_ratios(result.start.loss)
@@ -512,7 +512,7 @@ def _train_constant(
         bins=bins,
         scores=[scores[:, 0] for scores in flat],
         noise=[no_noise(b.n_codes) for b in bins],
-        expected=[None] * len(bins),
+        expected=[Expected()] * len(bins),
         intercept=intercept,
         n_rows=task.largest_weight * max(float(released[0, 0]), sigma) / LATTICE,
         boosting=BoostingResult(flat, flat, intercept, [[] for _ in bins], averaged, start),

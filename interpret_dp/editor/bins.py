@@ -1,8 +1,8 @@
 """Bins of a curve and cells of a heat map: their names, positions and selections.
 
 Indices count as in ``AdditiveTerm.scores``. Of a curve 0 is the missing bin, the last is the
-unseen bin, and those between are the regular bins. Cells of a heat map count row by row, the first
-feature's bins being the rows.
+undeclared bin, and those between are the regular bins. Cells of a heat map count row by row, the
+first feature's bins being the rows.
 """
 
 from __future__ import annotations
@@ -11,17 +11,15 @@ import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import enumerated
-from interpret_dp.explanation.plots.axes import FeatureAxis
-from interpret_dp.released import AdditiveFeature, Band, FeaturePair
+from interpret_dp._validate import check_int, check_sequence, enumerated
+from interpret_dp.explanation.plots.axes import FeatureAxis, bin_texts
+from interpret_dp.released import AdditiveFeature, AdditiveModel, Band, FeaturePair
 from interpret_dp.schema import Categorical, Continuous
-from interpret_dp.schema.declarations import integers_text
 
 FloatArray = NDArray[np.float64]
 Subject = AdditiveFeature | FeaturePair
@@ -47,7 +45,7 @@ class TermView:
         Name of the term.
     kind : {"continuous", "ordinal", "nominal", "interaction"}
     labels : tuple of str, shape (n_codes,)
-        Name of each bin: "missing" first, "unseen" last. Of a heat map, that of each cell.
+        Name of each bin: "missing" first, "undeclared" last. Of a heat map, that of each cell.
     edges : ndarray of float64, shape (n_codes - 1,), or None
         Borders of the regular bins in the feature's units; the outer ones are the declared
         bounds, of integers half a unit beyond them. None if the feature is categorical.
@@ -71,7 +69,7 @@ class TermView:
     >>> session = model.fit(patients.X, patients.y).edit(author="Ada")
     >>> view = session.view("sex")
     >>> view.kind, view.labels
-    ('nominal', ('missing', 'female', 'male', 'unseen'))
+    ('nominal', ('missing', 'female', 'male', 'undeclared'))
     """
 
     name: str
@@ -125,21 +123,11 @@ def scale_positions(feature: AdditiveFeature) -> FloatArray:
     return np.asarray((centres / 2 - edges[0] / 2) / width if width > 0 else centres * 0.0)
 
 
-def bin_labels(feature: AdditiveFeature) -> tuple[str, ...]:
-    """Return the name of every bin, shape (n_codes,)."""
-    if feature.cuts is None:
-        return ("missing", *feature.labels, "unseen")
-    if feature.integers is not None:
-        return ("missing", *(integers_text(*bounds) for bounds in feature.integers), "unseen")
-    edges = [f"{edge:.6g}" for edge in bin_edges(feature)]
-    return ("missing", *(f"{low} to {high}" for low, high in pairwise(edges)), "unseen")
-
-
 def range_text(feature: AdditiveFeature, bins: Sequence[int]) -> str:
     """Return a selection in words: "between 40 and 60", "for 'a' and 'b'", "in 3 bins"."""
     last = feature.n_codes - 1
     regular = [index for index in bins if 0 < index < last]
-    special = [name for index, name in ((0, "missing"), (last, "unseen")) if index in bins]
+    special = [name for index, name in ((0, "missing"), (last, "undeclared")) if index in bins]
     parts = []
     if len(regular) == last - 1:
         parts = ["for all values"]
@@ -213,19 +201,31 @@ def _levels(feature: AdditiveFeature, levels: Any) -> list[int]:
             f"levels were given for {feature.name!r}, which is continuous. Use between=(a, b), in "
             "its own units."
         )
-    if isinstance(levels, str | bytes) or not isinstance(levels, Iterable):
-        raise TypeError(f"levels is {levels!r}; it must be a list of levels, such as [{levels!r}].")
     chosen = []
-    for level in levels:
+    for level in check_sequence("levels", levels, f"levels, such as [{levels!r}]"):
         index = label_index(spec.levels, level)
         if index is None:
             raise ValueError(
                 f"{feature.name!r} has no level {level!r}; its levels are "
-                f"{_shown(spec.levels)}. The missing and unseen bins are bins=0 and "
+                f"{_shown(spec.levels)}. The missing and undeclared bins are bins=0 and "
                 f"bins={feature.n_codes - 1}."
             )
         chosen.append(index + 1)
     return chosen
+
+
+def class_column(model: AdditiveModel, argument: str, label: Any) -> int:
+    """Return the column of the scores that belongs to a class."""
+    if model.classes is None or len(model.intercept) == 1:
+        raise ValueError(
+            f"{argument} is {label!r}; only a model of more than two classes has a curve for each. "
+            "Leave it out."
+        )
+    column = label_index(model.classes, label)
+    if column is None:
+        classes = ", ".join(map(repr, model.classes))
+        raise ValueError(f"{argument} is {label!r}; the classes are {classes}.")
+    return column
 
 
 def label_index(labels: Sequence[Any], label: Any) -> int | None:
@@ -238,22 +238,19 @@ def label_index(labels: Sequence[Any], label: Any) -> int | None:
 
 def _checked_indices(subject: Subject, bins: Any) -> list[int]:
     """Return the caller's indices of bins or cells."""
-    n_codes = subject.n_codes
-    allowed = f"0 (missing) to {n_codes - 1} (unseen)"
+    last = subject.n_codes - 1
     if isinstance(bins, slice):
         try:
-            bins = range(n_codes)[bins]
+            bins = range(subject.n_codes)[bins]
         except TypeError:
             raise TypeError(f"bins is {bins!r}; a slice must be made of integers.") from None
-    if isinstance(bins, str | bytes) or not isinstance(bins, Iterable | numbers.Integral):
-        raise TypeError(f"bins is {bins!r}; it must be an index, a slice or a list of indices.")
-    indices = [bins] if isinstance(bins, numbers.Integral) else list(bins)
-    for index in indices:
-        if isinstance(index, bool | np.bool_) or not isinstance(index, numbers.Integral):
-            raise TypeError(f"bins holds {index!r}; each must be an integer, {allowed}.")
-        if not 0 <= int(index) < n_codes:
-            raise ValueError(f"bins holds {index!r}; {subject.name!r} has the bins {allowed}.")
-    return [int(index) for index in indices]
+    if isinstance(bins, numbers.Integral):
+        bins = [bins]
+    mend = f"Bins of {subject.name!r} count from 0 (missing) to {last} (undeclared)."
+    return [
+        check_int("an index in bins", index, low=0, high=last, mend=mend)
+        for index in check_sequence("bins", bins, "indices, one index, or a slice")
+    ]
 
 
 def _shown(levels: Sequence[Any]) -> str:
@@ -290,7 +287,7 @@ def select_codes(
     bins : int, slice or sequence of int, default=None
         Indices themselves.
     everything : bool, default=False
-        What no selection means: everything, or all but the missing and the unseen bins.
+        What no selection means: everything, or all but the missing and the undeclared bins.
 
     Raises
     ------
@@ -349,8 +346,8 @@ def _by_feature(pair: FeaturePair, argument: str, value: Any) -> Mapping[str, An
 def code_labels(subject: Subject) -> tuple[str, ...]:
     """Return the name of every bin or cell, shape (n_codes,)."""
     if not isinstance(subject, FeaturePair):
-        return bin_labels(subject)
-    firsts, seconds = bin_labels(subject.first), bin_labels(subject.second)
+        return tuple(bin_texts(subject))
+    firsts, seconds = bin_texts(subject.first), bin_texts(subject.second)
     return tuple(f"{first} & {second}" for first in firsts for second in seconds)
 
 

@@ -106,10 +106,6 @@ class PublicRows:
                 "as many of them, and one at least."
             )
 
-    def __repr__(self) -> str:
-        """Show the number of rows, and none of them."""
-        return f"PublicRows({self.n_rows} rows)"
-
     def _predict(self, version: State | AdditiveModel) -> NDArray[np.float64]:
         """Return probabilities, shape (n_rows, n_classes), or predictions, shape (n_rows,)."""
         model, base = version, self._base
@@ -242,14 +238,17 @@ class EditHistory:
         self._steps: list[Step] = []
         self._undone: list[Step] = []
         self.version = 0
-        # Of the public rows whose metrics were computed last; each edit from then on says so.
-        self._n_public_rows = 0
         self._lock = threading.RLock()
         self._subscribers: list[Callable[[Any], object]] = []
 
     @property
     def _state(self) -> State:
         return self._steps[-1].state if self._steps else self._start
+
+    @property
+    def _n_public_rows(self) -> int:
+        """Number of rows whose metrics the author can see; each edit from then on says so."""
+        return self._public_rows.n_rows if self._public_rows is not None else 0
 
     @property
     def _state_before_last(self) -> State:
@@ -383,16 +382,6 @@ class EditHistory:
     def pending(self) -> tuple[EditRecord, ...]:
         """Edits that no commit has given a message yet."""
         return tuple(record for record in self.history if not record.why)
-
-    @property
-    def can_undo(self) -> bool:
-        """Whether there is an edit to undo."""
-        return bool(self._steps)
-
-    @property
-    def can_redo(self) -> bool:
-        """Whether there is an undone edit."""
-        return bool(self._undone)
 
     @property
     def total_change(self) -> str:
@@ -531,7 +520,7 @@ class EditHistory:
         """Replace scores by the nearest monotone curve (isotonic regression).
 
         Nearest in squared distance weighted by the released bin weights, which is optimal among
-        all monotone curves. The missing and unseen bins keep their scores. A continuous or an
+        all monotone curves. The missing and undeclared bins keep their scores. A continuous or an
         ordered categorical term is needed.
 
         Parameters
@@ -689,7 +678,7 @@ class EditHistory:
     def cap(
         self, term: str | int, magnitude: float, **selection: Unpack[BinSelection]
     ) -> EditRecord | None:
-        """Clip scores into [-magnitude, magnitude]; by default also the missing and unseen bins.
+        """Clip scores into [-magnitude, magnitude], by default of all bins.
 
         Parameters
         ----------
@@ -704,7 +693,7 @@ class EditHistory:
     def remove_effect(
         self, term: str | int, **selection: Unpack[BinSelection]
     ) -> EditRecord | None:
-        """Set scores to 0; by default also the missing and unseen bins.
+        """Set scores to 0, by default of all bins.
 
         Parameters
         ----------
@@ -778,30 +767,20 @@ class EditHistory:
         """
         rows = PublicRows(self.base, self._build, X, y, public=public)
         with self._lock:
-            self._public_rows, self._n_public_rows = rows, rows.n_rows
+            self._public_rows = rows
             self.version += 1
         self._notify()
 
     def metrics(
         self,
-        X: Any = None,
-        y: Any = None,
         *,
-        public: bool = False,
         where: Mapping[str, Mapping[str, Any]] | None = None,
         preview: Preview | None = None,
     ) -> pd.DataFrame:
-        """Return metrics of the model before and after editing, on public rows.
+        """Return metrics before and after editing, on the rows of :meth:`use_public_rows`.
 
         Parameters
         ----------
-        X : DataFrame, array or list of rows, shape (n_rows, n_features), default=None
-            The rows that :meth:`use_public_rows` took if None.
-        y : array-like, shape (n_rows,), default=None
-            Of a model with exposures per unit of exposure, as it predicts.
-        public : bool, default=False
-            Must be True if rows are given: the figures are exact, and exact figures of private
-            rows are a leak. Each edit from then on says that its author saw metrics.
         where : mapping, default=None
             The part of the rows that counts, all by default: terms by name, each with its
             selection in the words of :meth:`preview`, such as ``{"age": {"between": (40, 60)},
@@ -812,66 +791,55 @@ class EditHistory:
         Returns
         -------
         DataFrame
-            Rows ``original``, ``committed`` (after the last edit that has a message), ``last``
-            (before the latest edit), ``current`` and, if one was given, ``preview``. Columns
-            ``log_loss``, ``accuracy`` and, with two classes, ``auroc``, or ``rmse``, ``mae`` and
-            ``r2``, or ``concordance``; then ``n_rows``, the number of rows that count. Without any,
-            figures are NaN.
+            Rows ``original``, ``committed`` (after the last edit that has a message), ``current``
+            and, if one was given, ``preview``. Columns ``log_loss``, ``accuracy`` and, with two
+            classes, ``auroc``, or ``rmse``, ``mae`` and ``r2``, or ``concordance``; then
+            ``n_rows``, the number of rows that count. Without any, figures are NaN.
 
         Raises
         ------
         TypeError, ValueError
-            If there are no rows, given ones are not declared public or do not fit their targets,
-            or ``where`` is no selection.
-        SchemaError
-            If the rows lack features of the model.
+            If there are no public rows, or ``where`` is no selection.
         """
         import pandas as pd
 
-        rows, is_given = self._public_rows, X is not None or y is not None
-        if is_given:
-            rows = PublicRows(self.base, self._build, X, y, public=public)
-        elif rows is None:
-            raise ValueError(
-                "The session has no public rows. Call session.use_public_rows(X, y, public=True) "
-                "first, or pass X, y and public=True."
-            )
-        subset = self._subset(where or {})
         with self._lock:
-            if is_given:
-                self._n_public_rows = rows.n_rows
+            rows = self._public_rows
             committed = [self._start, *(step.state for step in self._steps if step.record.why)]
             versions: dict[str, Any] = {
                 "original": self._start,
                 "committed": committed[-1],
-                "last": self._state_before_last,
                 "current": self._state,
             }
+        if rows is None:
+            raise ValueError(
+                "The session has no public rows. Call session.use_public_rows(X, y, public=True) "
+                "first."
+            )
+        subset = self._subset(where or {})
         if preview is not None:
             versions["preview"] = preview.released
         figures = {name: rows.figures(version, subset) for name, version in versions.items()}
         return pd.DataFrame.from_dict(figures, orient="index")
 
     def _subset(self, where: Mapping[str, Mapping[str, Any]]) -> Subset:
+        selectors = {"between", "levels", "bins"}
         if not isinstance(where, Mapping) or not all(
-            isinstance(v, Mapping) for v in where.values()
+            isinstance(part, Mapping) and part and set(part) <= selectors for part in where.values()
         ):
             raise TypeError(
-                f"where is {where!r}; it must be a mapping of terms to selections, such as "
-                "{'age': {'between': (40, 60)}}."
+                f"where is {where!r}; it must be a mapping of terms to selections by one of "
+                "between, levels and bins, such as {'age': {'between': (40, 60)}}."
             )
         indices = [find_term(self.base, term) for term in where]
-        chosen = []
-        for index, selection in zip(indices, where.values(), strict=True):
-            unknown = set(selection) - {"between", "levels", "bins"}
-            if unknown or not selection:
-                raise TypeError(
-                    f"where has {selection!r} for {self.base.term_names[index]!r}; it must have "
-                    "one of between, levels and bins."
-                )
-            subject = self.base.subject(self.base.terms[index])
-            chosen.append(select_codes(subject, **selection))
-        return tuple(zip(indices, chosen, strict=True))
+        parts = zip(indices, where.values(), strict=True)
+        return tuple((index, self._codes(index, **part)) for index, part in parts)
+
+    def _codes(
+        self, index: int, *, between: Any = None, levels: Any = None, bins: Any = None
+    ) -> tuple[int, ...]:
+        subject = self.base.subject(self.base.terms[index])
+        return select_codes(subject, between=between, levels=levels, bins=bins)
 
     # ------------------------------------------------------------------------------ the document
 

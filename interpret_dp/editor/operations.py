@@ -13,8 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interpret_dp._validate import check_choice, check_int
-from interpret_dp.editor.bins import Subject, code_positions, codes_text, label_index, select_codes
+from interpret_dp._validate import check_choice, check_flag, check_int
+from interpret_dp.editor.bins import (
+    Subject,
+    class_column,
+    code_positions,
+    codes_text,
+    select_codes,
+)
 from interpret_dp.editor.recipes import (
     KINDS,
     SELECTION,
@@ -104,9 +110,7 @@ def plan(model: AdditiveModel, kind: str, index: int, arguments: Mapping[str, An
     """
     check_choice("kind", kind, KINDS)
     own = {name: value for name, value in arguments.items() if name not in SELECTION}
-    recentre = arguments.get("recentre", True)
-    if not isinstance(recentre, bool):
-        raise TypeError(f"recentre is {recentre!r}; it must be True or False.")
+    recentre = check_flag("recentre", arguments.get("recentre", True))
     term = model.terms[index]
     feature = model.subject(term)
     chosen = {name: arguments.get(name) for name in ("between", "levels", "bins")}
@@ -236,6 +240,15 @@ def _carried_variances(variances: FloatArray, column: int, edit: _AffineMap) -> 
     return columns.reshape(variances.shape)
 
 
+def _carried_sampling(variances: FloatArray, column: int, edit: _AffineMap) -> FloatArray:
+    """Return the variances of sampling error, which is independent from bin to bin."""
+    columns = variances.reshape(len(variances), -1).copy()
+    squares = np.square(edit.linear)
+    own = columns[edit.bins, column]
+    columns[edit.bins, column] = squares @ own if edit.is_matrix else squares * own
+    return columns.reshape(variances.shape)
+
+
 def _image(
     run: Runner, curve: BinScores, parameters: Any, bins: IntArray, whole: FloatArray
 ) -> FloatArray:
@@ -279,9 +292,7 @@ def _carried_by_draws(
             continue
         layer = layers.reshape(-1, size, size)[column]
         centre = scores if centres is None else centres.reshape(size, -1)[:, column].copy()
-        values, vectors = np.linalg.eigh(layer)
-        draws = normals @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
-        images = np.array([image(curve) for curve in centre + draws])
+        images = np.array([image(curve) for curve in centre + normal_draws(normals, layer)])
         moved = np.cov(images.T)
         layer[bins], layer[:, bins] = moved[bins], moved[:, bins]
         if centres is not None:
@@ -290,6 +301,15 @@ def _carried_by_draws(
             new = image(centre) if is_noisy else images.mean(axis=0)
             centres.reshape(size, -1)[bins, column] = new[bins]
     return after
+
+
+def normal_draws(normals: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Return draws with a covariance, one a row, from standard normals of the same shape.
+
+    Eigenvalues below zero, which rounding makes, count as zero.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(normals @ (vectors * np.sqrt(np.maximum(values, 0.0))).T)
 
 
 def even_normals(n_draws: int, size: int, sequence: bytes) -> FloatArray:
@@ -317,6 +337,7 @@ _CARRIED: dict[str, Callable[..., FloatArray | None]] = {
     "posterior_mean": _carried_scores,
     "posterior_covariance": _carried_covariance,
     "posterior_variances": _carried_variances,
+    "sampling_variances": _carried_sampling,
 }
 
 
@@ -402,27 +423,13 @@ def _check_suits_cells(kind: str, name: str, pair: FeaturePair, bins: tuple[int,
 
 def _select_classes(model: AdditiveModel, classes: Any) -> tuple[int, ...]:
     """Return the columns of the scores that belong to the given labels."""
-    n_scores = len(model.intercept)
     if classes is None:
-        return tuple(range(n_scores))
-    if n_scores == 1 or model.classes is None:
-        raise ValueError(
-            f"classes is {classes!r}; only a model of more than two classes has scores of its own "
-            "for each. Leave classes out."
-        )
+        return tuple(range(len(model.intercept)))
     is_label = isinstance(classes, str) or not isinstance(classes, Iterable)
-    chosen = []
-    for label in [classes] if is_label else classes:
-        column = label_index(model.classes, label)
-        if column is None:
-            raise ValueError(
-                f"The model has no class {label!r}; its classes are "
-                f"{', '.join(map(repr, model.classes))}."
-            )
-        chosen.append(column)
-    if not chosen:
+    labels = [classes] if is_label else list(classes)
+    if not labels:
         raise ValueError("classes is empty, so that there is nothing to edit. Name at least one.")
-    return tuple(sorted(set(chosen)))
+    return tuple(sorted({class_column(model, "classes", label) for label in labels}))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interpret_dp._documents import read_json, write_sealed
 from interpret_dp.editor.autosave import Autosave
-from interpret_dp.editor.bins import TermView, bin_edges, code_labels, select_codes
+from interpret_dp.editor.bins import TermView, bin_edges, code_labels
 from interpret_dp.editor.history import EditHistory
 from interpret_dp.editor.operations import Preview
 from interpret_dp.editor.state import base_digest, find_term, steps_of
@@ -179,7 +178,7 @@ class EditSession(EditHistory):
             levels : list
                 Levels of a categorical term; of a pair a mapping by feature.
             bins : int, slice or list of int
-                Indices into the term's scores: 0 is the missing bin, the last is the unseen bin.
+                Indices into the term's scores: 0 is the missing bin, the last is the undeclared.
             classes : label or list of labels
                 Classes whose scores are edited, if there are more than two; all by default.
             recentre : bool, default=True
@@ -188,7 +187,7 @@ class EditSession(EditHistory):
                 scores are exactly as edited either way.
 
             At most one of ``between``, ``levels`` and ``bins`` may be given; with none of them the
-            operation works on all bins but the missing and the unseen one, :meth:`cap` and
+            operation works on all bins but the missing and the undeclared one, :meth:`cap` and
             :meth:`remove_effect` on all.
 
         Raises
@@ -245,7 +244,7 @@ class EditSession(EditHistory):
         names = ["term", "class", "bins", "largest_change", "at", "moved"]
         return pd.DataFrame(rows, columns=names)
 
-    def correlated(self, term: str | int, **selection: Any) -> pd.DataFrame:
+    def correlated(self, term: str | int) -> pd.Series:
         """Return the features that a term's feature is most correlated with.
 
         The fit released the correlations, with noise; nothing is computed of rows. Models of
@@ -254,40 +253,27 @@ class EditSession(EditHistory):
         Parameters
         ----------
         term : str or int
-        between, levels, bins
-            The part of the feature that the column ``shift`` is about, as in :meth:`preview`.
 
         Returns
         -------
-        DataFrame
-            The most correlated features first. Columns ``feature``; ``correlation``, from -1 to 1,
-            without a sign where one of both features is nominal; ``shift``, by how many standard
-            deviations the feature's normal score is expected to be higher in the rows of the
-            selection than in all rows, NaN without a selection or if one of both is nominal.
+        Series of float64
+            Correlations by feature, the largest first: from -1 to 1, without a sign where one of
+            both features is nominal.
 
         Raises
         ------
         TypeError, ValueError
-            If there is no such term, or the selection does not suit it.
+            If there is no such term.
         """
         import pandas as pd
 
-        base = self.base
-        index = find_term(base, term)
-        name = base.term_names[index]
-        kinds = {feature.name: feature.kind for feature in base.features}
-        codes = self._codes(index, **selection) if selection else None
-        of_selection = np.nan
-        if codes is not None and kinds.get(name, "nominal") != "nominal":
-            of_selection = _mean_normal_score(base.terms[index].weights, codes)
-        rows = []
-        for first, second, value in base.correlations:
-            if name in (first, second):
-                other = second if first == name else first
-                shift = np.nan if kinds[other] == "nominal" else value * of_selection
-                rows.append({"feature": other, "correlation": value, "shift": shift})
-        table = pd.DataFrame(rows, columns=["feature", "correlation", "shift"])
-        return table.sort_values("correlation", key=abs, ascending=False, ignore_index=True)
+        name = self.base.term_names[find_term(self.base, term)]
+        known = {
+            second if first == name else first: value
+            for first, second, value in self.base.correlations
+            if name in (first, second)
+        }
+        return pd.Series(known, dtype=float).sort_values(key=abs, ascending=False)
 
     # ------------------------------------------------------------------------------- notebooks
 
@@ -315,7 +301,7 @@ class EditSession(EditHistory):
         return NotebookEditor(self, term)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Show the live editor in a notebook, and a list of the edits where it cannot run."""
+        """Show the live editor in a notebook, and a line of text where it cannot run."""
         from interpret_dp.ui.notebook.editor import session_mimebundle
 
         bundle, self._shown = session_mimebundle(self, self._shown)
@@ -443,12 +429,6 @@ class EditSession(EditHistory):
         codes = self._codes(index, **selection) if selection else None
         return judge(self.base, index, shape, class_label, alpha, codes)
 
-    def _codes(
-        self, index: int, *, between: Any = None, levels: Any = None, bins: Any = None
-    ) -> tuple[int, ...]:
-        subject = self.base.subject(self.base.terms[index])
-        return select_codes(subject, between=between, levels=levels, bins=bins)
-
     def suggest_repairs(
         self,
         monotone: Mapping[str, str],
@@ -497,21 +477,8 @@ class EditSession(EditHistory):
         return tuple(record for record in records if record is not None)
 
 
-def _mean_normal_score(weights: NDArray[np.float64], codes: Sequence[int]) -> float:
-    """Return the mean normal score of the rows in some bins; those of missing values have none."""
-    from scipy.special import ndtri
-
-    shares = weights[1:-1] / max(float(weights[1:-1].sum()), 1e-300)
-    inner = [code - 1 for code in codes if 0 < code < len(weights) - 1]
-    chosen = shares[inner]
-    if not chosen.sum() > 0:
-        return float("nan")
-    scores = ndtri(np.clip(np.cumsum(shares) - shares / 2, 1e-6, 1.0 - 1e-6))
-    return float(chosen @ scores[inner] / chosen.sum())
-
-
 # Terms are immutable, so that a band is computed once.
-_band = lru_cache(maxsize=64)(AdditiveTerm.band)
+_band = lru_cache(maxsize=64)(functools.partial(AdditiveTerm.band, sampling=True))
 _lock = threading.Lock()
 _sessions: weakref.WeakValueDictionary[str, EditSession] = weakref.WeakValueDictionary()
 

@@ -30,7 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interpret_dp._validate import check_choice, check_real, enumerated
-from interpret_dp.editor.bins import between_text, code_labels, codes_text, label_index, range_ends
+from interpret_dp.editor.bins import between_text, class_column, code_labels, codes_text, range_ends
+from interpret_dp.editor.operations import normal_draws
 from interpret_dp.editor.state import State, as_in_file, find_term
 from interpret_dp.released import AdditiveFeature, AdditiveModel, AdditiveTerm, FeaturePair
 from interpret_dp.released.arrays import isotonic, positive_weights
@@ -62,10 +63,8 @@ class Bump:
     ----------
     bins : tuple of int
         Indices into the term's scores that ``EditSession.make_monotone`` would change.
-    start, end : str
-        Where the clearest fall (or rise) in it begins and ends: values, or levels.
     place : str
-        Both in words, such as "between 4 and 6".
+        Where the clearest fall (or rise) in it is, such as "between 4 and 6".
     size : float
         Its size, in units of score.
     deviation : float
@@ -90,8 +89,6 @@ class Bump:
     """
 
     bins: tuple[int, ...]
-    start: str
-    end: str
     place: str
     size: float
     deviation: float
@@ -208,13 +205,11 @@ def judge(
             "constraints or with fewer bins."
         )
     column = _column(model, class_label)
-    regular = (
-        feature.regular if isinstance(feature, FeaturePair) else range(1, len(term.scores) - 1)
-    )
+    regular = feature.regular
     chosen = [code for code in regular if codes is None or code in codes]
     if not chosen:
         raise ValueError(
-            f"The selection of {feature.name!r} holds missing and unseen values alone, which "
+            f"The selection of {feature.name!r} holds missing and undeclared values alone, which "
             "cannot be judged. Select values, or nothing for the whole curve."
         )
     where = "" if len(chosen) == len(regular) else f" {codes_text(feature, chosen)}"
@@ -231,20 +226,9 @@ def judge(
 
 
 def _column(model: AdditiveModel, class_label: Any) -> int:
-    if len(model.intercept) == 1 or model.classes is None:
-        if class_label is not None:
-            raise ValueError(
-                f"class_label is {class_label!r}; only a model of more than two classes has a "
-                "curve for each. Leave it out."
-            )
+    if class_label is None and len(model.intercept) == 1:
         return 0
-    column = label_index(model.classes, class_label)
-    if column is None:
-        raise ValueError(
-            f"class_label is {class_label!r}; it must be one of "
-            f"{', '.join(map(repr, model.classes))}."
-        )
-    return column
+    return class_column(model, "class_label", class_label)
 
 
 # ------------------------------------------------------------------------------------ windows
@@ -312,7 +296,7 @@ def _tested_curve(term: AdditiveTerm, column: int, is_ordered: bool) -> _TestedC
     largest = float(np.sqrt(np.maximum(np.diagonal(covariance), 0.0)).max())
     floor = max(_MIN_DEVIATION * largest, np.finfo(float).tiny ** 0.5)
     # One simulation a column, so that the maxima run along contiguous memory.
-    noise = _simulated_noise(covariance).T
+    noise = normal_draws(_standard_normals(n_bins), covariance).T
     falls = np.full(noise.shape[1], -np.inf)
     rises = np.full(noise.shape[1], -np.inf)
     for family in windows:
@@ -370,14 +354,11 @@ def _tested(
         clearest = departures[best] / deviations[best]
         p_value = float((1 + np.count_nonzero(null >= clearest)) / (1 + N_SIMULATIONS))
         word = "fall" if falls[best] > 0 else "rise"
-        low, high, place = _place(feature, int(starts[best]), int(ends[best]))
         bump = _bump(
             word,
             alpha,
-            place=place,
+            place=_place(feature, int(starts[best]), int(ends[best])),
             bins=tuple(code for code in codes if first < code <= last + 1),
-            start=low,
-            end=high,
             size=float(departures[best]),
             deviation=float(deviations[best]),
             p_value=p_value,
@@ -411,8 +392,6 @@ def _tested_pair(
             alpha,
             place=f"at {labels[codes[at]]}",
             bins=(int(codes[at]),),
-            start=labels[codes[at]],
-            end=labels[codes[at]],
             size=float(abs(term.scores[codes[at]])),
             deviation=float(deviations[at]),
             p_value=float(p_values[at]),
@@ -446,13 +425,11 @@ def _changed_runs(scores: FloatArray, fitted: FloatArray) -> list[tuple[int, int
     ]
 
 
-def _place(feature: AdditiveFeature, start: int, end: int) -> tuple[str, str, str]:
-    """Return the ends of a departure, and both in words; bins count from 0."""
+def _place(feature: AdditiveFeature, start: int, end: int) -> str:
+    """Return where a departure is, in words; bins count from 0."""
     if feature.cuts is None:
-        low, high = repr(feature.labels[start]), repr(feature.labels[end])
-        return low, high, f"from {low} to {high}"
-    low, high = range_ends(feature, start, end)
-    return low, high, between_text(low, high)
+        return f"from {feature.labels[start]!r} to {feature.labels[end]!r}"
+    return between_text(*range_ends(feature, start, end))
 
 
 def _clear_ones(bumps: list[Bump]) -> tuple[int, str]:
@@ -505,17 +482,6 @@ def _standard_normals(n_columns: int) -> FloatArray:
     return normals
 
 
-def _simulated_noise(covariance: FloatArray) -> FloatArray:
-    """Return draws of a normal vector of mean 0, shape (N_SIMULATIONS, n_bins).
-
-    The covariance is symmetric; eigenvalues below zero, which rounding makes, count as zero.
-    """
-    values, vectors = np.linalg.eigh(covariance)
-    factor = vectors * np.sqrt(np.maximum(values, 0.0))
-    noise: FloatArray = _standard_normals(len(covariance)) @ factor.T
-    return noise
-
-
 @lru_cache(maxsize=16)
 def _tested_cells(term: AdditiveTerm) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return index, deviation and p-value of each cell of a heat map that noise was added to.
@@ -532,7 +498,8 @@ def _tested_cells(term: AdditiveTerm) -> tuple[IntArray, FloatArray, FloatArray]
         return codes, np.zeros(0), np.zeros(0)
     deviations = np.sqrt(variances[codes])
     deviations = np.maximum(deviations, _MIN_DEVIATION * deviations.max())
-    noise = _simulated_noise(term.covariance[np.ix_(codes, codes)])
+    covariance = term.covariance[np.ix_(codes, codes)]
+    noise = normal_draws(_standard_normals(len(codes)), covariance)
     null = (np.abs(noise) / deviations).max(axis=1)
     clear = np.abs(term.scores[codes]) / deviations
     counts = (null[:, np.newaxis] >= clear).sum(axis=0)

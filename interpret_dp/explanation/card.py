@@ -21,16 +21,18 @@ from interpret_dp.accounting.registry import PREPARATION, checked_statements
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS
 from interpret_dp.explanation.influence import of_hundred, top_k, top_shares
 from interpret_dp.explanation.markup import TextTable, render, template_value
-from interpret_dp.explanation.pages import edits_table, render_html
+from interpret_dp.explanation.pages import Released, edits_table, render_html, title_of
 from interpret_dp.explanation.panel import EDGES, TITLES
 from interpret_dp.explanation.plots.bars import ratio_text
 from interpret_dp.explanation.plots.parts import score_unit
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, ModelSummary, summarise
-from interpret_dp.released.summary import average_sentence, term_sentence
+from interpret_dp.released.background import Background
+from interpret_dp.released.locally_linear import LocallyLinearModel
+from interpret_dp.released.summary import term_sentence
 from interpret_dp.schema import Schema
 
-# Questions of NIST SP 800-226 about a privacy guarantee, answered for one published model.
+# Questions of NIST SP 800-226 about a privacy guarantee, answered for what was published.
 #
 # The guidelines ("Guidelines for Evaluating Differential Privacy Guarantees", March 2025) go from
 # the guarantee itself, through the algorithm, to the deployment that it depends on.
@@ -40,14 +42,20 @@ NOT_COVERED, STATED = "Not covered", "Stated by the publishers"
 
 _NOT_STATED = "Those who publish the model state nothing."
 _SELECTIONS = ("levels", "labels", "bounds", "target bounds", "largest weight")
+# Of each kind of released thing, the name under which `kinds.txt` has what cards say of it.
+_KINDS = {AdditiveModel: "curves", LocallyLinearModel: "maps", Background: "background"}
 
 
-def question_table(model: AdditiveModel, statements: Mapping[str, Any]) -> TextTable:
+def _words_of(model: Released) -> Any:
+    return template_value("kinds.txt", "kinds")[_KINDS[type(model)]]
+
+
+def question_table(model: Released, statements: Mapping[str, Any]) -> TextTable:
     """Return the questions in the order of the guidelines, with answers and what backs them.
 
     Parameters
     ----------
-    model : AdditiveModel
+    model : AdditiveModel, LocallyLinearModel or Background
     statements : mapping of str to str
         What the publishers say, by the names of a registry's record.
 
@@ -65,6 +73,7 @@ def question_table(model: AdditiveModel, statements: Mapping[str, Any]) -> TextT
     rows = template_value(
         "questions.txt",
         "rows",
+        own=_words_of(model),
         promise=promise,
         known=promise.registry_sections(),
         is_void=promise.state == DOES_NOT_HOLD,
@@ -181,31 +190,21 @@ _NOT_MEASURED = (
     "Not measured. Figures on private rows are private too: interpret_dp.private_metrics releases "
     "them, for a price."
 )
+_NO_PREDICTION = "A background predicts nothing that could be measured."
 _ON_PUBLIC_ROWS = (
     "Measured on public rows, as those who publish the model state; the package checks no figure."
-)
-_LIMITS = (
-    "Curves show associations in the rows of the fit, which need not be causes.",
-    "Noise bands do not include sampling error: other rows would have given other curves.",
-    "Numbers beyond the declared bounds count as the bound, and all undeclared levels as one.",
-    "Rows that are predicted or explained with the model are not protected by its guarantee.",
-)
-_METHOD = (
-    "Method: Nori, Caruana, Bu, Shen and Kulkarni (2021), Accuracy, Interpretability, and "
-    "Differential Privacy via Explainable Boosting, Proceedings of the 38th International "
-    "Conference on Machine Learning."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class ModelCard:
-    """One page about a published model; from released numbers and statements alone.
+    """One page about something published; from released numbers and statements alone.
 
     A notebook shows the Markdown; :meth:`save` writes either form.
 
     Attributes
     ----------
-    model : AdditiveModel
+    model : AdditiveModel, LocallyLinearModel or Background
     statements : mapping of str to str or list of str
         What only people know, by the names of ``guarantee_.to_registry``; none is required.
     accuracy : PrivateMetrics, mapping of str to float, or None
@@ -213,6 +212,8 @@ class ModelCard:
 
     even_if_void : bool
         Make a card of a model whose promise does not hold; its first line says so.
+    explanation : PrivateExplanation or None
+        Of a black box, whose figures the page shows in place of those of the background.
 
     Raises
     ------
@@ -231,14 +232,15 @@ class ModelCard:
     True
     """
 
-    model: AdditiveModel
+    model: Released
     statements: Mapping[str, Any]
     accuracy: Any = None
     even_if_void: bool = False
+    explanation: Any = None
 
     def __post_init__(self) -> None:
         """Check what the publishers state, and that something is promised."""
-        self.model.guarantee.refuse_void(self.even_if_void)
+        self.guarantee.refuse_void(self.even_if_void)
         object.__setattr__(self, "statements", checked_statements(self.statements))
         if isinstance(self.accuracy, Mapping):
             for name, value in self.accuracy.items():
@@ -255,8 +257,8 @@ class ModelCard:
     def to_html(self) -> str:
         """Return the card as a complete HTML document that asks no server for anything."""
         # The promise of the model alone: a card says nothing of the account of the data set.
-        spend = PrivacySpend(guarantee=self.model.guarantee, ledger="not part of a card")
-        return render_html(self.model, spend, title=self.title, card=self)
+        spend = PrivacySpend(guarantee=self.guarantee, ledger="not part of a card")
+        return render_html(self.model, spend, card=self, explanation=self.explanation)
 
     def to_markdown(self) -> str:
         """Return the card as Markdown; names in it are shown literally."""
@@ -301,28 +303,35 @@ class ModelCard:
     # ------------------------------------------------------------- what the templates show
 
     @property
+    def guarantee(self) -> Guarantee:
+        """What is promised: of a black box it also depends on how its model was trained."""
+        shown = self.explanation
+        return self.model.guarantee if shown is None else shown.privacy.guarantee
+
+    @property
     def title(self) -> str:
         """The stated name, or that of the data set."""
-        dataset = self.model.guarantee.dataset
-        own = f"Model of {dataset}" if dataset else "Private additive model"
-        return str(self.statements.get("name", own))
+        return str(self.statements.get("name", title_of(self.model)))
 
     @property
     def about(self) -> list[tuple[str, str]]:
         """What it predicts, on whom, and for what, each with a label."""
-        model, guarantee = self.model, self.model.guarantee
+        model, guarantee = self.model, self.guarantee
         dataset = f" of data set {guarantee.dataset!r}" if guarantee.dataset else ""
-        n_pairs = sum(term.partner is not None for term in model.terms)
-        pairs = f" and {n_pairs} of pairs of features" if n_pairs else ""
-        unit = html.unescape(score_unit(model))  # written for plotly
-        noun = "people" if model.is_of_people else "rows"
+        noun = "people" if getattr(model, "is_of_people", False) else "rows"
+        speaks_of, learned = getattr(model, "speaks_of", ""), f"The {noun}{dataset}."
+        if not isinstance(model, LocallyLinearModel):
+            learned = f"About {model.n_rows:,.0f} {noun}{dataset}; the count is noisy."
+        predicts = _predicted_text(model)
+        if self.explanation is not None:
+            predicts = f"Nothing: it explains the {self.explanation.output} of another model."
         return [
-            ("Predicts", _predicted_text(model)),
+            ("Predicts", predicts),
             *((label, self.statements[k]) for k, label in _LABELS.items() if k in self.statements),
-            ("Learned from", f"About {model.n_rows:,.0f} {noun}{dataset}; the count is noisy."),
-            *([("Speaks of", f"{model.speaks_of}.")] if model.speaks_of else []),
+            ("Learned from", learned),
+            *([("Speaks of", f"{speaks_of}.")] if speaks_of else []),
             ("Protected unit", guarantee.unit),
-            ("Form", f"A sum of {len(model.terms) - n_pairs} curves{pairs}; unit: {unit}."),
+            ("Form", _form_text(model)),
         ]
 
     @property
@@ -346,7 +355,7 @@ class ModelCard:
     def accuracy_note(self) -> str:
         """On which rows the figures were measured, and at what cost."""
         if self.accuracy is None:
-            return _NOT_MEASURED
+            return _NO_PREDICTION if isinstance(self.model, Background) else _NOT_MEASURED
         if isinstance(self.accuracy, Mapping):
             return _ON_PUBLIC_ROWS
         paid = self.accuracy.guarantee
@@ -357,8 +366,17 @@ class ModelCard:
 
     @property
     def terms(self) -> TextTable:
-        """A line a term, the most important first."""
-        model, k = self.model, top_k(self.model)
+        """A line a term or column, the most important first; empty of a background by itself."""
+        model = self.model
+        if not isinstance(model, AdditiveModel):
+            sizes = [(line.name, line.weight) for line in self.summary.columns]
+            if self.explanation is not None:
+                curves = self.explanation.curves
+                sizes = [(name, curves.terms[at].size) for at, name in enumerate(curves.term_names)]
+            known = sorted((-size, name) for name, size in sizes if size is not None)
+            rows = [[name, f"{-size:.3g}"] for size, name in known]
+            return TextTable(["column", "importance"], rows)
+        k = top_k(model)
         shares = top_shares(model, k) if k else {}
         named = zip(model.term_names, model.terms, strict=True)
         head = ["term", "importance", "signal to noise", "what the curve shows"]
@@ -375,7 +393,7 @@ class ModelCard:
     @property
     def average(self) -> str:
         """How right a regression is on average; empty where that is not known."""
-        return average_sentence(self.model)
+        return summarise(self.model).average
 
     @cached_property
     def summary(self) -> ModelSummary:
@@ -390,28 +408,24 @@ class ModelCard:
     @property
     def limits(self) -> list[str]:
         """What a reader must not conclude."""
-        model = self.model
-        named = list(zip(model.term_names, model.terms, strict=True))
-        weak = [name for name, term in named if term.may_be_noise]
-        sparse = [name for name, term in named if term.too_few_rows[1:-1].any()]
-        unknown = [name for name, term in named if term.noise_deviations is None]
-        limits = [
-            text.format(enumerated([repr(name) for name in names]))
-            for text, names in (
-                ("May be noise alone: {}.", weak),
-                ("Some values have too few rows to be learned: {}.", sparse),
-                ("The noise is not known: {}.", unknown),
-            )
-            if names
-        ]
+        names = map(repr, getattr(self.model, "term_names", ()))
+        named = list(zip(names, getattr(self.model, "terms", ()), strict=True))
+        faults = {
+            "May be noise alone": [n for n, term in named if term.may_be_noise],
+            "Some values have too few rows to be learned": [
+                n for n, term in named if term.too_few_rows[1:-1].any()
+            ],
+            "The noise is not known": [n for n, t in named if t.noise_deviations is None],
+        }
+        limits = [f"{text}: {enumerated(names)}." for text, names in faults.items() if names]
         stated = [self.statements["notes"]] if "notes" in self.statements else []
         findings = (*self.summary.privacy_findings, *self.summary.findings)
-        return [*stated, *findings, *limits, *_LIMITS]
+        return [*stated, *findings, *limits, *_words_of(self.model)["limits"]]
 
     @property
     def questions(self) -> TextTable:
         """The questions of NIST SP 800-226 with answers and evidence."""
-        return question_table(self.model, self.statements)
+        return question_table(replace(self.model, guarantee=self.guarantee), self.statements)
 
     @property
     def citation(self) -> list[str]:
@@ -421,14 +435,30 @@ class ModelCard:
         head = self.model.guarantee.ledger_head or "none"
         return [
             f"{curators} ({date}): {self.title}.",
-            f"SHA-256 of the model: {self.model.digest}. Ledger head after the fit: {head}.",
+            f"SHA-256 of the model: {self.model.digest}. Ledger head after the fit: {head}. "
+            "interpret-dp show FILE --text prints both.",
             f"Made with interpret_dp {__version__}; its source has CITATION.cff.",
-            _METHOD,
+            _words_of(self.model)["method"],
         ]
 
 
-def _predicted_text(model: AdditiveModel) -> str:
-    if model.baseline is not None:
+def _form_text(model: Released) -> str:
+    if isinstance(model, LocallyLinearModel):
+        n_classes, n_maps, n_inputs = model.weights.shape
+        return f"{n_classes} classes, each of {n_maps} linear maps of {n_inputs:,} inputs."
+    if isinstance(model, Background):
+        pairs = "" if model.dependence is None else ", and how they depend on each other"
+        return f"The distribution of each of {len(model.columns):,} columns{pairs}."
+    n_pairs = sum(term.partner is not None for term in model.terms)
+    pairs = f" and {n_pairs} of pairs of features" if n_pairs else ""
+    unit = html.unescape(score_unit(model))  # written for plotly
+    return f"A sum of {len(model.terms) - n_pairs} curves{pairs}; unit: {unit}."
+
+
+def _predicted_text(model: Released) -> str:
+    if isinstance(model, Background):
+        return "Nothing: it says which values are typical, for explanations of any model."
+    if isinstance(model, AdditiveModel) and model.baseline is not None:
         _, latest = model.baseline_of_times
         return f"The hazard ratio of events up to time {latest:g}, and curves of survival."
     if model.classes is None:

@@ -43,7 +43,7 @@ from interpret_dp.explanation.plots.prediction import prediction_figure
 from interpret_dp.explanation.plots.shape import term_figure
 from interpret_dp.explanation.plots.survival import survival_figure
 from interpret_dp.explanation.spend import PrivacySpend
-from interpret_dp.released import AdditiveModel, FeaturePair
+from interpret_dp.released import AdditiveModel
 from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.released.summary import term_sentence
 
@@ -431,9 +431,7 @@ def _selector(model: AdditiveModel) -> Any:
             "Name": [subject.name for subject in subjects],
             "Type": [subject.kind for subject in subjects],
             # Without the missing and the undeclared ones.
-            "Bins": [
-                len(s.regular) if isinstance(s, FeaturePair) else s.n_codes - 2 for s in subjects
-            ],
+            "Bins": [len(subject.regular) for subject in subjects],
             "Importance": rounded(term.size for term in model.terms),
             "Signal to noise": rounded(term.signal_to_noise for term in model.terms),
         }

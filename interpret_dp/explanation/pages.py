@@ -1,4 +1,4 @@
-"""Pages of HTML that need no network: of a released model, and of a ledger's report.
+"""Pages of HTML that need no network: of whatever was released, and of a ledger's report.
 
 Everything on it is in the ledger, which holds no figure of the rows.
 """
@@ -6,6 +6,7 @@ Everything on it is in the ledger, which holds no figure of the rows.
 from __future__ import annotations
 
 import dataclasses
+import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,29 +16,41 @@ from interpret_dp.accounting.gaussian import detection_power
 from interpret_dp.accounting.guarantee import FALSE_ALARMS, detection_text
 from interpret_dp.accounting.lattice import Neighbourhood
 from interpret_dp.explanation.budget import OF_SEVERAL_ROWS, spent_shares
+from interpret_dp.explanation.local_objects import background_explanation
 from interpret_dp.explanation.markup import TextTable, percent_up, render_page
+from interpret_dp.explanation.objects import maps_explanation
 from interpret_dp.explanation.panel import SHARES_OF, panel_html, shares_text
 from interpret_dp.explanation.plots.bars import SIGNAL_TO_NOISE, importance_figure
 from interpret_dp.explanation.plots.heat import heat_figure
 from interpret_dp.explanation.plots.parts import TOO_FEW_ROWS, row_noun, thinned
 from interpret_dp.explanation.plots.prediction import local_figure, outcome_text, stability_text
-from interpret_dp.explanation.plots.shape import TrueCurve, edit_note, shape_figure
+from interpret_dp.explanation.plots.shape import TrueCurve, band_name, edit_note, shape_figure
 from interpret_dp.explanation.plots.spending import share_figure, timeline_figure
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.released import AdditiveModel, AdditiveTerm
+from interpret_dp.released.background import Background
+from interpret_dp.released.locally_linear import LocallyLinearModel
 from interpret_dp.released.summary import term_sentence
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-# The page of a released model, which works without a network.
+# The page of something that was released, which works without a network.
 
+Released = AdditiveModel | LocallyLinearModel | Background
 _WIDE_LEVELS = 14
 
 
+def title_of(model: Released) -> str:
+    """Return what a page calls it that has no name of its own."""
+    kind = "Background" if isinstance(model, Background) else "Model"
+    dataset = model.guarantee.dataset
+    return f"{kind} of {dataset}" if dataset else f"Private {kind.lower()}"
+
+
 def render_html(
-    model: AdditiveModel,
+    model: Released,
     privacy: PrivacySpend,
     *,
     title: str | None = None,
@@ -46,16 +59,18 @@ def render_html(
     truth: Mapping[str, TrueCurve] | None = None,
     local: Any = None,
     card: Any = None,
+    explanation: Any = None,
 ) -> str:
-    """Return a page with the guarantee, the spend, importances and every shape function.
+    """Return a page with the guarantee, the spend, an overview and a figure of each part.
 
-    Everything on it is post-processing of the released model and costs nothing. It asks no server
-    for anything.
+    Parts are the shape functions of an additive model, the classes of a locally linear one, or the
+    columns of a background. Everything on the page is post-processing of what was released and
+    costs nothing. It asks no server for anything.
 
     Parameters
     ----------
-    model : AdditiveModel
-        The released model.
+    model : AdditiveModel, LocallyLinearModel or Background
+        What was released.
     privacy : PrivacySpend
         What it cost, and what its data set cost so far.
     title : str, default=None
@@ -71,48 +86,94 @@ def render_html(
         rows of your own, or of people who do not exist.
     card : ModelCard, default=None
         The card whose page it is: its sections are added.
+    explanation : PrivateExplanation, default=None
+        Of a black box: its figures take the place of those of the background.
 
     Returns
     -------
     str
         A complete HTML document; every name in it is escaped.
     """
-    truth = truth or {}
-    dataset = model.guarantee.dataset
-    terms = sorted(model.terms, key=lambda term: -term.size)
-    curves = [term for term in terms if term.partner is None]
-    privacy = dataclasses.replace(privacy, edits=len(model.edits))
+    subject = "background" if isinstance(model, Background) else "model"
+    edits = edits_table(model)
+    n_edits = 0 if edits is None else len(edits.rows)
+    privacy = dataclasses.replace(privacy, edits=n_edits, subject=subject)
+    title = title or (title_of(model) if card is None else card.title)
+    if isinstance(model, AdditiveModel):
+        shown = _curves(model, truth or {}, local)
+    elif isinstance(model, LocallyLinearModel):
+        shown = _parts(maps_explanation(model, privacy=privacy, name=title), "class")
+    else:
+        own = explanation or background_explanation(model, privacy=privacy, name=title)
+        shown = _parts(own, "column")
     return render_page(
         "model.html" if card is None else "model_card.html",
         card=card,
-        title=title or (f"Model of {dataset}" if dataset else "Private additive model"),
+        title=title,
         lead=lead,
         notes=notes,
         state=privacy.guarantee.state,
         state_sentence=privacy.guarantee.state_sentence,
         panel=panel_html(privacy.to_dict(), boxed=False),
         spend=privacy.line,
-        signal_to_noise=SIGNAL_TO_NOISE,
-        importances=importance_figure(model),
-        too_few_rows=any(term.too_few_rows[1:-1].any() for term in curves) and TOO_FEW_ROWS,
-        noun=row_noun(model),
-        has_truth=bool(truth),
-        has_pairs=len(curves) < len(terms),
-        edits=edits_table(model),
-        has_released=any(term.is_edited and term.released is not None for term in curves),
-        shapes=[_shape_card(model, term, truth) for term in terms],
-        predictions=None
+        edits=edits,
+        **shown,
+    )
+
+
+def _parts(explanation: Any, each: str) -> dict[str, Any]:
+    """Return what a page shows of an explanation: the overview, and a figure of each part."""
+    keys = range(len(explanation.feature_names))
+    return {
+        "each": each,
+        "has_curves": False,
+        "overview": _headed(explanation.figure(line="")),
+        "shapes": [_headed(explanation.figure(key, line="")) for key in keys],
+    }
+
+
+def _headed(figure: Figure) -> tuple[str, str, Figure]:
+    """Return a figure's title, the words below it, and the figure without both.
+
+    Text in a figure is cut off on a narrow page; a page wraps its own.
+    """
+    title, words = figure.layout.title.text, ""
+    for note in [a for a in figure.layout.annotations if (a.x, a.y, a.xref) == (0, 1, "paper")]:
+        words, rest = note.text.replace("<br>", "\n"), figure.layout.annotations
+        figure.layout.annotations = [other for other in rest if other is not note]
+        height = figure.layout.height - figure.layout.margin.t + note.yshift
+        figure.update_layout(title_text="", margin_t=note.yshift, height=height)
+    return html.unescape(title), html.unescape(words), figure
+
+
+def _curves(model: AdditiveModel, truth: Mapping[str, TrueCurve], local: Any) -> dict[str, Any]:
+    """Return what a page shows of an additive model: importances, curves and predictions."""
+    terms = sorted(model.terms, key=lambda term: -term.size)
+    curves = [term for term in terms if term.partner is None]
+    return {
+        "has_curves": True,
+        "signal_to_noise": SIGNAL_TO_NOISE,
+        "overview": importance_figure(model),
+        "too_few_rows": any(t.too_few_rows[1:-1].any() for t in curves) and TOO_FEW_ROWS,
+        "noun": row_noun(model),
+        "band_name": band_name((curves or terms)[0]),
+        "has_truth": bool(truth),
+        "has_pairs": len(curves) < len(terms),
+        "has_released": any(term.is_edited and term.released is not None for term in curves),
+        "shapes": [_shape_card(model, term, truth) for term in terms],
+        "predictions": None
         if local is None
         else [
             (outcome_text(model, record), stability_text(record), local_figure(model, record))
             for record in map(local.data, range(part_count(local.selector)))
         ],
-    )
+    }
 
 
-def edits_table(model: AdditiveModel) -> TextTable | None:
+def edits_table(model: Released) -> TextTable | None:
     """Return what people changed after the fit; None if nothing."""
-    rows = [[e.term, e.what, e.who, e.when.replace("T", " ")[:16], e.why] for e in model.edits]
+    edits = getattr(model, "edits", ())
+    rows = [[e.term, e.what, e.who, e.when.replace("T", " ")[:16], e.why] for e in edits]
     return TextTable(["curve", "edit", "by", "when (UTC)", "why"], rows) if rows else None
 
 

@@ -21,7 +21,8 @@ from interpret_dp.accounting.guarantee import DEFAULT_ASSUMPTIONS, UNDECLARED_AS
 from interpret_dp.accounting.lattice import ADD_OR_REMOVE_ONE, Neighbourhood
 from interpret_dp.accounting.plans import ReleasePlan
 from interpret_dp.exceptions import SchemaError
-from interpret_dp.explanation.card import guarantee_card, plan_card
+from interpret_dp.explanation.card import ModelCard, guarantee_card, plan_card
+from interpret_dp.explanation.pages import render_html
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.account import account_of, ledger_of, randomness_of, refuse_unnamed_unit
 from interpret_dp.fitting.declaring import Declared, DeclaringTask, declare, warn_of_gaps
@@ -298,7 +299,96 @@ class FitRequest(ReleaseRequest):
         return dataclasses.replace(self, schema=declared.schema)
 
 
-class PrivateEstimator(BaseEstimator, Generic[_Released]):  # type: ignore[misc]
+class Published:
+    """What can be asked of everything that is released; all of it costs nothing."""
+
+    guarantee_: Any
+
+    def to_released(self) -> Any:
+        """Return what was released, an immutable value."""
+        raise NotImplementedError
+
+    @property
+    def privacy_spend_(self) -> PrivacySpend:
+        """What it cost, with the ledger's figures as of now."""
+        raise NotImplementedError
+
+    def summary(self) -> ModelSummary:
+        """Return what was released in one line a column, and what stands out; costs nothing.
+
+        It reads released numbers alone, and is text in a terminal and a table in a notebook.
+        """
+        return summarise(self.to_released())
+
+    def card(
+        self, accuracy: Any = None, *, even_if_void: bool = False, **statements: Any
+    ) -> ModelCard:
+        """Return one page for those who read or use what was released; costs nothing.
+
+        It says what is predicted, on whom, how well, with which figures, edits and limits, what is
+        promised, how to cite it, and answers the questions of NIST SP 800-226.
+
+        Parameters
+        ----------
+        accuracy : PrivateMetrics or mapping of str to float, default=None
+            What :func:`interpret_dp.private_metrics` released; or figures by name that were
+            measured on public rows, which the card says. Never measure on private rows unpaid.
+        even_if_void : bool, default=False
+            Make a card of a model whose promise does not hold; its first line says so.
+        **statements : str or list of str
+            What only people know, by the names of ``guarantee_.to_registry``, such as ``name``,
+            ``description``, ``intended_use`` and ``data_curators``. None is required.
+
+        Returns
+        -------
+        ModelCard
+            With ``to_html()``, ``to_markdown()`` and ``save(path)``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a statement is unknown or of another form, ``accuracy`` is neither, or the promise
+            does not hold.
+        """
+        shown = self._page_explanation()
+        return ModelCard(self.to_released(), statements, accuracy, even_if_void, shown)
+
+    def to_html(self, title: str | None = None) -> str:
+        """Return a page with the promise, what it cost, and every figure; costs nothing.
+
+        Parameters
+        ----------
+        title : str, default=None
+            Heading; by default the data set's name.
+
+        Returns
+        -------
+        str
+            A complete HTML document that needs no network.
+        """
+        shown = self._page_explanation()
+        return render_html(self.to_released(), self.privacy_spend_, title=title, explanation=shown)
+
+    def to_registry_yaml(self, *, even_if_void: bool = False, **statements: Any) -> str:
+        """Return a record for OpenDP's registry of deployments, with the edits; costs nothing.
+
+        Parameters
+        ----------
+        even_if_void, **statements
+            As ``guarantee_.to_registry`` takes them.
+        """
+        released = self.to_released()
+        if isinstance(released, Background):
+            statements = {"data_product_type": "Summary statistics"} | statements
+        given = {"edits": [str(edit) for edit in getattr(released, "edits", ())], **statements}
+        return str(self.guarantee_.to_registry_yaml(even_if_void=even_if_void, **given))
+
+    def _page_explanation(self) -> Any:
+        """Return the explanation of a black box whose figures pages show; None of a model."""
+        return None
+
+
+class PrivateEstimator(Published, BaseEstimator, Generic[_Released]):  # type: ignore[misc]
     """Base of the private estimators: what is promised, what was released, and what it cost."""
 
     # What is predicted; None for nothing.
@@ -333,13 +423,6 @@ class PrivateEstimator(BaseEstimator, Generic[_Released]):  # type: ignore[misc]
         """The cost of any explanation of this model, with the ledger's figures as of now."""
         check_is_fitted(self, self._model_attribute)
         return PrivacySpend.of_model(self.guarantee_, ledger_of(self.ledger, must_exist=True))
-
-    def summary(self) -> ModelSummary:
-        """Return the released model in one line a column, and what stands out; costs nothing.
-
-        It reads released numbers alone, and is text in a terminal and a table in a notebook.
-        """
-        return summarise(self.to_released())
 
     def to_released(self) -> _Released:
         """Return the released model, an immutable value."""

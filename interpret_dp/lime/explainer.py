@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interpret_dp._optional import explainer_base, load_shap
 from interpret_dp._validate import check_flag
 from interpret_dp.accounting.guarantee import Guarantee
+from interpret_dp.fitting.estimator import Published
 from interpret_dp.lime.background import PrivateBackground
 from interpret_dp.lime.background_explanation import Perturbations, ShapValues, explain_rows
 from interpret_dp.lime.black_box import PublicModel
@@ -18,6 +19,7 @@ from interpret_dp.released.background import Background
 from interpret_dp.schema import Schema
 
 if TYPE_CHECKING:
+    from interpret_dp.explanation import PrivacySpend
     from interpret_dp.ledger import PrivacyLedger
 
 _PAID_ONCE = (
@@ -43,7 +45,7 @@ _ELSEWHERE = {
 """Hints for parameters and attributes of an earlier form of the explainer, or of a background."""
 
 
-class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
+class BackgroundExplainer(Published, explainer_base()):  # type: ignore[misc]
     """Common base of explainers of one black box from a background."""
 
     available_explanations = ("local", "global")
@@ -193,6 +195,18 @@ class BackgroundExplainer(explainer_base()):  # type: ignore[misc]
                 verbose=self.verbose,
             )
         )
+
+    def to_released(self) -> Background:
+        """Return the background: all that was released."""
+        return self.background.to_released()
+
+    @property
+    def privacy_spend_(self) -> PrivacySpend:
+        """The cost of any explanation, with the ledger's figures as of now."""
+        return dataclasses.replace(self.background.privacy_spend_, guarantee=self.guarantee_)
+
+    def _page_explanation(self) -> Any:
+        return self.explain_global()
 
     @property
     def guarantee_(self) -> Guarantee:

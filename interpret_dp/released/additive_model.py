@@ -112,6 +112,11 @@ class EditRecord:
             allowed = "it must be a time in UTC such as '2026-01-31T12:00:00Z'."
             raise ValueError(f"when of an edit is {self.when!r}; {allowed}")
 
+    def __str__(self) -> str:
+        """Return one line: what was done, by whom, when and why."""
+        why = f": {self.why}" if self.why else ""
+        return f"{self.term!r} {self.what}, by {self.who} at {self.when}{why}"
+
     @classmethod
     def of_now(cls, term: str, what: str, who: str) -> EditRecord:
         """Return the record of a pending edit that is made now."""
@@ -623,9 +628,8 @@ def lookup_tables(model: AdditiveModel) -> dict[str, pd.DataFrame]:
         ``score``, ``standard_deviation``, ``band_lower``, ``band_upper``
             In units of the link's scale: logits, units of a regression's target, or their
             logarithms where the link is "log". The standard deviation is that of what the
-            added noise leaves unknown; the ends are those of the 95 % noise band
-            (:meth:`AdditiveTerm.band`). NaN where the noise is not known (as after some edits);
-            bins with too few rows have a wide deviation and no band.
+            added noise leaves unknown; the ends are those of the 95 % band of noise and sampling
+            (:meth:`AdditiveTerm.band`). NaN where the noise is not known (as after some edits).
             For more than two classes ``score_0``, ``standard_deviation_0`` and so on, in the
             order of the classes.
         ``weight``
@@ -722,7 +726,7 @@ def _cells(pair: FeaturePair) -> tuple[dict[str, Any], NDArray[np.intp]]:
 
 def _numbers_of(term: AdditiveTerm, suffixes: list[str]) -> dict[str, NDArray[np.float64]]:
     deviations, unknown = term.standard_deviations, np.full_like(term.scores, np.nan)
-    band = term.band() or Band(unknown, unknown)
+    band = term.band(sampling=True) or Band(unknown, unknown)
     arrays = {
         "score": term.scores,
         "standard_deviation": unknown if deviations is None else deviations,

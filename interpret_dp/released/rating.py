@@ -46,9 +46,8 @@ def rating_table(model: AdditiveModel) -> pd.DataFrame:
             log link the mean, of two classes the odds of the second one. As fitted, scores of a
             term have mean 0 over the released weights, so their relativities have geometric mean 1.
         ``lower``, ``upper``
-            Exponentials of the ends of the 95 % noise band (:meth:`AdditiveTerm.band`): of what
-            the noise hides, without sampling error. NaN where the noise is not known, as of the
-            base.
+            Exponentials of the ends of the 95 % band of noise and sampling
+            (:meth:`AdditiveTerm.band`). NaN where the noise is not known, as of the base.
         ``share``
             Share of the released weight of the term; 1 for the base. Of fits with exposures it is
             a share of the exposure, but for gamma deviance.

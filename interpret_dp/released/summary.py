@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Sentences about the terms of an additive model, from curves and noise bands alone.
+# Sentences about the terms of an additive model, from curves and bands alone.
 
 _AT_BOUND = 1e-4  # of the declared range: a cut that is nearer to the lower bound is at it
 _MOST_NAMED = 4  # levels or ranges in a sentence; more of them are counted
@@ -75,7 +75,7 @@ def term_sentence(model: AdditiveModel, term: AdditiveTerm) -> str:
 def _described(
     model: AdditiveModel, term: AdditiveTerm, subject: AdditiveFeature | FeaturePair
 ) -> str:
-    band = term.band()
+    band = term.band(sampling=True)
     if band is None:
         return f"The noise in {subject.name!r} is not known, so its effect is not described."
     if not term.scores.any():

@@ -160,7 +160,7 @@ _ROUNDING = 1e-9
 OPTIONAL_KEYS = {
     "partner": "integer",
     **dict.fromkeys(("variances", "noisy_scores", "posterior_mean"), "list"),
-    **dict.fromkeys(("posterior_covariance", "posterior_variances"), "list"),
+    **dict.fromkeys(("posterior_covariance", "posterior_variances", "sampling_variances"), "list"),
     "released": "object",
 }
 """Keys that a term's document may lack, and kinds of their values."""
@@ -245,6 +245,11 @@ class AdditiveFeature:
     def n_codes(self) -> int:
         """Number of bins, missing and unseen included."""
         return (len(self.labels) if self.cuts is None else len(self.cuts) + 1) + 2
+
+    @property
+    def regular(self) -> list[int]:
+        """Bins that are neither the missing nor the unseen one."""
+        return list(range(1, self.n_codes - 1))
 
     def code_of(self, value: Any) -> int:
         """Return the bin of a number, or of a level's name; None and NaN are missing."""
@@ -342,6 +347,9 @@ class AdditiveTerm:
         Its covariance.
     posterior_variances : ndarray of float64, same shape as ``scores``, or None
         Its diagonal, of a term without ``posterior_covariance``.
+    sampling_variances : ndarray of float64, same shape as ``scores``, or None
+        Variance of each score's sampling error: other rows would have given another curve. It is
+        derived from the released weights. None where it is not known.
     count_noise : float
         Standard deviation of the noise of a weight, in rows: that of the model, which fills it in.
         0 where no counts were released.
@@ -376,6 +384,7 @@ class AdditiveTerm:
     posterior_mean: FloatArray | None = None
     posterior_covariance: FloatArray | None = None
     posterior_variances: FloatArray | None = None
+    sampling_variances: FloatArray | None = None
     count_noise: float = 0.0
     released: AdditiveTerm | None = None
     moved: FloatArray | None = None
@@ -394,6 +403,8 @@ class AdditiveTerm:
             freeze(self, name, shape, f"term {name}", largest=LARGEST_SCORE)
         for prefix in ("", "posterior_"):
             self._check_spread(f"{prefix}covariance", f"{prefix}variances", shape)
+        largest = LARGEST_SCORE**2
+        freeze(self, "sampling_variances", shape, "term sampling_variances", low=0, largest=largest)
         if self._posterior_deviations is not None and self.posterior_mean is None:
             raise ValueError("A term has a posterior spread without posterior_mean; give both.")
         self._check_released(shape)
@@ -479,7 +490,7 @@ class AdditiveTerm:
         mean_square = self.weights[known] @ squares / self.weights[known].sum()
         return np.maximum(np.sqrt(mean_square), distances[known].max(axis=0))
 
-    def band(self, level: float = 0.95) -> Band | None:
+    def band(self, level: float = 0.95, *, sampling: bool = False) -> Band | None:
         """Return the ends of the band around each score; None where the noise is not known.
 
         Each bin by itself holds the curve without noise with this probability over the noise, also
@@ -492,6 +503,9 @@ class AdditiveTerm:
         ----------
         level : float, default=0.95
             From 0.5, below 1.
+        sampling : bool, default=False
+            Whether sampling error is added, where it is known: the band then is for the mean of all
+            people like these, and not only of these.
 
         Returns
         -------
@@ -508,20 +522,38 @@ class AdditiveTerm:
         if noise is None:
             return None
         mean, deviations = self._expected
+        inner = NormalDist().inv_cdf((1.0 + level) / 2)
         lower, upper = assisted_interval(self._noisy, noise, mean, deviations**2, level)
         band = Band(np.minimum(lower, self.scores), np.maximum(upper, self.scores))
         unknown, spread = self.too_few_rows, self.standard_deviations
         if spread is not None and unknown.any():
-            reach = NormalDist().inv_cdf((1.0 + level) / 2) * spread[unknown]
+            reach = inner * spread[unknown]
             band.lower[unknown] = self.scores[unknown] - reach
             band.upper[unknown] = self.scores[unknown] + reach
+        if sampling and self.sampling_variances is not None:
+            added = inner * self._sampling_deviations(self.sampling_variances)
+            lower, upper = (np.hypot(end - self.scores, added) for end in band)
+            band = Band(self.scores - lower, self.scores + upper)
         return band
+
+    def _sampling_deviations(self, variances: FloatArray) -> FloatArray:
+        """Return deviations of the sampling error; those of light bins are as of an average row."""
+        deviations: FloatArray = np.sqrt(variances)
+        is_light = self.weights <= FEWEST_ROWS * self.count_noise
+        if is_light.any() and not is_light.all():
+            most = self._spread(deviations, ~is_light)
+            deviations[is_light] = np.minimum(deviations[is_light], most)
+        deviations[self.too_few_rows] = 0.0  # The spread of their scores has it.
+        return deviations
 
     def of_class(self, column: int) -> AdditiveTerm:
         """Return the term with the scores of one of several classes alone."""
         if self.scores.ndim == 1:
             return self
-        names = ("scores", "variances", "noisy_scores", "posterior_mean", "posterior_variances")
+        names = (
+            *("scores", "noisy_scores", "posterior_mean"),
+            *("variances", "posterior_variances", "sampling_variances"),
+        )
         axes = dict.fromkeys(names, 1) | {"covariance": 0, "posterior_covariance": 0}
         given: dict[str, Any] = {name: getattr(self, name) for name in axes}
         own = {name: a.take(column, axes[name]) for name, a in given.items() if a is not None}
@@ -639,6 +671,7 @@ def term_document(term: AdditiveTerm) -> dict[str, Any]:
         "posterior_mean": _listed(term.posterior_mean),
         "posterior_covariance": _lower_triangle(term.posterior_covariance),
         "posterior_variances": _listed(term.posterior_variances),
+        "sampling_variances": _listed(term.sampling_variances),
     }
     if term.released is not None and term.moved is not None:
         # Without what the term itself says.

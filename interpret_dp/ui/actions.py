@@ -64,7 +64,7 @@ def metrics_tables(term: EditedTerm, bins: Sequence[int] | None) -> list[TextTab
 
 def _metrics_table(term: EditedTerm, title: str, where: Mapping[str, Any]) -> TextTable:
     session = term.session
-    figures = session.metrics(where=where, preview=term.preview).drop(index="last")
+    figures = session.metrics(where=where, preview=term.preview)
     names = {"original": "loaded" if session.base.edits else "released", "current": "now"}
     n_rows = int(figures.pop("n_rows").iloc[0])
     return TextTable(
@@ -83,22 +83,14 @@ def _figure_text(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:#.4g}"
 
 
-def correlated_text(term: EditedTerm, bins: Sequence[int] | None) -> str:
-    """Return the features that a term's feature is correlated with, in a sentence or two.
+def correlated_text(term: EditedTerm) -> str:
+    """Return the features that a term's feature is correlated with, in a sentence.
 
     Empty if the model holds no correlations of it.
     """
-    selection = {"bins": list(bins)} if bins else {}
-    table = term.session.correlated(term.index, **selection).head(_MOST_CORRELATED)
-    if table.empty:
-        return ""
-    names = [f"{row.feature} ({row.correlation:g})" for row in table.itertuples()]
-    text = f"Most correlated features, as released: {enumerated(names)}."
-    known = table[table["shift"].round(1).abs() > 0]
-    shifts = [f"{row.feature} {row.shift:+.1f}" for row in known.itertuples()]
-    if shifts:
-        text += f" Expected in the selection, in standard deviations: {enumerated(shifts)}."
-    return text
+    known = term.session.correlated(term.index).head(_MOST_CORRELATED)
+    names = [f"{name} ({value:g})" for name, value in known.items()]
+    return f"Most correlated features, as released: {enumerated(names)}." if names else ""
 
 
 @dataclass(frozen=True)
@@ -239,8 +231,8 @@ def disabled_buttons(session: EditSession, view: TermView | None = None) -> dict
     """
     has_pending = bool(session.pending)
     return {
-        "undo": not session.can_undo,
-        "redo": not session.can_redo,
+        "undo": not session.history,
+        "redo": not session.undone,
         "reset": view is None or not view.is_edited,
         "total": not session.total_change,
         "commit": not has_pending,
@@ -351,10 +343,6 @@ class EditorInput:
         The class whose scores are meant; None for all.
     number : float or str
         What was typed as number.
-    length : str
-        What was typed as smoothing length.
-    recentre : bool
-        Whether the mean score stays.
     why : str
         The message.
     shape : str
@@ -364,8 +352,6 @@ class EditorInput:
     bins: tuple[int, ...] | None = ()
     column: int | None = None
     number: float | str = ""
-    length: str = ""
-    recentre: bool = True
     why: str = ""
     shape: str = "monotone"
 
@@ -545,12 +531,10 @@ def _arguments(term: EditedTerm, tool: Tool, request: EditorInput) -> dict[str, 
             "Nothing is selected. Drag across the plot to select a range, or press "
             f"'{whole_label(term)}'."
         )
-    arguments = {**tool.arguments, **_classes(term, request), "recentre": request.recentre}
+    arguments = {**tool.arguments, **_classes(term, request)}
     if tool.number:
         arguments[tool.number] = _number(tool, request.number)
-    if tool.kind == "smooth":
-        arguments["length"] = _length(request.length)
-    # With the whole curve selected some operations take the missing and unseen bins along.
+    # With the whole curve selected some operations take the missing and undeclared bins along.
     is_default = KINDS[tool.kind].everything and set(bins or ()) >= set(term.places.whole())
     if bins is not None and not is_default:
         arguments["bins"] = bins
@@ -564,18 +548,6 @@ def _number(tool: Tool, typed: float | str) -> float | int:
     except ValueError:
         problem = f"got {typed!r}" if str(typed).strip() else "the field is empty"
         raise ValueError(f"'{tool.label}' needs a number, such as 0.1; {problem}.") from None
-
-
-def _length(typed: str) -> float | None:
-    if not typed.strip():
-        return None
-    try:
-        return float(typed)
-    except ValueError:
-        raise ValueError(
-            f"length is {typed!r}; it must be a share of the feature's range such as 0.1, or "
-            "empty: then it is chosen from the noise."
-        ) from None
 
 
 def _classes(term: EditedTerm, request: EditorInput) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The editors' plot of one term: released, last and present scores, noise band and rows.
+"""The editors' plot of one term: released, last and present scores, band and rows.
 
 A pair of features is drawn as a heat map. Both are drawn from released figures alone.
 """
@@ -21,6 +21,7 @@ from interpret_dp.explanation.plots.shape import (
     TermCurve,
     TermPlot,
     add_draws,
+    band_name,
     common_range,
     edit_note,
     term_curves,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 BINS = "bins"
-"""``meta`` of the unseen points, one a bin at its present score."""
+"""``meta`` of the unseen points, one a bin at its present score, or one a cell."""
 
 PREVIEW = "preview"
 """Name of the scores that an edit would lead to."""
@@ -237,6 +238,7 @@ class EditedTerm:
             unselected={"marker": {"opacity": 0}},
             hoverinfo="skip",
             showlegend=False,
+            meta=BINS,
         )
         figure.update_layout(dragmode="select", selectdirection="any")
         if gestures is not None:
@@ -268,7 +270,7 @@ def axis_height(figure: Figure) -> float:
 def _score_range(
     shown: Sequence[tuple[TermCurve, list[FloatArray]]], places: Places
 ) -> tuple[float, float]:
-    """Return the vertical range that holds all versions of the curves and the noise bands."""
+    """Return the vertical range that holds all versions of the curves and the bands."""
     codes = list(places.codes)
     ends = [0.0]
     for curve, versions in shown:
@@ -315,7 +317,7 @@ def _add_curve(
     band = Band(now, now) if curve.band is None else curve.band
     plot.band(
         replace(curve, band=band),
-        name=f"95 % noise band of the {of_which} curve",
+        name=f"{band_name(plot.term)}, {of_which} curve",
         legendrank=_RANKS["noise"],
         showlegend=place == 0,
         visible=curve.band is not None,

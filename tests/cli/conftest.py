@@ -7,7 +7,9 @@ import shutil
 import pytest
 
 from interpret_dp.cli import main
+from tests.ledger.conftest import path, postgres_server, postgres_url, run_folder, store_url
 
+__all__ = ["path", "postgres_server", "postgres_url", "run_folder", "store_url"]
 N_ROWS = 2_345
 
 

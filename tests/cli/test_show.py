@@ -16,31 +16,6 @@ def test_html_is_written_with_the_guarantee_and_the_account(command, model, fold
     assert "Left for one more release" in page
 
 
-def test_edits_are_printed_and_on_the_page(command, model, folder):
-    session = load_model(model).edit()
-    session.flatten("age")
-    session.commit("no effect is known")
-    session.model.save(folder / "edited.json")
-    outcome = command("show", folder / "edited.json", "--html", "page.html")
-    assert "Edited      'age' flattened" in outcome.out
-    assert ": no effect is known" in outcome.out
-    assert "Edited by people" in (folder / "page.html").read_text()
-    assert "Edited" not in command("show", model, "--text").out
-
-
-def test_the_promise_is_printed_and_checked_against_the_log(command, model, folder):
-    outcome = command("show", model, "--text", "--ledger", "sqlite:///privacy.db")
-    guarantee = load_model(model).guarantee_
-    text = " ".join(outcome.out.split())
-    digest = f"{load_model(model).released_.digest}, of the content"
-    for shown in (guarantee.sentence, *guarantee.assumptions, guarantee.mechanism, digest):
-        assert shown in text
-    assert "age: Continuous(18, 95)" in text
-    assert "target: Categorical(['no', 'yes'])" in text
-    assert f"intact, and holds the model's head {guarantee.ledger_head}" in text
-    assert "Dashboard" not in text
-
-
 def test_a_log_that_does_not_hold_the_models_head_is_refused(command, model, folder):
     words = ["ledger", "create", "--dataset", "ward", "--epsilon", "4", "--delta", "1e-6"]
     command(*words, "--ledger", "sqlite:///other.db")
@@ -99,7 +74,9 @@ def test_metrics_are_of_the_public_rows_of_a_file(command, model, monkeypatch, c
     outcome = command("show", model, *words, *options)
     assert "Metrics     on 2,345 public rows" in outcome.out
     session = shown[0].edit_session
-    assert session.metrics().equals(session.metrics(X, y, public=True))
+    found = session.metrics()
+    session.use_public_rows(X, y, public=True)
+    assert found.equals(session.metrics())
 
 
 def test_public_rows_need_no_identifier(command, folder, monkeypatch, cohort):

@@ -6,7 +6,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import ndtri
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -80,13 +79,14 @@ def test_metrics_of_a_regression_are_in_units_of_its_target():
     y = np.arange(12.0)
     errors = model.predict(ROWS) - y
     editing.shift("city", 5.0, levels=["Lyon"], recentre=False)
-    table = editing.metrics(ROWS, y, public=True)
+    editing.use_public_rows(ROWS, y, public=True)
+    table = editing.metrics()
     assert list(table.columns) == ["rmse", "mae", "r2", "n_rows"]
     for name, off in (("original", errors), ("current", errors + 5.0 * IN_LYON)):
         expected = np.sqrt((off**2).mean()), np.abs(off).mean(), 1 - (off**2).mean() / y.var()
         assert tuple(table.loc[name]) == pytest.approx((*expected, 12))
     # A selection: the rows of Lyon alone.
-    part = editing.metrics(ROWS, y, public=True, where={"city": {"levels": ["Lyon"]}})
+    part = editing.metrics(where={"city": {"levels": ["Lyon"]}})
     off = errors[IN_LYON == 1] + 5.0
     assert part.loc["current", "rmse"] == pytest.approx(np.sqrt((off**2).mean()))
     assert set(part["n_rows"]) == {6}
@@ -102,14 +102,14 @@ def test_metrics_of_classes_are_exact_for_each_version_and_every_part_of_the_row
     plan = editing.preview("remove_effect", "grade")
     editing.use_public_rows(ROWS, y, public=True)
     table = editing.metrics(preview=plan)
-    assert list(table.index) == ["original", "committed", "last", "current", "preview"]
+    assert list(table.index) == ["original", "committed", "current", "preview"]
     assert list(table.columns) == ["log_loss", "accuracy", "auroc", "n_rows"]
     chances = model.predict_proba(ROWS)
     expected = log_loss(y, chances), np.mean(model.predict(ROWS) == y)
     assert tuple(table.loc["original"]) == pytest.approx(
         (*expected, roc_auc_score(y == "b", chances[:, 1]), 12)
     )
-    assert table["log_loss"].nunique() == 5
+    assert table["log_loss"].nunique() == 4
     # The cards' parts: bins of one term, and those that are in a slice of another as well.
     old = np.array([row[0] == 50 for row in ROWS])
     bins = editing.view("age").labels.index("40 to 55")
@@ -122,11 +122,11 @@ def test_metrics_of_classes_are_exact_for_each_version_and_every_part_of_the_row
     none = editing.metrics(where={"age": {"bins": [1]}, "grade": {"levels": ["top"]}})
     assert set(none["n_rows"]) == {0}
     assert none["log_loss"].isna().all()
-    one = editing.metrics(ROWS[:3], ["a"] * 3, public=True)
-    assert np.isnan(one.loc["current", "auroc"])
+    editing.use_public_rows(ROWS[:3], ["a"] * 3, public=True)
+    assert np.isnan(editing.metrics().loc["current", "auroc"])
     three = dp.DPExplainableBoostingClassifier.from_released(build_model(3)).edit()
-    table = three.metrics(ROWS, list("abc") * 4, public=True)
-    assert list(table.columns) == ["log_loss", "accuracy", "n_rows"]
+    three.use_public_rows(ROWS, list("abc") * 4, public=True)
+    assert list(three.metrics().columns) == ["log_loss", "accuracy", "n_rows"]
 
 
 def test_edits_after_a_look_at_metrics_say_so_and_no_file_holds_a_row(model, tmp_path):
@@ -160,43 +160,43 @@ def test_edits_after_a_look_at_metrics_say_so_and_no_file_holds_a_row(model, tmp
 
 
 WRONG_METRICS = [
-    ({}, ValueError, "no public rows. Call session.use_public_rows"),
-    ({"y": list("ac") * 6}, ValueError, "y has 6 values that are no class .*'a'"),
-    ({"X": []}, ValueError, "0"),
-    ({"where": {"age": (40, 60)}}, TypeError, r"such as \{'age': \{'between': \(40, 60\)\}\}"),
-    ({"where": {"age": {"near": 3}}}, TypeError, "one of between, levels and bins"),
+    ({}, None, ValueError, "no public rows. Call session.use_public_rows"),
+    ({"y": list("ac") * 6}, None, ValueError, "y has 6 values that are no class .*'a'"),
+    ({"X": []}, None, ValueError, "0"),
+    ({"X": ROWS}, {"age": (40, 60)}, TypeError, r"such as \{'age': \{'between': \(40, 60\)\}\}"),
+    ({"X": ROWS}, {"age": {"near": 3}}, TypeError, "one of between, levels and bins"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "error", "message"), WRONG_METRICS)
-def test_metrics_of_nothing_or_of_what_is_no_row_are_refused(model, arguments, error, message):
-    given = {"X": ROWS, "y": list("ab") * 6, "public": True} if arguments else {}
+@pytest.mark.parametrize(("rows", "where", "error", "message"), WRONG_METRICS)
+def test_metrics_of_nothing_or_of_what_is_no_row_are_refused(model, rows, where, error, message):
+    def metrics():
+        editing = model.edit()
+        if rows:
+            editing.use_public_rows(**{"X": ROWS, "y": list("ab") * 6, **rows}, public=True)
+        return editing.metrics(where=where)
+
     with pytest.raises(error, match=message):
-        model.edit().metrics(**{**given, **arguments})
+        metrics()
 
 
 @pytest.mark.parametrize("public", [{}, {"public": False}, {"public": None}, {"public": 1}])
 def test_metrics_of_rows_that_are_not_declared_public_are_refused(model, public):
     with pytest.raises(ValueError, match=r"with public=True\. .*charges the ledger"):
-        model.edit().metrics(ROWS, list("ab") * 6, **public)
+        model.edit().use_public_rows(ROWS, list("ab") * 6, **public)
 
 
-def test_correlated_features_are_those_of_the_release_and_shift_with_the_selection(tmp_path):
+def test_correlated_features_are_those_of_the_release_the_strongest_first(tmp_path):
     known = (("age", "dose", 0.5), ("age", "city", 0.75), ("grade", "age", -0.25))
     released = dataclasses.replace(build_model(), correlations=known)
     dp.DPExplainableBoostingClassifier.from_released(released).save(tmp_path / "model.json")
     model = dp.load_model(tmp_path / "model.json")
     editing = model.edit()
     assert editing.released.correlations == known
-    table = editing.correlated("age", between=(60, 90))
-    assert list(table["feature"]) == ["city", "dose", "grade"]
-    weights = released.terms[0].weights[1:-1]
-    shares = weights / weights.sum()
-    scores = ndtri(np.cumsum(shares) - shares / 2)
-    mean = np.average(scores[-2:], weights=weights[-2:])
-    np.testing.assert_allclose(table["shift"], [np.nan, 0.5 * mean, -0.25 * mean])
-    assert editing.correlated("age")["shift"].isna().all()
-    assert editing.correlated("city", levels=["Lyon"])["shift"].isna().all()
+    table = editing.correlated("age")
+    assert table.to_dict() == {"city": 0.75, "dose": 0.5, "grade": -0.25}
+    assert list(table.index) == ["city", "dose", "grade"]
+    assert editing.correlated("city").to_dict() == {"age": 0.75}
     model.remove_features(["dose"])
     assert model.to_released().correlations == known[1:]
 

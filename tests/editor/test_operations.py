@@ -7,8 +7,8 @@ import pytest
 
 from interpret_dp.editor.bins import (
     bin_edges,
-    bin_labels,
     bin_positions,
+    code_labels,
     range_text,
     scale_positions,
     select_codes as select,
@@ -104,7 +104,7 @@ def test_a_class_is_edited_on_its_own():
     for column in scores_of(editing)[1:-1].T:
         steps = np.diff(column)
         assert (steps >= 0).all() or (steps <= 0).all()
-    for wrong, message in (("d", "no class 'd'"), ([], "classes is empty")):
+    for wrong, message in (("d", "classes is 'd'; the classes are 'a'"), ([], "classes is empty")):
         with pytest.raises(ValueError, match=message):
             editing.shift("age", 1.0, classes=wrong)
 
@@ -119,7 +119,9 @@ def test_linear_edits_carry_the_noise_and_what_bands_are_made_from_along():
     spread = 0.25 * first.covariance + 0.01 * np.ones((10, 10))
     noisy = first.scores + np.random.default_rng(1).normal(size=10)
     known = {"noisy_scores": noisy, "posterior_mean": 0.75 * first.scores + 0.25 * noisy}
-    noisy_model = changed(model, 0, posterior_covariance=spread, **known)
+    errors = np.linspace(0.1, 1.0, 10)
+    more = {"posterior_covariance": spread, "sampling_variances": errors}
+    noisy_model = changed(model, 0, **known, **more)
     term, editing = noisy_model.terms[0], Holder(noisy_model).edit()
     editing.align("age", to="mean", between=(20, 30))
     editing.interpolate("age", between=(30, 60))
@@ -143,14 +145,16 @@ def test_linear_edits_carry_the_noise_and_what_bands_are_made_from_along():
         expected = linear @ getattr(term, name) @ linear.T
         np.testing.assert_allclose(getattr(after, name), expected, rtol=1e-5, atol=1e-9)
         np.testing.assert_array_equal(getattr(after, name), getattr(after, name).T)
+    # Sampling errors of bins are independent.
+    np.testing.assert_allclose(after.sampling_variances, linear**2 @ errors, atol=1e-9)
     np.testing.assert_allclose(after.scores, edited(term.scores))
     for name, before in known.items():
         # Files keep seven digits of the noisy scores.
         np.testing.assert_allclose(getattr(after, name), edited(before), atol=1e-6)
     # What was set by hand is known.
-    assert after.band().lower[1] == after.band().upper[1] == 0.125
+    assert set(after.band(sampling=True).at(1)) == {0.125}
     # The editor draws the band, and judges by the noise.
-    np.testing.assert_allclose(editing.view("age").band, term.band())
+    np.testing.assert_allclose(editing.view("age").band, term.band(sampling=True))
     assert editing.verdict("age", "flat") == session().verdict("age", "flat")
 
 
@@ -296,10 +300,10 @@ WRONG_SELECTIONS = [
     (AGE, {"between": (1, 2)}, ValueError, "holds no bin"),
     (AGE, {"between": 5}, TypeError, "two numbers"),
     (AGE, {"levels": ["low"]}, ValueError, "continuous"),
-    (AGE, {"bins": 10}, ValueError, "0 .missing. to 9"),
+    (AGE, {"bins": 10}, ValueError, "0 .missing. to 9 .undeclared."),
     (AGE, {"bins": [True]}, TypeError, "integer"),
     (AGE, {"bins": [1.0]}, TypeError, "integer"),
-    (AGE, {"bins": "all"}, TypeError, "index, a slice"),
+    (AGE, {"bins": "all"}, TypeError, "indices, one index, or a slice"),
     (AGE, {"bins": slice("a", None)}, TypeError, "integers"),
     (AGE, {"bins": 1, "between": (20, 30)}, ValueError, "at most one"),
     (CITY, {"between": (1, 2)}, ValueError, "categorical"),
@@ -319,15 +323,15 @@ def test_borders_end_at_the_declared_bounds_and_centres_lie_between():
     np.testing.assert_array_equal(bin_edges(AGE)[[0, -1]], [10, 90])
     assert bin_positions(AGE)[0] == 15
     np.testing.assert_array_equal(bin_positions(GRADE), [0, 1, 2, 3])
-    assert bin_labels(AGE)[:2] == ("missing", "10 to 20")
-    assert bin_labels(CITY) == ("missing", "Bonn", "Lyon", "3", "unseen")
+    assert code_labels(AGE)[:2] == ("missing", "10 to 20")
+    assert code_labels(CITY) == ("missing", "Bonn", "Lyon", "3", "undeclared")
     with pytest.raises(ValueError, match="no borders"):
         bin_edges(CITY)
 
 
 def test_bins_of_integers_are_named_by_their_values():
     hour = AdditiveFeature("hour", Integer(0, 2300), np.array([5.5, 6.5, 1000.5]))
-    assert bin_labels(hour)[1:-1] == ("0 to 5", "6", "7 to 1,000", "1,001 to 2,300")
+    assert code_labels(hour)[1:-1] == ("0 to 5", "6", "7 to 1,000", "1,001 to 2,300")
     assert bin_edges(hour)[[0, -1]].tolist() == [-0.5, 2300.5]
     assert select(hour, between=(6, 7)) == (2, 3)
     assert range_text(hour, (2,)) == "at 6"

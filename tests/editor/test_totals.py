@@ -32,25 +32,12 @@ def test_the_total_is_kept_by_an_edit_like_any_other(link):
     before = means(session)
     session.scale("city", 3.0, recentre=False)
     session.scale("age", 3.0, between=(20, 60), recentre=False)
-    moved, change = means(session), session.total_change
-    assert np.abs(moved / before - 1).max() > 0.01
+    assert np.abs(means(session) / before - 1).max() > 0.01
+    assert session.total_change != ""
     record = session.keep_total()
     assert (record.term, words(record)) == ("age", "intercept shifted to keep the total")
     np.testing.assert_allclose(means(session), before, rtol=1e-7)
     assert (session.total_change, session.keep_total()) == ("", None)
-    session.undo()
-    np.testing.assert_array_equal(means(session), moved)
-    assert session.total_change == change != ""
-    session.redo()
-    document = session.to_dict()
-    again = EditSession.from_dict(document, Holder(session.base))
-    assert (again.history, again.released.digest) == (session.history, session.released.digest)
-    # Control: a file whose shift is not what keeps the total.
-    document["edits"][-1]["moved"][0] += 0.01
-    with pytest.raises(ValueError, match="moved are not what its operation gives"):
-        EditSession.from_dict(document, Holder(session.base))
-    session.go_back(0)
-    np.testing.assert_allclose(means(session), before, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_a_clear_dip_is_signal_and_a_small_one_is_noise():
     assert clear.p_value == 1 / (N_SIMULATIONS + 1)
     assert len(clear.bumps) == 1
     bump = clear.bumps[0]
-    assert (bump.start, bump.end) == ("4", "6")
+    assert bump.place == "between 4 and 6"
     assert set(bump.bins) >= {5, 6}
     assert bump.text == "the fall between 4 and 6 is more than noise: p = 0.0005"
     assert str(clear) == (
@@ -85,8 +85,8 @@ WITHOUT_VERDICT = [
     (lambda: session().verdict("age", alpha="5 %"), "real number"),
     (lambda: session().verdict("city", "monotone"), "ordered=True"),
     (lambda: session().verdict("age", class_label="a"), "more than two classes"),
-    (lambda: session(3).verdict("age"), "one of 'a', 'b', 'c'"),
-    (lambda: session(3).verdict("age", class_label="d"), "one of 'a', 'b', 'c'"),
+    (lambda: session(3).verdict("age"), "class_label is None; the classes are 'a', 'b', 'c'"),
+    (lambda: session(3).verdict("age", class_label="d"), "the classes are 'a', 'b', 'c'"),
     (lambda: session(covariance=False).verdict("age"), "not known"),
     (lambda: session().suggest_repairs({"age": "up"}), r"'\+' \(increasing\) or '-'"),
     (lambda: session().suggest_repairs({"age": True}), r"it must be '\+'"),
@@ -186,7 +186,7 @@ def test_a_verdict_and_a_repair_follow_a_selection_and_their_p_values_hold_for_a
     # A bump is judged by what of it is in the selection, and bins beside it do not count.
     steep = editing.verdict("age", "increasing", bins=[1, 2, 4, 5])
     assert steep.text == "The released curve of 'age' in 4 bins between 0 and 5 is increasing."
-    with pytest.raises(ValueError, match="missing and unseen values alone"):
+    with pytest.raises(ValueError, match="missing and undeclared values alone"):
         editing.verdict("age", "flat", bins=[0])
     assert editing.suggest_repairs({"age": "+"}, bins=range(5, 10)) == ()
     (suggestion,) = editing.suggest_repairs({"age": "+"}, bins=range(1, 6))

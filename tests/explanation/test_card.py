@@ -54,7 +54,7 @@ def test_a_card_says_what_a_reader_asks_in_both_forms():
         assert "no bump is known" in part
         assert "wrongly accuses 5 of 100" in part
         assert model.digest in part
-        assert "Noise bands do not include sampling error" in part
+        assert "Bands leave out bias" in part
         assert "Data collection exposure" in part
         assert "docs/proofs/neighbouring_tables.md" in part.replace("\\", "")
     assert page.count('class="plot"') == 1 + len(model.terms)

@@ -10,7 +10,6 @@ import torch
 from sklearn.base import clone
 
 from interpret_dp import Categorical, Continuous, PrivacyLedger, Schema, load_model
-from interpret_dp.cli import main
 from interpret_dp.llm.estimator import DPLocallyLinearClassifier
 from tests.llm.tables import classifier, three_classes
 
@@ -145,17 +144,6 @@ def test_a_file_gives_the_same_model(kind, request, tmp_path):
     assert clone(again).get_params()["epochs"] == 2
     drawn = [m.explain_local(X[:2]).figure(0, line="").to_json() for m in (again, model)]
     assert drawn[0] == drawn[1]
-
-
-def test_the_command_line_shows_the_promise_of_a_file_and_writes_no_page(numbers, tmp_path, capsys):
-    model, *_ = numbers
-    path, page = tmp_path / "model.json", tmp_path / "page.html"
-    model.save(path)
-    assert main(["show", str(path), "--text"]) == 0
-    assert model.guarantee_.mechanism in " ".join(capsys.readouterr().out.split())
-    assert main(["show", str(path), "--html", str(page)]) == 2
-    assert "holds a DP-LLM" in capsys.readouterr().err
-    assert not page.exists()
 
 
 def test_settings_of_another_version_are_refused(numbers, tmp_path):

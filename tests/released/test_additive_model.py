@@ -89,6 +89,29 @@ def test_what_bands_are_drawn_from_is_kept_beside_the_noise(model):
     assert np.isnan(silent.standard_deviations).all()
 
 
+def test_sampling_error_widens_a_band_to_both_sides(model):
+    """Of light bins it is at most as of a row of the others, and of empty ones in their spread."""
+    errors = np.array([9.0, 4.0, 900.0, 9.0])
+    term = dataclasses.replace(
+        model.terms[0],
+        weights=np.array([0.0, 50.0, 3.0, 0.0]),
+        covariance=np.diag([0.0, 1.0, 4.0, 0.0]),
+        sampling_variances=errors,
+    )
+    released = dataclasses.replace(model, terms=(term, model.terms[1]), noise_scale_binning=2.0)
+    again = AdditiveModel.from_dict(json.loads(json.dumps(released.to_dict()))).terms[0]
+    noise, both = again.band(), again.band(sampling=True)
+    np.testing.assert_array_equal(again.sampling_variances, errors)
+    # The score of the second bin is -1, and its error 2: a row of that bin has a mean square of 5.
+    added = 1.959964 * np.array([0.0, 2.0, np.sqrt(5.0), 0.0])
+    for end, whole in zip(noise, both, strict=True):
+        reach = np.abs(whole - term.scores)
+        np.testing.assert_allclose(reach, np.hypot(end - term.scores, added), rtol=1e-6)
+    assert again.too_few_rows.tolist() == [True, False, False, True]
+    unknown = dataclasses.replace(again, sampling_variances=None)
+    np.testing.assert_array_equal(unknown.band(sampling=True), noise)
+
+
 def test_signal_to_noise_is_a_ratio_of_root_mean_squares_over_the_rows(model):
     weights, variances = np.array([0.0, 3.0, 1.0, 0.0]), np.array([7.0, 1.0, 5.0, 7.0])
     term = AdditiveTerm(0, np.array([9.0, -2.0, 2.0, 9.0]), weights, None, variances)

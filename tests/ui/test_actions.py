@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from interpret_dp.editor import KINDS
 from interpret_dp.explanation.plots.shape import common_range
 from interpret_dp.ui.actions import TOOLS, EditorInput, perform
 from interpret_dp.ui.figure import EditedTerm
-from tests.editor.models import Holder, build_model, changed
+from tests.editor.models import Holder, build_model, changed, words
 from tests.editor.test_verdict import wavy
 
 
@@ -21,17 +22,48 @@ def use(session, action, name="age", **request):
     return perform(term, action, EditorInput(**request))
 
 
-@pytest.mark.parametrize("action", sorted(TOOLS))
+METHODS = {
+    "Increasing": ("make_monotone", {"increasing": True}),
+    "Decreasing": ("make_monotone", {"increasing": False}),
+    "Monotone": ("make_monotone", {}),
+    "Convex": ("make_convex", {}),
+    "Concave": ("make_concave", {}),
+    "Connect ends": ("interpolate", {}),
+    "Fit a line": ("interpolate", {"method": "fit"}),
+    "Flatten": ("flatten", {}),
+    "Align left": ("align", {"to": "left"}),
+    "Align right": ("align", {"to": "right"}),
+    "Shift by": ("shift", {"by": 0.5}),
+    "Scale by": ("scale", {"factor": 0.5}),
+    "Set to": ("set_scores", {"scores": 0.5}),
+    "Cap at": ("cap", {"magnitude": 0.5}),
+    "In steps": ("interpolate", {"steps": 2}),
+    "Remove effect": ("remove_effect", {}),
+    "Smooth": ("smooth", {}),
+}
+
+
+def test_every_method_has_a_button():
+    assert METHODS.keys() == {tool.label for tool in TOOLS.values()}
+    assert {kind for kind, _ in METHODS.values()} == KINDS.keys()
+
+
+@pytest.mark.parametrize("action", TOOLS)
 @pytest.mark.parametrize("name", ["age", "dose", "grade", "city"])
-def test_a_button_works_on_every_term_that_it_is_shown_for(session, action, name):
-    kind = session.view(name).kind
-    bins = tuple(range(1, len(session.view(name).labels) - 1))
-    if TOOLS[action].suits(kind):
-        outcome = use(session, action, name, bins=bins, number="2")
-        assert outcome.level in ("done", "note")
-    else:
+def test_a_button_does_what_its_method_does_wherever_it_is_shown(session, action, name):
+    kind, arguments = METHODS[TOOLS[action].label]
+    number = str(arguments.get("steps", 0.5))
+    request = {"bins": tuple(range(2, len(session.view(name).labels) - 1)), "number": number}
+    if not TOOLS[action].suits(session.view(name).kind):
         with pytest.raises(ValueError, match=r"order|distance"):
-            use(session, action, name, bins=bins, number="2")
+            use(session, action, name, **request)
+        return
+    outcome, reference = use(session, action, name, **request), Holder(session.base).edit()
+    record = getattr(reference, kind)(name, bins=request["bins"], **arguments)
+    np.testing.assert_array_equal(session.view(name).current, reference.view(name).current)
+    np.testing.assert_array_equal(session.released.intercept, reference.released.intercept)
+    said = "Nothing changed" if record is None else f"{name}: {words(record)}."
+    assert outcome.text.startswith(said)
 
 
 @pytest.mark.parametrize("action", sorted(TOOLS))

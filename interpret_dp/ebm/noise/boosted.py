@@ -430,8 +430,8 @@ class Boosted:
 
     def denoised(
         self, correlations: Correlations | None
-    ) -> tuple[list[FloatArray], list[TermNoise], list[Expected | None]]:
-        """Return the denoised curves, the noise, and the posterior of each curve.
+    ) -> tuple[list[FloatArray], list[TermNoise], list[Expected]]:
+        """Return the denoised curves, the noise, and what is expected of each curve.
 
         Parameters
         ----------
@@ -447,15 +447,17 @@ class Boosted:
         """
         bins, pruned = self._task.bins, self._result.pruned
         scores = without_axis(self._result.scores, self._start.loss.score_unit)
-        if not self._task.config.can_denoise(self._start.n_rows, self._start.scale):
-            return scores, self._noise_of_all(correlations), [None] * len(scores)
         independent = with_noise_of_others(self.added_noise(), bins, pruned)
         mean_slope, dispersion = self._estimates(correlations, scores, independent)
-        noise = self._noise_of_all(correlations, mean_slope)
         sampling = [
             self._start.loss.score_unit**2 * sampling_variances(b.weights, curvature, dispersion)
             for b, curvature in zip(bins, self._curvatures(mean_slope), strict=True)
         ]
+        if not self._task.config.can_denoise(self._start.n_rows, self._start.scale):
+            errors = zip(sampling, scores, strict=True)
+            expected = [Expected(sampling_variances=s.reshape(c.shape)) for s, c in errors]
+            return scores, self._noise_of_all(correlations), expected
+        noise = self._noise_of_all(correlations, mean_slope)
         times = max(1.0, _LEAST_LEVEL / self._task.settings().noise_level)
         own, total = ([one.scaled(times) for one in each] for each in (independent, noise))
         terms = Terms(scores, own, bins, self._task.is_ordered, sampling, pruned)

@@ -117,17 +117,23 @@ class Expected:
         Its posterior covariance, shape (n_codes, n_codes) or (n_classes, n_codes, n_codes).
     posterior_variances : ndarray of float64, shape of the scores, or None
         Its diagonal, where the noise is given so.
+    sampling_variances : ndarray of float64, shape of the scores, or None
+        Of the sampling error of each bin.
     """
 
-    noisy_scores: FloatArray
+    noisy_scores: FloatArray | None = None
     posterior_mean: FloatArray | None = None
     posterior_covariance: FloatArray | None = None
     posterior_variances: FloatArray | None = None
+    sampling_variances: FloatArray | None = None
 
     def moved(self, change: FloatArray) -> Expected:
         """Return the same with something added to all scores."""
-        mean = None if self.posterior_mean is None else self.posterior_mean + change
-        return replace(self, noisy_scores=self.noisy_scores + change, posterior_mean=mean)
+        noisy, mean = (
+            None if scores is None else scores + change
+            for scores in (self.noisy_scores, self.posterior_mean)
+        )
+        return replace(self, noisy_scores=noisy, posterior_mean=mean)
 
 
 def _is_narrow(n_codes: int, n_scores: int) -> bool:
@@ -229,16 +235,19 @@ def denoised_scores(terms: Terms) -> list[FloatArray]:
     return scores
 
 
-def expected_terms(terms: Terms) -> list[Expected | None]:
-    """Return the posterior of each term; None of one that cannot be denoised.
+def expected_terms(terms: Terms) -> list[Expected]:
+    """Return the posterior of each term that can be denoised, and the sampling error of each.
 
     Bands are made from it. The noise stays what a curve is judged by: the posterior is small where
     a curve was smoothed, so that tests against it reject far too often.
     """
-    expected: list[Expected | None] = [None] * len(terms.scores)
+    expected = [Expected()] * len(terms.scores)
     for k, own in terms.denoised().items():
         expected[k] = _expected(own, terms.scores[k])
-    return expected
+    return [
+        replace(one, sampling_variances=sampling.reshape(scores.shape))
+        for one, sampling, scores in zip(expected, terms.sampling, terms.scores, strict=True)
+    ]
 
 
 def _joined(columns: Sequence[FloatArray], shape: tuple[int, ...]) -> Any:

@@ -349,12 +349,12 @@ def literal(name: str) -> str:
 
 
 def band_texts(band: Band | None, lacks_rows: NDArray[np.bool_]) -> list[str]:
-    """Return what follows each score in words: the ends of its noise band, where there is one."""
+    """Return what follows each score in words: the ends of its band, where there is one."""
     texts = [f", {TOO_FEW_ROWS}" if lacks else "" for lacks in lacks_rows]
     if band is None:
         return texts
     return [
-        f"{text}, noise band {low:.3g} to {high:.3g}" if low < high else text
+        f"{text}, band {low:.3g} to {high:.3g}" if low < high else text
         for text, low, high in zip(texts, *band, strict=True)
     ]
 

@@ -57,7 +57,7 @@ class _Part(NamedTuple):
         Of the row; None if the bar stands for several terms.
     lacks_rows : bool
     band : (float, float) or None
-        Ends of the 95 % noise band; None where it is not known.
+        Ends of the 95 % band; None where it is not known.
     """
 
     name: str
@@ -71,7 +71,7 @@ def local_figure(model: AdditiveModel, record: Mapping[str, Any]) -> Figure:
     """Return the contributions to one prediction, largest first.
 
     With several classes they are those to the predicted one. The intercept is on top; whiskers are
-    the 95 % noise bands.
+    the 95 % bands.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def prediction_figure(model: AdditiveModel, record: Mapping[str, Any], line: str
 
 
 def _term_parts(model: AdditiveModel, record: Mapping[str, Any], column: int) -> dict[str, _Part]:
-    """Return the bar of each term by its name, with the ends of its noise band where known."""
+    """Return the bar of each term by its name, with the ends of its band where known."""
     values = dict(zip(record["names"], record["values"], strict=True))
     scores = dict(zip(record["names"], shown_scores(record), strict=True))
     parts = {}
@@ -155,7 +155,7 @@ def _term_parts(model: AdditiveModel, record: Mapping[str, Any], column: int) ->
         for feature in features:
             code = code * feature.n_codes + feature.code_of(values.get(feature.name))
         score, band = scores.get(subject.name, math.nan), None
-        if (of_term := term.band()) is not None:
+        if (of_term := term.band(sampling=True)) is not None:
             own = term.scores.reshape(len(term.scores), -1)[code, column]
             low, high = (float(end) for end in of_term.of_class(column).at(code))
             # A value that no bin of the model stands for has no band.
@@ -182,7 +182,7 @@ def _part_bars(
     for part in shown:
         text = f"{part.name}{f' = {part.value}' * (part.value is not None)}: {part.score:+.4g}"
         if part.band is not None:
-            text += f", noise band {part.band[0]:.3g} to {part.band[1]:.3g}"
+            text += f", band {part.band[0]:.3g} to {part.band[1]:.3g}"
         without = total.copy()
         without[column] -= part.score
         intercepts = np.stack([total, without]) - model.intercept

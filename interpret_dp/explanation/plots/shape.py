@@ -53,7 +53,6 @@ FloatArray = NDArray[np.float64]
 TrueCurve = Callable[[Any], FloatArray]
 """Scores of raw values of a feature; known for simulated data only."""
 
-_BAND_NAME = "95 % noise band"
 _NO_BAND = "No band is drawn: the file does not say how large the noise of the edited curve is."
 _UNKNOWN_RELEASE = "An older version edited this model: its file lacks the released curve."
 _DASHES = ("solid", "dash", "dot")
@@ -108,7 +107,7 @@ def term_curves(
     scores : ndarray of float64, shape of the term's scores, default=None
         Other scores for the same bins, drawn without a band: a preview.
     """
-    band = None if scores is not None else term.band()
+    band = None if scores is not None else term.band(sampling=True)
     shown = term.scores if scores is None else scores
     if shown.ndim == 1:
         return [TermCurve("edited curve" if term.is_edited else "released curve", shown, band)]
@@ -128,6 +127,12 @@ def term_curves(
             )
         )
     return curves
+
+
+def band_name(term: AdditiveTerm) -> str:
+    """Return what the band of a term holds, for legends."""
+    has_sampling = term.sampling_variances is not None
+    return "95 % band of noise and sampling" if has_sampling else "95 % noise band"
 
 
 def edit_note(term: AdditiveTerm, band: Band | None, released_band: Band | None) -> str:
@@ -257,10 +262,10 @@ class TermPlot:
             self.add(self.places.edges.tolist(), heights, mode="lines", **style)
 
     def band(self, curve: TermCurve, **style: Any) -> None:
-        """Draw the noise band of a curve."""
+        """Draw the band of a curve."""
         if curve.band is None:
             return
-        style = {"name": _BAND_NAME, "fillcolor": curve.band_color, **style}
+        style = {"name": band_name(self.term), "fillcolor": curve.band_color, **style}
         shows = style.pop("showlegend", True)
         band = curve.band.drawn_around(curve.scores)
         self.line(band.upper, {"width": 0}, **style, showlegend=False)
@@ -332,7 +337,7 @@ class TermPlot:
     def error_bars(
         self, curve: TermCurve, codes: Sequence[int], **style: Any
     ) -> dict[str, Any] | None:
-        """Return the noise bands of some bins as bars around their points."""
+        """Return the bands of some bins as bars around their points."""
         bars = error_bars(curve.scores[codes], curve.band and curve.band.at(codes))
         return bars and {"color": curve.color, "thickness": 1.5, **bars, **style}
 
@@ -419,7 +424,7 @@ def shape_figure(
     draws: bool = False,
     has_link: bool = True,
 ) -> Figure:
-    """Return one term: its scores, the 95 % noise band, and where the rows are.
+    """Return one term: its scores, the 95 % band, and where the rows are.
 
     With several classes there is one curve a class.
 
@@ -489,7 +494,9 @@ def _add_points(plot: TermPlot, curve: TermCurve, positions: FloatArray) -> None
     style = _style(curve)
     if not curve.is_class:
         state = "edited" if plot.term.is_edited else "released"
-        style["name"] = f"{state} score" + ("" if curve.band is None else f", {_BAND_NAME}")
+        style["name"] = f"{state} score" + (
+            "" if curve.band is None else f", {band_name(plot.term)}"
+        )
     plot.points(
         positions[known].tolist(),
         curve.scores[codes].tolist(),

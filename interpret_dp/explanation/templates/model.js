@@ -1,5 +1,5 @@
 const shapes = plots.filter(node => node.closest('#shapes') && !node.closest('.pair'));
-document.getElementById('same-scale').addEventListener('change', event => {
+document.getElementById('same-scale')?.addEventListener('change', event => {
   shapes.forEach(draw);
   const ranges = shapes.map(node => node._fullLayout.yaxis.range);
   const widest = [Math.min(...ranges.map(r => r[0])), Math.max(...ranges.map(r => r[1]))];
@@ -8,7 +8,7 @@ document.getElementById('same-scale').addEventListener('change', event => {
       ? {'yaxis.range': widest.slice(), 'yaxis.autorange': false} : {'yaxis.autorange': true});
   }
 });
-document.getElementById('draws').addEventListener('change', event => {
+document.getElementById('draws')?.addEventListener('change', event => {
   const visible = event.target.checked;
   for (const node of shapes) {
     const data = figures[plots.indexOf(node)].data;

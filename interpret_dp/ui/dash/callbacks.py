@@ -286,7 +286,7 @@ def _add_drawing(app: dash.Dash) -> None:
             not term.view.is_edited,
             selection_line(term, tuple(bins or ())),
             status_text(session, term.view.name),
-            notes(term, bins or ()),
+            notes(term),
             own_history(term),
             metrics_children(term, bins or ()),
             # Left alone unless it changed: what shows the whole model follows it.

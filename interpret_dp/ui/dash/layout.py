@@ -112,7 +112,7 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
     parts: dict[str, Any] = {
         "plot": plot,
         "selected": selection_line(term, ()),
-        "note": notes(term, ()),
+        "note": notes(term),
         "metrics": metrics_children(term, ()),
         "history": own_history(term),
     }

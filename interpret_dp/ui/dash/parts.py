@@ -96,9 +96,9 @@ def selection_line(term: EditedTerm, bins: tuple[int, ...]) -> list[Any]:
     return [html.B("Nothing selected: "), f"{gesture}."]
 
 
-def notes(term: EditedTerm, bins: Sequence[int]) -> list[Component]:
+def notes(term: EditedTerm) -> list[Component]:
     """Return what the plot cannot show, and the correlated features."""
-    return [html.Div(text) for text in (term.note, correlated_text(term, bins)) if text]
+    return [html.Div(text) for text in (term.note, correlated_text(term)) if text]
 
 
 def history_list(

@@ -5,9 +5,8 @@ Every text is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from interpret_dp._optional import import_optional
@@ -16,7 +15,10 @@ from interpret_dp.accounting.guarantee import DOES_NOT_HOLD
 from interpret_dp.explanation.markup import TextTable, render
 from interpret_dp.released.additive_model import edits_text
 from interpret_dp.ui.actions import (
+    LEVEL_TOOLS,
+    NUMBER_TOOLS,
     SESSION_BUTTONS,
+    SHAPE_TOOLS,
     TOOLS,
     answer_offer,
     shapes_for,
@@ -28,15 +30,7 @@ if TYPE_CHECKING:
     from interpret_dp.released import EditRecord
 
 
-# Buttons by the name of their row.
-_ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "Shape": ("increasing", "decreasing", "monotone", "convex", "concave"),
-        "Line": ("line", "fit", "flatten", "left", "right"),
-        "Number": ("shift", "scale", "set", "cap", "steps", "remove"),
-        "Smoothing": ("smooth",),
-    }
-)
+ALL_CLASSES = "all"
 
 
 class Controls:
@@ -55,7 +49,6 @@ class Controls:
     def __init__(self, session: EditSession, term: int) -> None:
         widgets = ipywidgets()
         labels = session.class_labels
-        several = {} if labels else {"display": "none"}
         self.term = widgets.Dropdown(
             options=[(name, index) for index, name in enumerate(session.terms)],
             value=term,
@@ -63,32 +56,24 @@ class Controls:
             layout={"width": "280px"},
         )
         self.class_label = widgets.Dropdown(
-            options=[(str(label), index) for index, label in enumerate(labels or ("",))],
-            value=0,
+            options=[("All classes", ALL_CLASSES), *((str(c), k) for k, c in enumerate(labels))],
             description="Class",
-            layout={"width": "220px"} | several,
+            layout={"width": "220px"} | ({} if labels else {"display": "none"}),
         )
-        self.all_classes = _checkbox("edit all classes", False, several)
+        # In which one figure takes the place of another.
+        self.figure = widgets.VBox(layout={"width": "100%"})
         self.figure_note = widgets.HTML()
-        self.bins = widgets.IntRangeSlider(
-            description="Bins",
-            readout=False,
-            continuous_update=False,
-            layout={"width": "330px"},
-        )
-        self.where = widgets.Dropdown(layout={"width": "150px"})
         self.low, self.high = _text("from", "80px"), _text("to", "80px")
         self.levels = widgets.SelectMultiple(rows=4, layout={"width": "220px"})
-        self.whole_curve = _button("Whole curve", "Select everything", "110px")
+        self.whole_curve = _button("", "Select everything", "110px")
         self.clear = _button("Clear", "Select nothing", "80px")
         self.selected = widgets.HTML()
         self.says = widgets.HTML()
         self.tools = {name: _button(tool.label, tool.hint) for name, tool in TOOLS.items()}
         self.number = widgets.FloatText(value=0.1, step=0.1, layout={"width": "90px"})
-        hint = "Share of the feature's range, such as 0.1; empty: chosen from the noise"
-        self.length = _text("length: by the noise", "160px", tooltip=hint)
-        self.recentre = _checkbox("keep the mean score (recentre)", True, {})
-        self.preview_first = _checkbox("preview first", False, {})
+        self.preview_first = widgets.Checkbox(
+            description="preview first", indent=False, layout={"width": "auto"}
+        )
         self.accept = _button("Accept", "Make the edit that is previewed", "80px")
         self.discard = _button("Drop", "Leave the curve as it is", "80px")
         self.metrics = widgets.HTML()
@@ -104,52 +89,44 @@ class Controls:
         )
         self.verdict = widgets.HTML()
         self.message = _text("why these edits were made (public: name no patient)", "380px")
-        self.path = _text("", "220px", value="edits.json")
-        self.save = _button("Save edits", "Write the edits to this file, without a row", "110px")
-        self.load = _button("Load edits", "Load the edits of this file", "110px")
         self.error = widgets.HTML()
         self.note = widgets.HTML()
         self.history = widgets.HTML()
         self.privacy = widgets.HTML()
 
-    def holder(self) -> Any:
-        """Return a box in which one figure can take the place of another."""
-        return ipywidgets().VBox(layout={"width": "100%"})
-
-    def arrange(self, figure: Any) -> Any:
+    def arrange(self) -> Any:
         """Return everything in one box, the figure in its middle."""
-        rows = {label: [self.tools[name] for name in names] for label, names in _ROWS.items()}
-        rows["Number"].insert(0, self.number)
+        rows = {
+            label: [self.tools[name] for name in tools]
+            for label, tools in (
+                ("Shape", SHAPE_TOOLS),
+                ("Level", LEVEL_TOOLS),
+                ("By number", NUMBER_TOOLS),
+            )
+        }
+        rows["By number"].insert(0, self.number)
         undo, redo, reset, total, commit, cancel = self.history_buttons.values()
-        rows["Smoothing"] += [self.length, self.recentre, total]
         return ipywidgets().VBox(
             [
                 _row(self.privacy),
-                _row(self.term, self.class_label, self.all_classes),
-                figure,
+                _row(self.term, self.class_label),
+                self.figure,
                 self.says,
                 self.figure_note,
-                _row(self.low, self.high, self.levels, self.bins, self.where),
-                _row(self.whole_curve, self.clear, self.selected),
+                _row(self.low, self.high, self.levels, self.whole_curve, self.clear),
+                self.selected,
                 *(_row(_label(name), *row) for name, row in rows.items()),
                 _row(self.preview_first, self.accept, self.discard),
-                _row(_label("History"), undo, redo, reset, self.entry, self.back),
+                _row(_label("History"), undo, redo, reset, total, self.entry, self.back),
                 self.error,
                 self.note,
                 self.metrics,
                 _row(self.shape, self.verdict),
                 _row(self.message, commit, cancel),
-                _row(self.path, self.save, self.load),
                 self.history,
             ],
             layout={"width": "100%", "max_width": "1100px"},
         )
-
-    def close(self) -> None:
-        """Close every widget."""
-        for value in vars(self).values():
-            for widget in value.values() if isinstance(value, Mapping) else [value]:
-                widget.close()
 
 
 def ipywidgets() -> Any:
@@ -164,12 +141,6 @@ def _button(label: str, hint: str, width: str = "auto") -> Any:
 def _text(placeholder: str, width: str, **properties: str) -> Any:
     return ipywidgets().Text(
         placeholder=placeholder, continuous_update=False, layout={"width": width}, **properties
-    )
-
-
-def _checkbox(label: str, value: bool, layout: dict[str, str]) -> Any:
-    return ipywidgets().Checkbox(
-        description=label, value=value, indent=False, layout={"width": "auto"} | layout
     )
 
 
@@ -212,18 +183,6 @@ def history_html(done: tuple[EditRecord, ...], undone: tuple[EditRecord, ...]) -
     return render("notebook.html", piece="history", done=done, undone=undone)
 
 
-def session_html(session: EditSession, hint: str) -> str:
-    """Return a session as a static piece of HTML, for where there is no live editor."""
-    return render(
-        "notebook.html",
-        piece="session",
-        title=f"Editing session over {len(session.terms)} terms",
-        privacy=privacy_text(session.base.guarantee, len(session.history)),
-        done=session.history,
-        hint=hint,
-    )
-
-
 # The offer of earlier sessions' edits in the notebook editor, and where edits are kept.
 
 
@@ -250,7 +209,8 @@ class EarlierRows:
         """Read which files there are now."""
         before = self.offers.children
         self.offers.children = [self._row(entry) for entry in self._session.autosave.earlier]
-        _close_rows(before)
+        for row in before:
+            close_all(row)
         self.refresh()
 
     def refresh(self) -> None:
@@ -260,12 +220,6 @@ class EarlierRows:
         if autosave.path is not None and not autosave.problem:
             text = note_html(f"Edits are kept as they are made, in {autosave.path}.")
         self.place.value = text
-
-    def close(self) -> None:
-        """Close every widget."""
-        _close_rows(self.offers.children)
-        self.offers.close()
-        self.place.close()
 
     def _row(self, earlier: EarlierEdits) -> Any:
         widgets = ipywidgets()
@@ -286,7 +240,8 @@ class EarlierRows:
         self.look()
 
 
-def _close_rows(rows: Sequence[Any]) -> None:
-    for row in rows:
-        for part in (*row.children, row):
-            part.close()
+def close_all(widget: Any) -> None:
+    """Close a widget and all that is in it."""
+    for child in getattr(widget, "children", ()):
+        close_all(child)
+    widget.close()

@@ -12,20 +12,15 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from interpret_dp._documents import read_json
 from interpret_dp._optional import import_optional
 from interpret_dp.editor.state import find_term
-from interpret_dp.explanation.plots.heat import CellPlaces
-from interpret_dp.released import FeaturePair
 from interpret_dp.ui.actions import (
     TOOLS,
     EditorInput,
     Outcome,
     correlated_text,
-    counted,
     disabled_buttons,
     go_back,
-    load,
     metrics_tables,
     offered,
     perform,
@@ -33,25 +28,25 @@ from interpret_dp.ui.actions import (
     shapes_for,
     typed_bins,
     verdict_text,
+    whole_label,
     with_planned,
 )
 from interpret_dp.ui.figure import BINS, EditedTerm, axis_height
 from interpret_dp.ui.notebook.controls import (
+    ALL_CLASSES,
     Controls,
     EarlierRows,
+    close_all,
     history_html,
     metrics_html,
     note_html,
     privacy_text,
-    session_html,
 )
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
     from interpret_dp.editor import EditSession
-
-_RANGE, _MISSING, _UNSEEN, _ALL = "the range", "missing only", "unseen only", "all bins"
 
 
 class NotebookEditor:
@@ -71,8 +66,7 @@ class NotebookEditor:
     box : ipywidgets.VBox
         Everything, to be put into a layout of one's own.
     figure : plotly.graph_objects.FigureWidget
-        Of the term that is shown. On the heat map of a pair a click selects a cell, and another
-        lets it go.
+        Of the term that is shown. A rectangle that is drawn on it selects bins or cells.
     controls : Controls
         Every button and field.
     earlier : EarlierRows
@@ -99,12 +93,10 @@ class NotebookEditor:
         # The button and the request of an edit that is previewed.
         self._planned: tuple[str, EditorInput] | None = None
         self.controls = Controls(session, find_term(session.base, term))
-        self._pair: FeaturePair | None = None
         self.figure: Any = None
         self._drawn = (-1, 0)
-        self._shown = self.controls.holder()
         self.earlier = EarlierRows(session, self._run)
-        self.box = self.controls.arrange(self._shown)
+        self.box = self.controls.arrange()
         self.box.children = (self.earlier.offers, *self.box.children, self.earlier.place)
         self._connect()
         self._show_term()
@@ -127,10 +119,7 @@ class NotebookEditor:
             return
         self.is_open = False
         self._unsubscribe()
-        self.earlier.close()
-        self.controls.close()
-        self.figure.close()
-        self.box.close()
+        close_all(self.box)
 
     # ---------------------------------------------------------------------------------- the view
 
@@ -139,15 +128,16 @@ class NotebookEditor:
         """Number of the term that is shown."""
         return int(self.controls.term.value)
 
+    @property
+    def _column(self) -> int | None:
+        chosen = self.controls.class_label.value
+        return None if chosen == ALL_CLASSES else int(chosen)
+
     def _draw(self) -> None:
         """Show the term as it is now: its curve, or its heat map."""
         term = EditedTerm.of(self.session, self.term, self.selected, self.controls.entry.value)
         self._edited = with_planned(term, self._planned)
-        column = int(self.controls.class_label.value)
-        figure = self._edited.figure(column=column, selected=self.selected)
-        if self._pair is not None:
-            # A click selects a cell.
-            figure.update_layout(dragmode="zoom")
+        figure = self._edited.figure(column=self._column, selected=self.selected)
         # The same term has the same traces, unless other bins are drawn.
         drawn = (self.term, len(figure.data))
         if drawn == self._drawn:
@@ -163,14 +153,11 @@ class NotebookEditor:
         before, self.figure = self.figure, FigureWidget(figure)
         # Fit the page's width when it changes; plotly has no public way to say so.
         self.figure._config = {**self.figure._config, "responsive": True, "displaylogo": False}
-        if self._pair is not None:
-            self.figure.data[0].on_click(self._click_cell)
-        else:
-            bins = next(trace for trace in self.figure.data if trace.meta == BINS)
-            bins.on_selection(self._brush)
-            bins.on_deselect(lambda trace, points: self.select(()))
-            self.figure.layout.on_change(self._clear_rectangle, "selections")
-        self._shown.children = (self.figure,)
+        bins = next(trace for trace in self.figure.data if trace.meta == BINS)
+        bins.on_selection(self._brush)
+        bins.on_deselect(lambda trace, points: self.select(()))
+        self.figure.layout.on_change(self._clear_rectangle, "selections")
+        self.controls.figure.children = (self.figure,)
         if before is not None:
             before.close()
 
@@ -183,7 +170,7 @@ class NotebookEditor:
             text = "nothing; draw across the plot, or use the fields"
             if self.selected:
                 text = selection_text(self._edited, self.selected)
-            correlated = correlated_text(self._edited, self.selected)
+            correlated = correlated_text(self._edited)
             controls.figure_note.value = note_html(f"{self._edited.note} {correlated}".strip())
             controls.selected.value = note_html(f"Selected: {text}")
             controls.says.value = note_html(self.figure.layout.meta["alternative"])
@@ -220,44 +207,27 @@ class NotebookEditor:
 
     def _show_term(self) -> None:
         """Fit the fields to the chosen term, with nothing selected."""
-        view = self.session.view(self.term)
-        controls = self.controls
-        subject = self.session.base.subject(self.session.base.terms[self.term])
-        self._pair = subject if isinstance(subject, FeaturePair) else None
-        # On a heat map the slider moves over the bins of the first feature.
-        n_bins = (self._pair.first.n_codes if self._pair else len(view.labels)) - 2
-        rows = {"continuous": (_MISSING,), "interaction": ()}
-        special = rows.get(view.kind, (_MISSING, _UNSEEN))
+        controls, term = self.controls, EditedTerm.of(self.session, self.term)
+        is_number = term.view.edges is not None
+        codes = () if is_number or term.view.kind == "interaction" else term.places.codes
         self._planned = None
         with self._quietly():
             self.selected = ()
-            controls.bins.min = 1
-            controls.bins.max = max(n_bins, 1)
-            controls.bins.value = (1, max(n_bins, 1))
-            controls.where.options = (_RANGE, *special, _ALL)
-            controls.where.value = _RANGE
-            controls.shape.options = tuple(shapes_for(view.kind))
-            is_number = view.edges is not None
+            controls.shape.options = tuple(shapes_for(term.view.kind))
             for end in (controls.low, controls.high):
                 end.value = ""
                 end.layout.display = None if is_number else "none"
-            codes = (
-                ()
-                if is_number or self._pair
-                else EditedTerm.of(self.session, self.term).places.codes
-            )
-            controls.levels.options = tuple((str(view.labels[code]), code) for code in codes)
-            controls.levels.layout.display = "none" if is_number or self._pair else None
-            slides = view.kind in ("continuous", "ordinal") or self._pair is not None
-            controls.bins.layout.display = None if slides else "none"
+            controls.whole_curve.description = whole_label(term)
+            controls.levels.options = tuple((term.view.labels[code], code) for code in codes)
+            controls.levels.layout.display = None if codes else "none"
         self._say("")
         self.refresh()
         self._show_verdict()
 
     def _show_verdict(self) -> None:
         """Say whether noise explains the selected part of the released curve."""
-        column, shape = int(self.controls.class_label.value), self.controls.shape.value
-        request = EditorInput(bins=self.selected, column=column, shape=shape)
+        shape = self.controls.shape.value
+        request = EditorInput(bins=self.selected, column=self._column, shape=shape)
         try:
             text = verdict_text(self._edited, request)
         except ValueError as error:
@@ -281,45 +251,11 @@ class NotebookEditor:
         with self._lock:
             self.selected = tuple(sorted(set(bins)))
             self._planned = None
-            if self._pair is None:
-                order = enumerate(self._order, start=1)
-                regular = [p for p, code in order if code in self.selected]
-                with self._quietly():
-                    self.controls.where.value = _RANGE
-                    ends = (regular[0], regular[-1]) if regular else (1, len(self._order))
-                    self.controls.bins.value = ends
-                    known = {code for _, code in self.controls.levels.options}
-                    self.controls.levels.value = tuple(c for c in self.selected if c in known)
+            with self._quietly():
+                known = {code for _, code in self.controls.levels.options}
+                self.controls.levels.value = tuple(c for c in self.selected if c in known)
             self.refresh()
             self._show_verdict()
-
-    @property
-    def _order(self) -> tuple[int, ...]:
-        """The regular bins as they are drawn from left to right."""
-        last = len(self.session.view(self.term).labels) - 1
-        return tuple(code for code in self._edited.places.codes if 0 < code < last)
-
-    def _slide(self, change: Any) -> None:
-        """Take over the slider or the list beside it."""
-        if self._is_quiet:
-            return
-        last = len(self.session.view(self.term).labels) - 1
-        where = self.controls.where.value
-        low, high = self.controls.bins.value
-        if self._pair is not None:
-            width = self._pair.second.n_codes
-            cells = [c for c in self._pair.regular if low <= c // width <= high]
-            self.select(cells if where == _RANGE else tuple(range(last + 1)))
-            return
-        chosen = {
-            _RANGE: self._order[low - 1 : high],
-            _MISSING: (0,),
-            _UNSEEN: (last,),
-            _ALL: tuple(range(last + 1)),
-        }[where]
-        self.select(chosen)
-        with self._quietly():
-            self.controls.where.value = where
 
     def _type(self, change: Any) -> None:
         """Take over the ends that were typed, or the levels that were picked."""
@@ -337,21 +273,14 @@ class NotebookEditor:
             self._say("")
 
     def _brush(self, trace: Any, points: Any, selector: Any) -> None:
-        """Take over a range that was drawn on the figure."""
+        """Take over a range or a rectangle that was drawn on the figure."""
         if selector is not None and getattr(selector, "xrange", None):
-            chosen = self._edited.places.within({"x": selector.xrange})
+            ranges = {"x": selector.xrange, "y": selector.yrange}
             # A rectangle beside all bins is a slip, and must not mean everything.
-            if chosen:
+            if chosen := self._edited.places.within(ranges):
                 self.select(chosen)
             else:
                 self.refresh()
-
-    def _click_cell(self, trace: Any, points: Any, state: Any) -> None:
-        """Select the cell that was clicked on, or let it go."""
-        if not isinstance(self._edited.places, CellPlaces) or not points.xs:
-            return
-        cell = int(self._edited.places.cells[int(points.ys[0]), int(points.xs[0])])
-        self.select(sorted({cell} ^ set(self.selected)))
 
     def _clear_rectangle(self, layout: Any, selections: Any) -> None:
         """Take away the browser's rectangle: our own mark snaps to bins."""
@@ -374,8 +303,6 @@ class NotebookEditor:
         for name, button in {**controls.tools, **controls.history_buttons}.items():
             button.on_click(partial(self._run, partial(self._perform, name)))
         for button, act in (
-            (controls.save, self._save),
-            (controls.load, self._load),
             (controls.whole_curve, lambda: self.select(self._edited.places.whole())),
             (controls.clear, lambda: self.select(())),
             (controls.back, lambda: go_back(self.session, int(controls.entry.value)).text),
@@ -383,8 +310,6 @@ class NotebookEditor:
             (controls.discard, self._drop),
         ):
             button.on_click(partial(self._run, act))
-        for name in ("bins", "where"):
-            getattr(controls, name).observe(self._slide, names="value")
         for name in ("low", "high", "levels"):
             getattr(controls, name).observe(self._type, names="value")
         controls.term.observe(lambda change: self._show_term(), names="value")
@@ -411,13 +336,11 @@ class NotebookEditor:
             self._say(note)
 
     def _perform(self, action: str) -> str:
-        controls, all_classes = self.controls, self.controls.all_classes.value
+        controls = self.controls
         request = EditorInput(
             bins=self.selected,
-            column=None if all_classes else int(controls.class_label.value),
+            column=self._column,
             number=controls.number.value,
-            length=controls.length.value,
-            recentre=bool(controls.recentre.value),
             why=controls.message.value,
         )
         self._planned = None
@@ -439,20 +362,6 @@ class NotebookEditor:
     def _drop(self) -> None:
         self._planned = None
         self.refresh()
-
-    def _path(self) -> str:
-        path = str(self.controls.path.value)
-        if not path.strip():
-            raise ValueError("The name of the file is empty; write one, such as edits.json.")
-        return path
-
-    def _load(self) -> str:
-        return load(self.session, read_json(self._path())).text
-
-    def _save(self) -> str:
-        path = self._path()
-        self.session.save(path)
-        return f"{counted(len(self.session.history))} saved to {path}; the file holds no row."
 
 
 def _redraw(widget: Any, figure: Figure) -> None:
@@ -482,8 +391,8 @@ def session_mimebundle(session: EditSession, editor: NotebookEditor | None) -> A
     Returns
     -------
     dict
-        By MIME type: the widgets; a list of the edits where there is no kernel to talk to, or
-        the extra ``notebook`` is not installed.
+        By MIME type: the widgets; a text where there is no kernel to talk to, or the extra
+        ``notebook`` is not installed.
     NotebookEditor or None
     """
     hint = "Open it in a notebook to edit it."
@@ -493,7 +402,7 @@ def session_mimebundle(session: EditSession, editor: NotebookEditor | None) -> A
             return shown._repr_mimebundle_(), shown
         except ModuleNotFoundError as error:
             hint = str(error)
-    return {"text/plain": repr(session), "text/html": session_html(session, hint)}, None
+    return {"text/plain": f"{session!r}. {hint}"}, None
 
 
 def _has_kernel() -> bool:

@@ -48,7 +48,7 @@ def _empty(session):
     """Take every entry away, which no user can: committed ones stay in a history."""
     session._steps.clear()
     session._undone.clear()
-    session._public_rows, session._n_public_rows = None, 0
+    session._public_rows = None
     session.version += 1
 
 
