@@ -60,7 +60,7 @@
   // By explanation: the term that was chosen last, also when interpret draws its pane anew.
   const chosenTerms = new Map();
   const explanationOf = ({ uid }) => uid.split("-").at(-2);
-  const termsIn = (list) => [...list.querySelectorAll("[data-term]")];
+  const MOST = 50; // bars in a list: others are found by the search
 
   function drawTerms(page) {
     const { outputs_list: { id: { type, uid } } } = window.dash_clientside.callback_context;
@@ -71,17 +71,19 @@
 
   function drawIn(list, page) {
     if (!list) return;
-    list.innerHTML = page;
+    const holder = document.createElement("template");
+    holder.innerHTML = page;
+    list.terms = [...holder.content.children];
     const id = JSON.parse(list.id);
     const before = chosenTerms.get(explanationOf(id));
-    if (before !== undefined && before !== list.dataset.shown) return chooseTerm(list, before);
+    if (before !== undefined && before !== list.dataset.shown) chooseTerm(list, before);
     markTerm(list, list.dataset.shown);
     searchTerms(list);
   }
 
   function markTerm(list, place) {
     // One of them can be reached by the tab key, the others by arrows.
-    for (const term of termsIn(list)) {
+    for (const term of list.terms) {
       const isShown = term.dataset.term === place;
       term.toggleAttribute("aria-current", isShown);
       term.tabIndex = isShown ? 0 : -1;
@@ -102,15 +104,17 @@
 
   function searchTerms(list) {
     const wanted = list.closest(".idp-terms").querySelector("input").value.trim().toLowerCase();
-    for (const term of termsIn(list)) {
-      term.hidden = !term.firstChild.textContent.toLowerCase().includes(wanted);
-    }
+    const isFound = (term) => term.firstChild.textContent.toLowerCase().includes(wanted);
+    const found = list.terms.filter(isFound);
+    list.replaceChildren(...found.slice(0, MOST));
+    list.toggleAttribute("data-more", found.length > MOST);
+    if (!list.querySelector("[tabindex='0']") && found.length) found[0].tabIndex = 0;
   }
 
   function walkTerms(event) {
     const list = listOf(event.target);
     if (!list || !/^(Arrow(Up|Down)|Enter)$/.test(event.key)) return;
-    const terms = termsIn(list).filter((term) => !term.hidden);
+    const terms = [...list.children];
     const place = terms.indexOf(document.activeElement);
     if (event.key === "Enter") {
       if (place < 0 && terms.length) chooseTerm(list, terms[0].dataset.term);
