@@ -134,9 +134,12 @@ async def _draw_dashboard(browser: Browser, address: str, wish: dict[str, Any]) 
         await page.locator(".app, .mini-app").wait_for()
         await _until_drawn(page)
         if "choose" in wish:
-            await page.locator("#component-drop").click()
-            await page.locator(".dash-dropdown-option", has_text=wish["choose"]).first.click()
-            await page.keyboard.press("Escape")
+            if await page.locator(".idp-terms").count():
+                await page.locator(".idp-term", has_text=wish["choose"]).first.click()
+            else:
+                await page.locator("#component-drop").click()
+                await page.locator(".dash-dropdown-option", has_text=wish["choose"]).first.click()
+                await page.keyboard.press("Escape")
             await _until_drawn(page)
         return _small(await page.screenshot(full_page=True))
     finally:

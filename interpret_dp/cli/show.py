@@ -59,7 +59,7 @@ def serve(explanations: Any, *, port: int | None, no_browser: bool) -> None:
 
     port = _claim_port(port)
     provider = DashProvider.from_address((_HOST, port))
-    provider.app_runner.app = GuardedServer()
+    GuardedServer.use_in(provider.app_runner)
     interpret.set_visualize_provider(provider)
     provider.idempotent_start()
     # The process crashes on its way out if the server's thread is still running.

@@ -35,7 +35,7 @@ from interpret_dp.ebm.request import (
 )
 from interpret_dp.ebm.training import train
 from interpret_dp.exceptions import warn_caller
-from interpret_dp.explanation.objects import PrivateEBMExplanation, attach_privacy
+from interpret_dp.explanation.objects import attach_privacy
 from interpret_dp.explanation.spend import PrivacySpend
 from interpret_dp.fitting.estimator import FeatureTypes, PrivatePredictor
 from interpret_dp.fitting.pipelines import warn_of_learning_steps, with_substitutes
@@ -414,13 +414,12 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
                 part["meta"]["label_names"] = classes.tolist()
         return self._with_privacy(explanation)
 
-    def _with_privacy(self, explanation: Any) -> PrivateEBMExplanation:
+    def _with_privacy(self, explanation: Any) -> Any:
         """Return interpret's explanation with its cost, editor and planner."""
         open_session = functools.partial(interpret_api.shared_session, build=self._build)
-        private: PrivateEBMExplanation = attach_privacy(
+        return attach_privacy(
             explanation, self.privacy_spend_, self.to_released(), open_session, plan
         )
-        return private
 
     def explain_local(
         self,
@@ -458,6 +457,7 @@ class PrivateEBM(PrivatePredictor[AdditiveModel]):
             shown.classes_ = interpret_api.labels_in_explanations(classes)
         explanation = super(PrivateEBM, shown).explain_local(rows, actual, name, init_score)
         private = self._with_privacy(explanation)
+        private.explained = rows, y, name, init_score
         if classes is None or len(classes) < 2:
             return private
         return private.with_decisions(self.predict_with_uncertainty(X, init_score))

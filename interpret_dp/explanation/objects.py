@@ -260,9 +260,12 @@ class PrivateEBMExplanation(PrivateExplanation):
     ----------
     model : AdditiveModel
         What is explained.
+    explained : tuple
+        Of rows: what ``explain_local`` was given, so that an edited model can explain them too.
     """
 
     model: AdditiveModel
+    explained: tuple[Any, ...]
     data: Any
     _open_session: Callable[[AdditiveModel], Any]
     _plan: Callable[..., FitPlan]

@@ -34,23 +34,14 @@ _MOST_CORRELATED = 5
 _METRICS = {"log_loss": "log loss", "auroc": "AUROC", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
 
 
-def metrics_tables(
-    term: EditedTerm,
-    bins: Sequence[int] | None,
-    slice_term: int | None = None,
-    slice_bins: Sequence[int] | None = None,
-) -> list[TextTable]:
-    """Return metrics on all public rows, on those of the selection and on a slice.
+def metrics_tables(term: EditedTerm, bins: Sequence[int] | None) -> list[TextTable]:
+    """Return metrics on all public rows, and on those of the selection.
 
     Parameters
     ----------
     term : EditedTerm
     bins : sequence of int or None
         The selected bins.
-    slice_term : int, default=None
-        Number of the term that the slice is of.
-    slice_bins : sequence of int, default=None
-        The bins of the slice.
 
     Returns
     -------
@@ -63,16 +54,11 @@ def metrics_tables(
         return []
     parts: dict[str, dict[str, Any]] = {"All public rows": {}}
     # The whole curve is all rows.
-    selected = () if set(bins or ()) >= set(term.places.whole()) else bins
-    for name, index, chosen in (
-        ("Selection", term.index, selected),
-        ("Slice", slice_term, slice_bins),
-    ):
-        if index is not None and chosen:
-            codes = sorted({int(code) for code in chosen})
-            subject = session.base.subject(session.base.terms[index])
-            title = f"{name} {codes_text(subject, codes)} of {subject.name!r}"
-            parts[title] = {subject.name: {"bins": codes}}
+    if bins and set(bins) < set(term.places.whole()):
+        codes = sorted({int(code) for code in bins})
+        subject = session.base.subject(session.base.terms[term.index])
+        title = f"Selection {codes_text(subject, codes)} of {subject.name!r}"
+        parts[title] = {subject.name: {"bins": codes}}
     return [_metrics_table(term, title, where) for title, where in parts.items()]
 
 

@@ -100,9 +100,11 @@ class Dashboard:
         """Wait until nothing on the page has changed for a while: before a gesture on a plot."""
         self.page.evaluate(script("unchanged"))
 
-    def select(self, text):
-        """Small dashboard: show the part whose entry contains ``text``, as "Name (age)"."""
-        self._choose(self.page.locator("#component-drop"), text)
+    def open_term(self, name):
+        """Show a term of a model by its bar."""
+        exact = self.page.get_by_text(name, exact=True)
+        self.page.locator(".idp-term").filter(has=exact).first.click()
+        self.settle()
 
     def select_row(self, position):
         """Small dashboard: show the part at a position, counted from 0 after the overview."""
@@ -125,7 +127,7 @@ class Dashboard:
             self.settle()
 
     def choose_explanation(self, tab, name):
-        """Full dashboard: show the explanation called ``name`` in an open tab."""
+        """Full dashboard: show the explanation called ``name`` in an open tab as well."""
         self._choose(self.page.locator(f"#{tab.lower()}-model-drop"), name)
 
     def tick_row(self, position):

@@ -2,7 +2,7 @@
 
 from tests.browser.shared import script
 
-_OF_THE_MODEL = ("undo", "redo", "total", "commit", "cancel", "download")
+_OF_THE_MODEL = ("undo", "redo", "total", "commit", "cancel", "download", "card")
 
 
 class EditorPage:
@@ -48,12 +48,15 @@ class EditorPage:
 
     def choose(self, label):
         """Choose one of the modes or scales."""
-        self.card.locator(".idp-editor-segments label", has_text=label).click()
+        found = self.card.locator(".idp-editor-segments label", has_text=label)
+        if not found.is_visible():
+            self.unfold("Options")
+        found.click()
         self.dashboard.settle()
 
     def unfold(self, title):
         """Open a part of the card, or of the bar, that is folded."""
-        where = self.card if title == "History of this term" else self.bar
+        where = self.bar if title == "History and files" else self.card
         where.locator("summary", has_text=title).click()
 
     def type(self, field, text):

@@ -28,6 +28,8 @@ def unnamed(page):
 
 def assert_named(page, explanation, term):
     """Check the names of everything in the editor of a term; some of it is Dash's."""
+    EditorPage(page).press("select-all")
+    EditorPage(page).unfold("Options")
     # interpret's own list has a hidden field; it is not ours to mend.
     missing, names = unnamed(page.page)
     assert missing == []
@@ -44,11 +46,20 @@ def test_every_part_of_the_editor_has_a_name_and_keys_select_and_move_bins(
     dashboard, shown, session
 ):
     page = dashboard(shown.total)
-    page.select("Name (age)")
+    # Terms are found and opened by keys as well.
     editor = EditorPage(page)
-    editor.unfold("Download")
+    page.page.get_by_label("Search terms").fill("AGE")
+    editor.keys("ArrowDown", "Enter")
+    assert editor.text("name") == "age"
+    page.page.get_by_label("Search terms").fill("bp")
+    editor.keys("Enter")
+    assert editor.text("name") == "systolic_bp"
+    page.page.get_by_label("Search terms").fill("")
+    page.open_term("age")
+    editor.unfold("History and files")
     assert_named(page, shown.total, "age")
     plot = editor.card.locator(".idp-editor-plot > [tabindex='0']")
+    editor.press("select-none")
     plot.focus()
     editor.keys("ArrowRight", "ArrowRight", "Shift+ArrowRight")
     assert plot.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
@@ -58,7 +69,7 @@ def test_every_part_of_the_editor_has_a_name_and_keys_select_and_move_bins(
     # Up and down move nothing unless dragging is on.
     editor.keys("ArrowUp")
     assert not session.history
-    editor.card.locator(".idp-editor-segments input").first.focus()
+    editor.card.get_by_role("radiogroup", name="Gesture").locator("input").first.focus()
     editor.keys("ArrowRight")
     plot.focus()
     page.page.keyboard.down("ArrowUp")
@@ -78,7 +89,7 @@ def test_every_part_of_the_editor_has_a_name_and_keys_select_and_move_bins(
     page.settle()
     assert len(session.history) == 1
 
-    page.select("Name (smoker)")
+    page.open_term("smoker")
     assert_named(page, shown.total, "smoker")
     # The script mends what Dash draws anew, too.
     EditorPage(page).choose("Scale of all terms")

@@ -17,8 +17,8 @@ def look(page, name, *words):
 
 def test_in_the_small_dashboard(dashboard):
     page = dashboard(influences.adult_explanation(name="five applicants"), width=800)
-    cost = "Looking at this explanation costs no privacy"
-    look(page, "lime_overview", cost, "for any number of rows")
+    cost = "Privacy cost of this explanation: 0"
+    look(page, "lime_overview", cost)
     page.select_row(0)
     look(page, "lime_row", cost, "7 of 14 effects are larger than noise")
     page.assert_clean()

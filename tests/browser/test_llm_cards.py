@@ -27,7 +27,7 @@ def test_in_the_small_dashboard(dashboard, kind):
 def _look(page, *, rows):
     text = page.text()
     assert "No noise band" in text
-    assert "costs no privacy" in text
+    assert "Privacy cost of this explanation: 0" in text
     assert ("no noise protects them" in text) == rows
     page.assert_nothing_is_cut()
 

@@ -20,17 +20,21 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def serve(cohort, tmp_path):
-    """Return ``serve()``: the command that shows a saved model, and the page's address."""
+    """Return ``serve(*words)``: the command that shows a saved model, and the page's address."""
     model = DPExplainableBoostingClassifier(epsilon=4, schema=cohort.schema, max_rounds=1)
     model.fit(cohort.X, cohort.y).save(tmp_path / "model.json")
     words = [sys.executable, "-m", "interpret_dp", "show", "model.json", "--no-browser"]
     environment = os.environ | {AUTOSAVE_VARIABLE: "on", "XDG_DATA_HOME": str(tmp_path / "data")}
     with contextlib.ExitStack() as stack:
 
-        def start():
+        def start(*more):
             command = stack.enter_context(
                 subprocess.Popen(
-                    words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+                    [*words, *more],
+                    cwd=tmp_path,
+                    env=environment,
+                    stdout=subprocess.PIPE,
+                    text=True,
                 )
             )
             stack.callback(command.kill)
@@ -48,11 +52,15 @@ def test_edits_outlive_the_server_and_are_offered_again(serve, browser_page, tmp
     session = load_model(tmp_path / "model.json").edit(author="Ada")
     session.flatten("age")
     session.save(file)
+    session.save(tmp_path / "model.autosave-2.json")
     command, address = serve()
     page = Dashboard(browser_page)
     page.open(address)
-    offer = browser_page.locator(".idp-page-offer")
-    expect(offer).to_contain_text("The last is by Ada")
+    banner, offer = (browser_page.locator(f".idp-page-{name}") for name in ("banner", "offer"))
+    expect(banner).to_contain_text("1 more file of earlier edits")
+    expect(offer.first).to_contain_text("The last is by Ada")
+    (tmp_path / "model.autosave-2.json").unlink()
+    page.open(address)
     answers = iter(["dismiss", "accept"])
     browser_page.on("dialog", lambda dialog: getattr(dialog, next(answers))())
     offer.get_by_role("button", name="Discard").click()
@@ -63,7 +71,7 @@ def test_edits_outlive_the_server_and_are_offered_again(serve, browser_page, tmp
     assert not file.exists()
     assert "Discarded 1 edit" in page.text()
 
-    page.select("Name (age)")
+    page.open_term("age")
     editor = EditorPage(page)
     editor.press("select-all")
     editor.press("flatten")
@@ -76,13 +84,14 @@ def test_edits_outlive_the_server_and_are_offered_again(serve, browser_page, tmp
     expect(lost).to_contain_text(str(file))
     page.screenshot("page_lost_server")
 
-    browser_page.goto("about:blank")
-    _, address = serve()
+    # Shown again at the same port, the model has the same address: the page loads anew.
+    assert serve("--port", address.split(":")[2].split("/")[0])[1] == address
+    expect(offer).to_contain_text("An earlier session left 1 edit", timeout=30_000)
+    expect(lost).to_have_count(0)
     page = Dashboard(browser_page)
-    page.open(address)
-    expect(offer).to_contain_text("An earlier session left 1 edit")
+    page.settle()
     page.screenshot("page_offer")
-    page.select("Name (age)")
+    page.open_term("age")
     editor = EditorPage(page)
     assert "no edits yet" in editor.text("status")
     offer.get_by_role("button", name="Take them").click()

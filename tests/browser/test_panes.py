@@ -1,118 +1,127 @@
-"""Cards of the full dashboard: a tick draws one of them, and the others stay as they are."""
+"""Models in the full dashboard: the way from opening it to a card, and what follows the edits."""
+
+import re
 
 import numpy as np
 import pytest
 
 from tests.browser.editor_page import EditorPage
-from tests.browser.shared import script
 
 pytestmark = pytest.mark.browser
 
-_MARKS = "() => [...document.querySelectorAll('.js-plotly-plot')].map(p => [p.mark, p.drawings])"
+_COUNT_CLICKS = """
+window.clicks = 0;
+window.addEventListener("click", event => { window.clicks += event.isTrusted; }, true);
+"""
+
+
+def sizes_of(session):
+    """Return the root mean square of each term of the current model."""
+    terms = dict(zip(session.terms, session.released.terms, strict=True))
+    return {n: np.average(t.scores**2, weights=t.weights) ** 0.5 for n, t in terms.items()}
 
 
 @pytest.mark.slow
-def test_a_tick_draws_its_own_card_alone_and_the_others_keep_what_was_done_in_them(
-    dashboard, shown, session
+def test_a_hospital_needs_few_clicks_from_the_dashboard_to_a_card(
+    dashboard, shown, session, tmp_path, browser_page
 ):
-    again = shown.model.explain_global(name="again")
-    pane = dashboard([shown.total, again, shown.local])
-    pane.open_tab("Global")
-    pane.choose_explanation("Global", "all patients")
-    pane.tick_row(0)
-    editor = EditorPage(pane)
-    plot = editor.card.locator(".js-plotly-plot")
-    plot.hover()
-    plot.locator('.modebar-btn[data-title="Zoom in"]').click()
-    pane.settle()
-    (zoomed,) = pane.page.evaluate(script("ranges"))
-    editor.press("select-all")
-    assert pane.page.evaluate(script("ranges")) == [zoomed]
-    editor.press("flatten")
-    editor.press("select-none")
-    assert pane.page.evaluate(script("ranges"))[0][0] == zoomed[0]
-    editor.press("undo")
+    browser_page.add_init_script(_COUNT_CLICKS)
+    pane = dashboard([shown.total, shown.local], width=1366)
+    pane.page.set_viewport_size({"width": 1366, "height": 768})
+    editor, sizes = EditorPage(pane), sizes_of(session)
+    assert editor.text("name") == max(sizes, key=sizes.get)
+    plot = editor.card.locator(".js-plotly-plot .xy").first.bounding_box()
+    assert plot["y"] + plot["height"] < 768
+    assert pane.page.locator("#tabs .tab").all_inner_texts() == [
+        "Overview", "Global", "Local", "Privacy",
+    ]  # fmt: skip
 
-    pane.tick_row(1)
-    second = EditorPage(pane, 0)
-    second.press("select-all")
-    second.type("number", "0.25")
-    second.type("why", "half a mess")
-    second.unfold("History of this term")
-    pane.page.evaluate(script("mark"))
-    requests = []
-    pane.page.on("request", lambda request: requests.append(request.url))
-    pane.tick_row(2)
-    # The new card is on top; the others, the overview among them, were not drawn again.
-    marks = pane.page.evaluate(_MARKS)
-    assert [mark for mark, _ in marks] == [None, 0, 1, 2]
-    assert all(not drawings for _, drawings in marks[1:])
-    second = EditorPage(pane, 1)
-    assert "the whole curve" in second.text("selected")
-    assert second.card.locator(".idp-editor-number input").input_value() == "0.25"
-    assert second.card.locator("details", has_text="History").get_attribute("open") is not None
-    assert second.bar.locator(".idp-editor-why-field input").input_value() == "half a mess"
-    pane.tick_row(1)
-    assert [mark for mark, _ in pane.page.evaluate(_MARKS)] == [None, 1, 2]
-    pane.tick_row(1)
-    assert [mark for mark, _ in pane.page.evaluate(_MARKS)] == [None, None, 1, 2]
-    assert pane.text().count("What does this mean?") == 1
-
-    requests.clear()
-    pane.page.wait_for_timeout(2_500)
-    # One clock, however many cards there are; it has two answers, for cards and for bars.
-    assert len([url for url in requests if url.endswith("_dash-update-component")]) <= 6
-    for row in (2, 1, 0):
-        pane.tick_row(row)
-    assert [mark for mark, _ in pane.page.evaluate(_MARKS)] == [2]
-    pane.screenshot("panes")
-
-    # Two panes of one model have one bar, and each notices the edits in the other.
-    pane.choose_explanation("Global", "again")
-    pane.tick_row(0)
-    assert pane.page.locator(".idp-editor-plot").count() == 2
-    assert pane.page.locator(".idp-editor-model").count() == 1
-    left, right = EditorPage(pane, 0), EditorPage(pane, 1)
-    left.press("select-all")
-    left.press("flatten")
-    status = pane.page.locator(".idp-editor-status")
-    status.filter(has_text="1 edit, 1 not").nth(2).wait_for()
-    assert "Nothing selected" in right.text("selected")
-    pane.screenshot("editor_two_panes")
-    right.press("undo")
-    status.filter(has_text="no edits yet").nth(2).wait_for()
-    assert left.bar.locator('[data-action="redo"]').is_enabled()
+    pane.open_term("age")
+    editor.card.get_by_label("Shape to test for").locator("button.dash-dropdown").click()
+    pane.page.locator(".dash-dropdown-option", has_text="increasing").first.click()
+    editor.press("verdict")
+    verdict = session.verdict("age", "increasing").text
+    assert editor.text("line").startswith(verdict)
+    message = editor.card.locator(".idp-editor-message").bounding_box()
+    assert message["y"] + message["height"] <= 768
+    editor.press("repair")
+    assert len(session.history) == 1
+    traces = pane.figures()[0]["data"]
+    band = next(t for t in traces if "band of the edited" in t.get("name", "") and t["visible"])
+    low, high = session.view("age").current_band
+    drawn = np.unique(np.round(band["y"], 9))
+    assert np.isin(drawn, np.round([*low, *high], 9)).all()
+    editor.bar.locator(".idp-editor-why-field input").click()
+    pane.page.keyboard.type("Risk rises with age")
+    editor.press("commit")
+    with pane.page.expect_download() as download:
+        editor.press("card")
+    assert pane.page.evaluate("window.clicks") <= 12
+    path = tmp_path / "card.html"
+    download.value.save_as(path)
+    assert path.read_text(encoding="utf-8") == session.model.card().to_html()
+    assert "Risk rises with age" in path.read_text(encoding="utf-8")
+    pane.screenshot("panes_path")
     pane.assert_clean()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1366, 390])
 def test_all_that_is_on_the_screen_is_of_the_current_model(dashboard, shown, session, width):
-    pane = dashboard([shown.total, shown.local], width=width)
-    pane.open_tab("Global")
-    pane.choose_explanation("Global", "all patients")
-    pane.tick_row(0)
+    again = shown.model.explain_global(name="again")
+    pane = dashboard([shown.total, again, shown.local], width=width)
     # Somebody edits in Python, and then on the page.
     session.scale("systolic_bp", 3.0)
-    EditorPage(pane).press("select-all")
-    EditorPage(pane).press("flatten")
-    EditorPage(pane).bar.get_by_text("2 edits, 2 not committed").wait_for()
+    editor = EditorPage(pane)
+    pane.open_term("age")
+    editor.press("select-all")
+    editor.press("flatten")
+    editor.bar.get_by_text("2 edits, 2 not committed").wait_for()
     pane.settle()
+    sizes = sizes_of(session)
     terms = dict(zip(session.terms, session.released.terms, strict=True))
-    sizes = {n: np.average(t.scores**2, weights=t.weights) ** 0.5 for n, t in terms.items()}
-    bars = next(f["data"] for f in pane.figures() if f["data"][0].get("orientation") == "h")
-    drawn = dict(zip(bars[0]["customdata"], bars[0]["x"], strict=True))
-    assert drawn == pytest.approx(sizes)
-    ratios = pane.figures()[-1]["layout"]["yaxis2"]["ticktext"]
-    assert ratios.count("edited") == 2
-    rows = pane.page.locator(".dash-spreadsheet tr:visible").all_inner_texts()
-    cells = {row.split()[0]: row.split()[3:] for row in rows if row.split()}
-    for name in ("age", "systolic_bp"):
-        assert cells[name] == [f"{float(f'{sizes[name]:.3g}')}"]
-    assert len(cells["bmi"]) == 2
-    assert pane.page.locator(".dash-select-cell input:checked").count() == 1
+    bars = pane.page.locator(".idp-term").all()
+    drawn = {bar.locator("span").first.inner_text(): bar for bar in bars}
+    assert list(drawn) == sorted(sizes, key=sizes.get, reverse=True)
+    longest = max(max(size, terms[n].noise_size or 0) for n, size in sizes.items())
+    for name, bar in drawn.items():
+        width_of_bar = bar.locator("i i").get_attribute("style")
+        assert float(re.search(r"[\d.]+", width_of_bar)[0]) == pytest.approx(
+            100 * sizes[name] / longest, abs=0.006
+        )
+        ratio = bar.locator("span").nth(1).inner_text().split(" \u00b7 ")
+        assert float(ratio[0]) == pytest.approx(sizes[name], rel=0.006)
+        assert (ratio[1] == "edited") is (name in ("age", "systolic_bp"))
     pane.page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
-    box = EditorPage(pane).bar.bounding_box()
-    assert box["y"] == 0
+    box = editor.bar.bounding_box()
+    assert 0 <= box["y"] < 65
     assert box["height"] < 230
+    pane.screenshot(f"panes_{width}")
+
+    # A second pane of the model has the same bar; the first one keeps what was in it.
+    pane.open_term("bmi")
+    editor.press("select-all")
+    editor.type("number", "0.25")
+    pane.choose_explanation("Global", "again")
+    editor.card.locator(".idp-editor-name", has_text="bmi").wait_for()
+    assert editor.card.locator(".idp-editor-number input").input_value() == "0.25"
+    assert pane.page.locator(".idp-editor-model").count() == 1
+    EditorPage(pane, 1).press("select-all")
+    EditorPage(pane, 1).press("remove")
+    editor.bar.get_by_text("3 edits, 3 not committed").wait_for()
+
+    # Rows that were explained before are explained by the edited model.
+    pane.open_tab("Local")
+    pane.tick_row(1)
+    predicted = session.model.explain_local(*shown.local.explained).selector
+    cells = pane.page.locator(".dash-spreadsheet tr:visible").all_inner_texts()
+    assert f"{predicted['PrScore'][1]:g}" in "".join(cells).split()
+    rows = shown.local.explained[0]
+    figure = next(f for f in pane.figures() if f["data"][0].get("meta") == "contributions")
+    expected = session.model.explain_local(*shown.local.explained).figure(1).data[0].x
+    assert figure["data"][0]["x"] == pytest.approx(list(expected))
+    percent = float(re.search(r"([\d.]+) %", figure["layout"]["title"]["text"])[1])
+    now, before = (m.predict_proba(rows)[1, 1] for m in (session.model, shown.model))
+    assert percent == pytest.approx(100 * now, abs=0.5)
+    assert abs(now - before) > 0.01
     pane.assert_clean()

@@ -12,13 +12,13 @@ pytestmark = pytest.mark.browser
 def test_the_local_view_the_privacy_tab_and_a_plan(dashboard, shown):
     page = dashboard([shown.local, shown.total, shown.costs, shown.earlier], width=800)
     page.open_tab("Local")
-    page.choose_explanation("Local", "four patients")
     page.tick_row(1)
     contributions, heatmap = page.figures()
     assert contributions["layout"]["title"]["text"].startswith("Probability of yes")
     assert len(heatmap["layout"]["yaxis"]["ticktext"]) == 10
     # Two cards of one explanation, and its panel once.
-    assert page.text().count("Looking at this explanation costs no privacy") == 1
+    assert page.page.locator(".idp-privacy").count() == 1
+    page.page.locator(".idp-privacy > summary").click()
     page.page.get_by_text("All figures").click()
     assert shown.local.privacy.guarantee.sentence in page.text()
     assert "NAN" not in page.text().upper().split()

@@ -26,7 +26,6 @@ from interpret_dp.ui.actions import (
     typed_bins,
     with_planned,
 )
-from interpret_dp.ui.dash import parts
 from interpret_dp.ui.dash.components import (
     message_on_error,
 )
@@ -72,7 +71,6 @@ def register(app: dash.Dash) -> None:
     for add in (_add_selecting, _add_acting, _add_drawing):
         add(app)
     _add_memory(app)
-    parts.register(app)
 
 
 def _column(value: Any) -> int | None:
@@ -245,28 +243,24 @@ def _add_drawing(app: dash.Dash) -> None:
         Output(_CARD("plot"), "figure"),
         Output(_CARD("tools"), "disabled"),
         Output(_CARD("button-reset"), "disabled"),
-        Output(_CARD("slices"), "style"),
         *(Output(_CARD(part), "children") for part in _TEXTS),
         Output(_CARD("seen"), "data"),
         Input(_CARD("refresh"), "data"),
         Input(_CARD("selection"), "data"),
-        *(Input(_CARD(field), "value") for field in ("class", "mode", "scale", "slice-bins")),
-        State(_CARD("slice"), "value"),
+        *(Input(_CARD(field), "value") for field in ("class", "mode", "scale")),
         State(_CARD("view"), "data"),
         State(_CARD("looked"), "data"),
         State(_CARD("preview"), "data"),
         State(_CARD("seen"), "data"),
         prevent_initial_call=True,
     )
-    @message_on_error(11)
+    @message_on_error(10)
     def draw(
         _refresh: Any,
         bins: list[int],
         column: Any,
         mode: str,
         scale: str,
-        slice_bins: Any,
-        slice_term: str | None,
         view: Any,
         entry: Any,
         held: Any,
@@ -290,13 +284,11 @@ def _add_drawing(app: dash.Dash) -> None:
             figure,
             not bins,
             not term.view.is_edited,
-            # The slice's fields need rows.
-            {"display": "none"} if session.public_rows is None else {},
             selection_line(term, tuple(bins or ())),
             status_text(session, term.view.name),
             notes(term),
             own_history(term),
-            metrics_children(term, bins or (), slice_term, slice_bins),
+            metrics_children(term, bins or ()),
             # Left alone unless it changed: what shows the whole model follows it.
             no_update if term.view.version == before else term.view.version,
         )

@@ -21,9 +21,13 @@ from dash.exceptions import MissingCallbackContextException
 from interpret_dp._optional import show_providers
 from interpret_dp.editor import EditSession
 from interpret_dp.editor.session import opened_session
+from interpret_dp.explanation.markup import render
 from interpret_dp.explanation.objects import PrivateEBMExplanation
 from interpret_dp.explanation.panel import panel_html
+from interpret_dp.explanation.plots.bars import ratio_text
 from interpret_dp.explanation.plots.parts import text_alternative
+from interpret_dp.explanation.spend import PrivacySpend
+from interpret_dp.released import AdditiveModel
 
 # interpret's dashboard from outside: which apps are its own, what they show, what is running.
 
@@ -71,13 +75,37 @@ CLOCK = "idp-clock"
 
 def open_session(explanation: Any) -> EditSession | None:
     """Return the session that edits the model of an explanation; None before anybody opened it."""
-    return opened_session(explanation.model) if is_editable(explanation) else None
+    is_additive = isinstance(explanation, PrivateEBMExplanation)
+    return opened_session(explanation.model) if is_additive else None
 
 
 def version_of(explanation: Any) -> int:
     """Return a number that grows with every edit of an explanation's model, from 0."""
     session = open_session(explanation)
     return 0 if session is None else session.version
+
+
+def of_now(explanation: Any) -> Any:
+    """Return the explanation of rows by a model with all edits made so far; another as it is."""
+    session = open_session(explanation)
+    if session is None or not session.history or is_editable(explanation):
+        return explanation
+    return session.model.explain_local(*explanation.explained)
+
+
+class CurrentTables(list[Any]):
+    """Explanations of interpret's full app with their tables, by the current model.
+
+    Bars replace the table of terms.
+    """
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return an explanation and its table, which has interpret's numbers of the rows."""
+        explanation, table = super().__getitem__(place)
+        if is_editable(explanation):
+            return explanation, None
+        now = of_now(explanation)
+        return explanation, table if now is explanation else now.selector.assign(id=table["id"])
 
 
 def outdated(part: Any) -> Any:
@@ -87,39 +115,6 @@ def outdated(part: Any) -> Any:
     """
     explanation = explanation_of(part["id"]["uid"])
     return explanation if version_of(explanation) != part.get("value", 0) else None
-
-
-def current(explanation: Any) -> Any:
-    """Return the explanation of a model with all edits made so far; another one as it is.
-
-    All that a page shows of a whole model is drawn from it.
-    """
-    session = open_session(explanation)
-    if session is None or not session.history:
-        return explanation
-    return session.model.explain_global(explanation.name)
-
-
-class CurrentTables(list[Any]):
-    """Explanations of interpret's full app with their tables; whoever asks gets the current one."""
-
-    def __getitem__(self, place: Any) -> Any:
-        """Return an explanation and its table, which has interpret's numbers of the rows."""
-        explanation, table = super().__getitem__(place)
-        now = current(explanation)
-        return explanation, table if now is explanation else now.selector.assign(id=table["id"])
-
-
-def draw_table(app: Any, explanation: Any, key: str) -> None:
-    """Show the current table above an overview in a pane of interpret's full app."""
-    tab, _, pane = key.partition("-overall-plot-container-")
-    is_shared = bool(pane) and app.options["share_tables"].get(tab)
-    # A table that all panes share is that of the first.
-    if pane and (pane == "0" or not is_shared):
-        name = "shared-table" if is_shared else f"instance-table-{pane}"
-        table = current(explanation).selector
-        rows = table.assign(id=range(len(table))).to_dict("records")
-        dash.set_props(f"{tab}-{name}", {"data": rows})
 
 
 # ------------------------------------------------------------------ cards, panels and figures
@@ -138,22 +133,46 @@ def titled_card(title: str, parts: Sequence[Component | None], **properties: Any
 
 
 def panel_id(uid: Any, key: Any) -> dict[str, Any]:
-    """Return the id of the panel of one card; ``dash.ALL`` may stand for either part."""
+    """Return the id of what follows the current model; ``dash.ALL`` may stand for either part."""
     return {"type": "idp-panel", "uid": uid, "key": key}
 
 
 def panel_children(explanation: Any, key: str) -> list[Component]:
-    """Return an explanation's panel as of now; below its figure if ``key`` is of an overview."""
-    parts = [] if key.isdigit() else [or_error(_overview, explanation)]
-    return [*parts, or_error(_panel, explanation)]
+    """Return what follows the current model: the privacy of its terms, or the figure of a part.
+
+    ``key`` is the part that is shown, empty for the overview.
+    """
+    if is_editable(explanation):
+        session = explanation.edit_session
+        has_edits = bool(session.history)
+        spend = session.model.privacy_spend_ if has_edits else explanation.privacy
+        return [or_error(privacy_line, spend)]
+    return [or_error(_figure, explanation, int(key) if key else None)]
 
 
-def _overview(explanation: Any) -> Component:
-    return html.Div(figure_component(current(explanation).figure(line="")))
+def bars_html(model: AdditiveModel) -> str:
+    """Return the terms of a model as bars in HTML, the most important first."""
+    terms = sorted(
+        (
+            (place, name, term.size, term.noise_size, ratio_text(term), term.may_be_noise)
+            for place, (name, term) in enumerate(zip(model.term_names, model.terms, strict=True))
+        ),
+        key=lambda one: -one[2],
+    )
+    longest = max(max(size, noise or 0.0) for _, _, size, noise, *_ in terms) or 1.0
+    return render("terms.html", terms=terms, longest=longest)
 
 
-def _panel(explanation: Any) -> Component:
-    return from_html(panel_html(current(explanation).privacy.as_of_now().to_dict()))
+def _figure(explanation: Any, key: int | None) -> Component:
+    return html.Div(figure_component(of_now(explanation).figure(key, line="")))
+
+
+def privacy_line(spend: PrivacySpend) -> Component:
+    """Return the cost in one line, with all there is to say folded below it."""
+    now = spend.as_of_now()
+    return html.Details(
+        [html.Summary(now.line), from_html(panel_html(now.to_dict()))], className="idp-privacy"
+    )
 
 
 def is_editable(explanation: Any) -> bool:

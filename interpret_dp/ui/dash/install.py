@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import atexit
 import copy
+import hashlib
 import ipaddress
 import os
 import time
-from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
 import dash
 import flask
-from dash import ALL, ctx, dcc, html, no_update
-from dash.dependencies import Input, Output, State
+from dash import ALL, ctx, dcc, html
+from dash.dependencies import Input, Output
 from dash.development.base_component import Component
-from dash.exceptions import PreventUpdate
 from interpret.visual.dashboard import DispatcherApp
 
 from interpret_dp.editor import EarlierEdits, EditSession
 from interpret_dp.editor.autosave import may_have_edits
+from interpret_dp.editor.state import base_digest
 from interpret_dp.explanation.markup import render
 from interpret_dp.explanation.objects import register_live_view
 from interpret_dp.ui.actions import Outcome, answer_offer, counted
-from interpret_dp.ui.dash import callbacks, layout, privacy_tab
+from interpret_dp.ui.dash import callbacks, layout, privacy_tab, terms
 from interpret_dp.ui.dash.components import (
     CLOCK,
     CurrentTables,
     explanations_of,
-    figure_component,
     filled_container,
     is_editable,
     message_on_error,
@@ -39,13 +38,14 @@ from interpret_dp.ui.dash.components import (
     or_error,
     panel_children,
     panel_id,
+    privacy_line,
     runners,
     shows_ours,
-    titled_card,
     version_of,
 )
-from interpret_dp.ui.dash.layout import PLACE_OF_BARS, term_editor
+from interpret_dp.ui.dash.layout import PLACE_OF_BARS
 from interpret_dp.ui.dash.parts import Ids, message
+from interpret_dp.ui.dash.terms import term_browser
 
 # Refusal of requests to our dashboards that pages of other sites send.
 
@@ -70,7 +70,26 @@ def _refusal(request: flask.Request) -> flask.Response | None:
 
 
 class GuardedServer(DispatcherApp):  # type: ignore[misc]
-    """interpret's server with its own pages guarded too: the list of dashboards, the shutdown."""
+    """interpret's server with its own pages guarded too: the list of dashboards, the shutdown.
+
+    The address of a page has the digest of its model, so that a link outlives the process.
+    """
+
+    @classmethod
+    def use_in(cls, runner: Any) -> None:
+        """Let one of interpret's runners serve by this server, and name its pages alike."""
+        runner.app = cls()
+        runner._obj_id = runner.app.obj_id
+
+    def obj_id(self, shown: Any) -> str:
+        """Return the last part of the address of what is shown: an explanation, or several."""
+        texts = []
+        for one in shown if isinstance(shown, list) else [shown]:
+            model = getattr(one, "model", None) or getattr(one, "released", None)
+            # What is shown of rows has no name by which a later process could find it.
+            is_whole = hasattr(model, "digest") and one.explanation_type == "global"
+            texts.append(f"{base_digest(model)} {one.name}" if is_whole else str(id(one)))
+        return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         """Answer a request of WSGI, unless a page of another site sent it."""
@@ -133,6 +152,7 @@ def register_page(app: dash.Dash) -> None:
         Input({"type": _DISCARD, "digest": ALL}, "submit_n_clicks"),
         # A card that appears, or is drawn after an edit.
         Input(Ids(ALL, ALL)("seen"), "data"),
+        prevent_initial_call=True,
     )
     @message_on_error(2)
     def fill(_takes: Any, _discards: Any, _seen: Any) -> Any:
@@ -144,9 +164,9 @@ def register_page(app: dash.Dash) -> None:
                 outcome = _answer(sessions, trigger["type"], trigger["digest"])
             except (ValueError, OSError) as error:
                 outcome = Outcome(str(error), "error")
-        offers = [] if outcome is None else [message(outcome)]
-        offers += [_offer(session, e) for session in sessions for e in session.autosave.earlier]
-        return offers, _places(sessions)
+        said = [] if outcome is None else [message(outcome)]
+        found = [_offer(session, e) for session in sessions for e in session.autosave.earlier]
+        return [*said, *_banner(found)], _places(sessions)
 
 
 def _sessions(app: Any) -> list[EditSession]:
@@ -168,6 +188,15 @@ def _answer(sessions: list[EditSession], action: str, digest: str) -> Outcome:
     raise ValueError(
         "The file was changed or is gone: another session took it, or goes on with its edits."
     )
+
+
+def _banner(offers: list[Component]) -> list[Component]:
+    """Return one banner for all offers: the first in sight, the others folded."""
+    first, others = offers[:1], offers[1:]
+    if others:
+        summary = html.Summary(f"{counted(len(others), 'more file')} of earlier edits")
+        first.append(html.Details([summary, *others]))
+    return [html.Div(first, className="idp-page-banner")] if first else []
 
 
 def _offer(session: EditSession, earlier: EarlierEdits) -> Component:
@@ -205,105 +234,6 @@ def _places(sessions: list[EditSession]) -> list[Component]:
     return lines
 
 
-# Cards of interpret's full dashboard: a tick draws its own card alone, and the others stay.
-#
-# interpret draws every ticked part anew at each tick, and the overview too. For our explanations
-# its callbacks change nothing (``install._live_card``), and those here answer the same inputs. The
-# cards of a pane are a chain: each slot holds the slot of the next card above its own card. A new
-# card goes into the last slot, so that no other component is updated, and stands on top as
-# interpret's do.
-
-_TABS = ("data", "global", "local")
-_N_PANES = 5  # of each tab, as interpret lays them out
-
-
-def register_panes(app: dash.Dash) -> None:
-    """Add the callbacks to one of interpret's apps."""
-    for tab in _TABS:
-        for pane in range(_N_PANES):
-            _add_cards(app, tab, pane)
-            _add_overview(app, tab, pane)
-
-
-def _inputs(tab: str, pane: int) -> tuple[Input, Input]:
-    return Input(f"{tab}-model-drop", "value"), Input(f"{tab}-instance-idx-{pane}", "children")
-
-
-def _part(kind: str, container: str, model: Any = ALL, number: Any = ALL, key: Any = ALL) -> Any:
-    """Return the id of a part of a pane."""
-    identity = {"pane": container, "model": model, "number": number, "key": key}
-    return {"type": f"idp-{kind}", **identity}
-
-
-def _explanation(app: Any, chosen: Sequence[int] | None, pane: int) -> tuple[int, Any]:
-    """Return number and explanation of a pane, if it is one of ours."""
-    if chosen and pane < len(chosen):
-        explanation = explanations_of(app)[chosen[pane]]
-        if hasattr(explanation, "privacy"):
-            return chosen[pane], explanation
-    raise PreventUpdate
-
-
-def _add_cards(app: dash.Dash, tab: str, pane: int) -> None:
-    container = f"{tab}-plots-container-{pane}"
-
-    @app.callback(
-        Output(container, "children", allow_duplicate=True),
-        Output(_part("slot", container), "children"),
-        Output(_part("holder", container), "children"),
-        *_inputs(tab, pane),
-        State(_part("card", container), "id"),
-        prevent_initial_call="initial_duplicate",
-    )
-    def fill(chosen: list[int] | None, ticked: list[int] | None, cards: list[Any]) -> Any:
-        model, explanation = _explanation(app, chosen, pane)
-        if not ticked:
-            # interpret's own callback empties the pane.
-            raise PreventUpdate
-        slots, holders = ([entry["id"] for entry in outputs] for outputs in ctx.outputs_list[1:])
-        shown = {card["key"]: card["number"] for card in cards if card and card["model"] == model}
-        fresh = [key for key in ticked if key not in shown]
-        gone = {number for key, number in shown.items() if key not in ticked}
-        first = max((slot["number"] for slot in slots if slot["model"] == model), default=0)
-
-        # From the last card, which is above the others, to the first.
-        chain = html.Div(id=_part("slot", container, model, first + len(fresh), ""))
-        for number, key in reversed(list(enumerate(fresh, first))):
-            title = f"{explanation.name} [{key}]"
-            identity = _part("card", container, model, number, key)
-            card = titled_card(title, [_content(explanation, key)], id=identity)
-            holder = html.Div(card, id=_part("holder", container, model, number, ""))
-            chain = html.Div([chain, holder], id=_part("slot", container, model, number, ""))
-
-        if not shown:
-            return chain, [no_update] * len(slots), [no_update] * len(holders)
-        last = _part("slot", container, model, first, "")
-        return (
-            no_update,
-            [chain.children if fresh and slot == last else no_update for slot in slots],
-            [[] if holder["number"] in gone else no_update for holder in holders],
-        )
-
-
-def _add_overview(app: dash.Dash, tab: str, pane: int) -> None:
-    container = f"{tab}-overall-plot-container-{pane}"
-
-    @app.callback(
-        Output(container, "children", allow_duplicate=True),
-        *_inputs(tab, pane),
-        State(_part("card", container), "id"),
-        prevent_initial_call="initial_duplicate",
-    )
-    def fill(chosen: list[int] | None, _ticked: Any, cards: list[Any]) -> Any:
-        model, explanation = _explanation(app, chosen, pane)
-        if any(card and card["model"] == model for card in cards):
-            raise PreventUpdate
-        identity = _part("card", container, model, 0, "")
-        # The overview's panel counts for all parts.
-        parts = [_content(explanation, None, panel=container)]
-        return titled_card(f"{explanation.name} (Overall)", parts, id=identity)
-
-
 _POLL = 1_000  # milliseconds between two looks at whether somebody else edited the model
 _PATIENCE = 3.0  # seconds: a script may end before its server has begun to listen
 _PAUSE = 0.05
@@ -324,7 +254,7 @@ def set_up(app: dash.Dash) -> None:
     atexit.unregister(stop_interprets_server)
     atexit.register(stop_interprets_server)
     folder = files("interpret_dp.ui.dash") / "assets"
-    styles = ("style.css", "icons.css", "page.css", "dark.css")
+    styles = ("style.css", "icons.css", "page.css", "terms.css", "dark.css")
     scripts = ("gestures.js", "cards.js", "page.js")
     head = [f"<style>{(folder / name).read_text('utf-8')}</style>" for name in styles]
     head.append(f"<style>{render('dark.css')}</style>")
@@ -332,7 +262,12 @@ def set_up(app: dash.Dash) -> None:
     index = app.index_string.replace("<html>", '<html lang="en">')
     app.index_string = index.replace("</head>", "".join(head) + "</head>")
     privacy_tab.register(app)
-    register_panes(app)
+    terms.register(app)
+    for tab in ("data", "perf", "global", "local"):
+        drop = f"{tab}-model-drop"
+        choose = dash.ClientsideFunction("interpret_dp", "chooseFirst")
+        value, options = Output(drop, "value"), Input(drop, "options")
+        app.clientside_callback(choose, value, options)  # type: ignore[no-untyped-call]
     register_page(app)
     callbacks.register(app)
     layout.register_bar(app)
@@ -380,38 +315,25 @@ def stop_interprets_server() -> None:
 
 
 def _live_card(explanation: Any, key: int | None) -> Component | None:
-    """Return what interpret's small dashboard shows; None outside interpret's own callbacks.
+    """Return what interpret's dashboards show; None outside interpret's own callbacks.
 
     ``key`` is a row of the selector; None is the overview.
     """
     container = filled_container()
     if container is None:
         return None
-    if container != "viz-container":
-        # In a pane of the full dashboard, which `panes` fills.
-        raise PreventUpdate
-    return _content(explanation, key, panel="overview" if key is None else str(key))
-
-
-def _content(explanation: Any, key: int | None, *, panel: str = "") -> Component:
-    """Return one part of an explanation, with the panel of a key; an overview is drawn there."""
-    uid = new_uid(explanation)
-    parts = [] if key is None else [or_error(_part_shown, explanation, key, uid)]
+    if is_editable(explanation):
+        return term_browser(explanation, key)
+    uid, part = new_uid(explanation), "" if key is None else str(key)
+    version: Any = {"data-version": version_of(explanation)}
+    parts = [html.Div(panel_children(explanation, part), id=panel_id(uid, part), **version)]
     if explanation.explanation_type == "local":
         text = (
             "The rows that are explained here are your own: the page shows them as they are, and "
             "no noise protects them."
         )
         parts.append(html.Div(text, className="idp-note"))
-    if panel:
-        version: Any = {"data-version": version_of(explanation)}
-        children = panel_children(explanation, panel)
-        parts.append(html.Div(children, id=panel_id(uid, panel), **version))
+    if "-plots-" not in container:
+        # The overview of a pane counts for all parts.
+        parts.append(or_error(privacy_line, explanation.privacy))
     return html.Div(parts, className="idp")
-
-
-def _part_shown(explanation: Any, key: int, uid: str) -> Component:
-    if is_editable(explanation):
-        explanation.edit_session.autosave.start()
-        return html.Div(term_editor(explanation.edit_session, key, uid))
-    return html.Div(figure_component(explanation.figure(key, line="")))

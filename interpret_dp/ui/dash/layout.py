@@ -22,10 +22,8 @@ from interpret_dp.editor import EditSession
 from interpret_dp.explanation.markup import render
 from interpret_dp.explanation.plots.heat import CellPlaces
 from interpret_dp.ui.actions import (
-    LEVEL_TOOLS,
-    NUMBER_TOOLS,
     SESSION_BUTTONS,
-    SHAPE_TOOLS,
+    TOOLS,
     Outcome,
     disabled_buttons,
     go_back,
@@ -38,10 +36,11 @@ from interpret_dp.ui.actions import (
 )
 from interpret_dp.ui.dash.components import (
     CLOCK,
-    draw_table,
+    bars_html,
     explanation_of,
     figure_component,
     from_html,
+    is_editable,
     message_on_error,
     new_uid,
     open_session,
@@ -67,14 +66,11 @@ from interpret_dp.ui.figure import EditedTerm
 # The editor's card: plot, tools, message line, history and files, as components of Dash.
 
 ALL_CLASSES = "all"
-_HIDDEN = {"display": "none"}
 _MODEBAR = ("select2d", "lasso2d", "zoom2d", "pan2d", "autoScale2d")
-_TIP = "Select bins, then choose a tool; or choose 'Drag up and down' and drag bins."
 _KEYS_OF_PLOT = (
     "Left and right move the selection, with Shift they extend it; with 'Drag up and down' chosen, "
     "up and down move the selected bins."
 )
-_CELLS_TIP = "Drag a rectangle over cells, then choose a tool. Pale cells are within the noise."
 
 
 def term_editor(session: EditSession, index: int, uid: str) -> Component:
@@ -108,9 +104,7 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
         has_classes=bool(session.class_labels),
         has_rows=session.public_rows is not None,
         shapes=shapes_for(view.kind),
-        shape_tools=suiting(SHAPE_TOOLS, view.kind),
-        level_tools=suiting(LEVEL_TOOLS, view.kind),
-        number_tools=suiting(NUMBER_TOOLS, view.kind),
+        tools=suiting(TOOLS, view.kind),
     )
     plot = figure_component(
         term.figure(gestures=ids.gestures), ids("plot"), _MODEBAR, tabIndex="0", title=_KEYS_OF_PLOT
@@ -119,7 +113,6 @@ def term_editor(session: EditSession, index: int, uid: str) -> Component:
         "plot": plot,
         "selected": selection_line(term, ()),
         "note": notes(term),
-        "message": message(Outcome(_CELLS_TIP if is_pair else _TIP, "note")),
         "metrics": metrics_children(term, ()),
         "history": own_history(term),
     }
@@ -163,37 +156,30 @@ def _radios(ids: Ids, term: EditedTerm) -> dict[str, Component]:
 def _fields(ids: Ids, term: EditedTerm, levels: Mapping[int, str]) -> dict[str, Component]:
     """Return the fields and lists of a card by their slots."""
     session, shapes = term.session, shapes_for(term.view.kind)
-    curves = {k: n for k, n in enumerate(session.terms) if session.base.terms[k].partner is None}
     classes: dict[Any, Any] = {ALL_CLASSES: "All classes"} | dict(enumerate(session.class_labels))
     fixed: Any = {"clearable": False, "searchable": False}
     of_class: Any = {"value": ALL_CLASSES, "className": "idp-editor-class"}
-    wide: Any = {"className": "idp-editor-levels"}
-    of_levels: Any = {"placeholder": "levels", "style": {} if levels else _HIDDEN}
-    ends: dict[str, Component] = {
-        name: dcc.Input(
-            id=ids(name),
-            type="text",
-            placeholder=name,
-            className="idp-editor-end",
-            style=_HIDDEN if term.view.edges is None else {},
-        )
-        for name in ("from", "to")
+    of_levels: Any = {"placeholder": "levels", "className": "idp-editor-levels", "multi": True}
+    # A list that has nothing to choose takes its time all the same, and the callbacks read a value.
+    fields: dict[str, Component] = {
+        name: dcc.Input(id=ids(name), type="hidden", value=value)
+        for name, value in (("from", ""), ("to", ""), ("levels", None), ("class", ALL_CLASSES))
     }
+    if term.view.edges is not None:
+        style = "idp-editor-end"
+        for name in ("from", "to"):
+            fields[name] = dcc.Input(id=ids(name), type="text", placeholder=name, className=style)
+    if levels:
+        fields["levels"] = chooser(ids("levels"), "Levels", levels, **of_levels)
+    if session.class_labels:
+        fields["class"] = chooser(ids("class"), "Class", classes, **of_class, **fixed)
     number = dcc.Input(
         id=ids("number"), type="text", placeholder="0.1", className="idp-editor-number"
     )
     first = next(iter(shapes))
-    return ends | {
+    return fields | {
         "number": number,
-        "levels": chooser(ids("levels"), "Levels", levels, multi=True, **of_levels, **wide),
-        "class": chooser(ids("class"), "Class", classes, **of_class, **fixed),
         "shape": chooser(ids("shape"), "Shape to test for", shapes, value=first, **fixed),
-        "slice": chooser(
-            ids("slice"), "Feature of the slice", curves, placeholder="feature", **wide
-        ),
-        "slice-bins": chooser(
-            ids("slice-bins"), "Values of the slice", {}, placeholder="values", multi=True, **wide
-        ),
     }
 
 
@@ -265,6 +251,7 @@ def _add_bars(app: dash.Dash) -> None:
         Input(_PANELS, "data-version"),
         State(_BARS("card"), "id"),
         State(PLACE_OF_BARS, "children"),
+        prevent_initial_call=True,
     )
     def add(_cards: Any, _panels: Any, bars: list[Any], shown: list[Any] | None) -> Any:
         """Put a bar above the first part of each model that is being edited."""
@@ -307,6 +294,10 @@ def _add_acting(app: dash.Dash) -> None:
                 text = json.dumps(sealed(session.to_dict()), indent=1, allow_nan=False)
                 document = {"content": text, "filename": f"edits-{session.base.digest[:12]}.json"}
                 outcome = Outcome("The edits were handed to the browser as a file.")
+            elif action == "card":
+                page, name = session.model.card().to_html(), f"card-{before.digest[:12]}.html"
+                document = {"content": page, "filename": name}
+                outcome = Outcome("The card was handed to the browser as a page.")
             elif action == "load":
                 outcome = load(session, _uploaded(contents))
             elif action.startswith("back-"):
@@ -346,16 +337,16 @@ def _add_showing(app: dash.Dash) -> None:
     def show(*_values: Any) -> Any:
         acted, cards = ctx.inputs_list[1:]
         bars, panels = ctx.states_list
-        # A card that has just left the page has seen nothing.
-        drawn = [card for card in cards if card.get("value") is not None]
-        late = [part["id"] for part in (*bars, *drawn, *panels) if outdated(part) is not None]
+        # What has left the page is named without a value, and must not be drawn.
+        drawn = [part for part in (*cards, *panels) if part.get("value") is not None]
+        late = [part["id"] for part in (*bars, *drawn) if outdated(part) is not None]
         if not late:
             raise PreventUpdate
         said = [(bar["id"]["uid"], (bar.get("value") or {}).get("version")) for bar in acted]
         for identity in late:
             uid, key = identity["uid"], identity["key"]
             if identity["type"] == _PANELS["type"]:
-                _show_whole(app, identity)
+                _show_whole(identity)
             elif key == _KIND:
                 _show_bar(uid, said)
             else:
@@ -363,13 +354,16 @@ def _add_showing(app: dash.Dash) -> None:
         return [no_update] * len(bars)
 
 
-def _show_whole(app: dash.Dash, identity: Any) -> None:
-    """Draw a panel anew, with the overview and the table that belong to it."""
-    explanation, key = explanation_of(identity["uid"]), identity["key"]
+def _show_whole(identity: Any) -> None:
+    """Draw anew what follows the model."""
+    explanation = explanation_of(identity["uid"])
     # Read before the model is: an edit in between is seen at the next look.
     version: Any = {"data-version": version_of(explanation)}
-    draw_table(app, explanation, key)
-    dash.set_props(identity, version | {"children": panel_children(explanation, key)})
+    children = panel_children(explanation, identity["key"])
+    dash.set_props(identity, version | {"children": children})
+    if is_editable(explanation):
+        bars = bars_html(explanation.edit_session.released)
+        dash.set_props(Ids(identity["uid"], "", "terms")("bars"), {"data": bars})
 
 
 def _show_bar(uid: str, said: Any) -> None:

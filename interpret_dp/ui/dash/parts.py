@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import dash
-from dash import MATCH, dcc, html, no_update
-from dash.dependencies import Input, Output
+from dash import dcc, html
 from dash.development.base_component import Component
 
 from interpret_dp.editor import EditSession
@@ -135,19 +133,9 @@ def history_list(
     return from_html(page)
 
 
-_CARD = Ids(MATCH, MATCH)
-
-
-def metrics_children(
-    term: EditedTerm,
-    bins: Sequence[int],
-    slice_term: str | None = None,
-    slice_bins: Sequence[str] | None = None,
-) -> list[Component]:
+def metrics_children(term: EditedTerm, bins: Sequence[int]) -> list[Component]:
     """Return the tables; without public rows the ways to load some."""
-    sliced = None if slice_term is None else int(slice_term)
-    codes = [int(code) for code in slice_bins or ()]
-    tables = or_error(metrics_tables, term, bins, sliced, codes)
+    tables = or_error(metrics_tables, term, bins)
     is_error = isinstance(tables, Component)
     return [tables if is_error else from_html(render("metrics.html", tables=tables))]
 
@@ -162,25 +150,3 @@ def chooser(identity: Any, name: str, options: Mapping[Any, Any], **properties: 
 def options_of(labels: Mapping[Any, Any]) -> list[dict[str, str]]:
     """Return the options of a list or of radio buttons, from their labels by value."""
     return [{"label": str(label), "value": str(value)} for value, label in labels.items()]
-
-
-def register(app: dash.Dash) -> None:
-    """Add the callback that lists the values of the feature of a slice."""
-
-    @app.callback(
-        Output(_CARD("slice-bins"), "options"),
-        Output(_CARD("slice-bins"), "value"),
-        Input(_CARD("slice"), "value"),
-        prevent_initial_call=True,
-    )
-    def list_values(chosen: str | None) -> Any:
-        if chosen is None:
-            return [], []
-        try:
-            term = EditedTerm.of(session_of(dash.ctx.triggered_id), int(chosen))
-        except ValueError:
-            # The page belongs to a dashboard that has ended; drawing says so.
-            return no_update, no_update
-        if isinstance(term.places, CellPlaces):
-            return [], []
-        return options_of({code: term.view.labels[code] for code in term.places.every}), []

@@ -34,6 +34,7 @@ from interpret_dp.ui.dash.components import (
     explanations_of,
     figure_component,
     from_html,
+    is_editable,
     message_on_error,
     or_error,
     shows_ours,
@@ -169,14 +170,22 @@ def register(app: dash.Dash) -> None:
 
 
 def with_tab(layout: Any, app: Any) -> Any:
-    """Return interpret's layout with our tab; the small dashboard, and others' work, as it is."""
+    """Return interpret's layout with our tab and without empty ones, open at our global models.
+
+    The small dashboard, and others' work, are left as they are.
+    """
     if app.ctx is None or not shows_ours(app):
         return layout
+    kinds = {"overview", *(explanation.explanation_type for explanation in explanations_of(app))}
     # The layout is the app's own object and is served again and again.
     layout = copy.deepcopy(layout)
     content = html.Div(id=_CONTENT, className="contain")
     tabs = layout["tabs"]
-    tabs.children = [*tabs.children, dcc.Tab(label="Privacy", value=_VALUE, children=content)]
+    own = dcc.Tab(label="Privacy", value=_VALUE, children=content)
+    tabs.children = [*(tab for tab in tabs.children if tab.value in kinds), own]
+    tabs.mobile_breakpoint = 0  # in one row, also on a narrow page
+    if any(map(is_editable, explanations_of(app))):
+        tabs.value = "global"
     return layout
 
 

@@ -55,6 +55,84 @@
     memory.set(place, { values: {}, ...memory.get(place), open: openParts(card) });
   }
 
+  // -------------------------------------------------------------------------- terms of a model
+
+  // By explanation: the term that was chosen last, also when interpret draws its pane anew.
+  const chosenTerms = new Map();
+  const explanationOf = ({ uid }) => uid.split("-").at(-2);
+  const MOST = 50; // bars in a list: others are found by the search
+
+  function drawTerms(page) {
+    const { outputs_list: { id: { type, uid } } } = window.dash_clientside.callback_context;
+    // Dash may put the list on the page a moment later.
+    requestAnimationFrame(() => drawIn(document.getElementById(JSON.stringify({ key: "", type, uid })), page));
+    return page.length;
+  }
+
+  function drawIn(list, page) {
+    if (!list) return;
+    const holder = document.createElement("template");
+    holder.innerHTML = page;
+    list.terms = [...holder.content.children];
+    const id = JSON.parse(list.id);
+    const before = chosenTerms.get(explanationOf(id));
+    if (before !== undefined && before !== list.dataset.shown) chooseTerm(list, before);
+    markTerm(list, list.dataset.shown);
+    searchTerms(list);
+  }
+
+  function markTerm(list, place) {
+    // One of them can be reached by the tab key, the others by arrows.
+    for (const term of list.terms) {
+      const isShown = term.dataset.term === place;
+      term.toggleAttribute("aria-current", isShown);
+      term.tabIndex = isShown ? 0 : -1;
+    }
+  }
+
+  function chooseTerm(list, place) {
+    const { uid, type } = JSON.parse(list.id);
+    list.dataset.shown = place;
+    chosenTerms.set(explanationOf({ uid }), place);
+    markTerm(list, place);
+    const id = { uid, key: "", type: type.replace(/list$/, "chosen") };
+    window.dash_clientside.set_props(id, { data: Number(place) });
+  }
+
+  const listOf = (element) => element.closest && element.closest(".idp-terms") &&
+    element.closest(".idp-terms").querySelector(".idp-terms-list");
+
+  function searchTerms(list) {
+    const wanted = list.closest(".idp-terms").querySelector("input").value.trim().toLowerCase();
+    const isFound = (term) => term.firstChild.textContent.toLowerCase().includes(wanted);
+    const found = list.terms.filter(isFound);
+    list.replaceChildren(...found.slice(0, MOST));
+    list.toggleAttribute("data-more", found.length > MOST);
+    if (!list.querySelector("[tabindex='0']") && found.length) found[0].tabIndex = 0;
+  }
+
+  function walkTerms(event) {
+    const list = listOf(event.target);
+    if (!list || !/^(Arrow(Up|Down)|Enter)$/.test(event.key)) return;
+    const terms = [...list.children];
+    const place = terms.indexOf(document.activeElement);
+    if (event.key === "Enter") {
+      if (place < 0 && terms.length) chooseTerm(list, terms[0].dataset.term);
+      return;
+    }
+    const next = terms[place + (event.key === "ArrowDown" ? 1 : -1)];
+    if (next) next.focus();
+    event.preventDefault();
+  }
+
+  function chooseFirst(options) {
+    // Of interpret's list of explanations; a list of one has nothing to choose.
+    const { no_update, callback_context: { outputs_list } } = window.dash_clientside;
+    if (!document.getElementById("idp-model-bars") || !options || !options.length) return no_update;
+    document.body.classList.toggle(`idp-one-${outputs_list.id}`, options.length === 1);
+    return [options[0].value];
+  }
+
   // ---------------------------------------------------------------------- buttons, one at a time
 
   let clicked = null; // the card of the last click on a button, until Dash has dealt with it
@@ -70,6 +148,8 @@
   }
 
   function press(event) {
+    const term = event.target.closest && event.target.closest("[data-term]");
+    if (term) return chooseTerm(listOf(term), term.dataset.term);
     const button = event.target.closest && event.target.closest("[data-action]");
     const card = button && button.closest(".idp-editor");
     if (!card || button.matches(":disabled")) return;
@@ -90,7 +170,10 @@
     if (changes.some(({ target }) => target === clicked && !isBusy(target))) clicked = null;
   }).observe(document, { subtree: true, attributeFilter: ["aria-busy"] });
 
-  window.dash_clientside = { ...window.dash_clientside, interpret_dp: { remember } };
+  const functions = { remember, drawTerms, chooseFirst };
+  window.dash_clientside = { ...window.dash_clientside, interpret_dp: functions };
+  document.addEventListener("input", ({ target }) => listOf(target) && searchTerms(listOf(target)));
+  document.addEventListener("keydown", walkTerms);
   document.addEventListener("toggle", noteOpenParts, true);
   document.addEventListener("click", press);
 })();

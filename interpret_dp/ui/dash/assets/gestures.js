@@ -202,14 +202,6 @@
     for (const file of document.querySelectorAll(".idp-editor input[type=file]:not([aria-label])")) {
       file.setAttribute("aria-label", "Load a file");
     }
-    // Cards of one explanation have the same panel, which is shown once a page.
-    const seen = new Set();
-    for (const panel of document.querySelectorAll(".idp .interpret-dp-privacy")) {
-      const date = panel.querySelector(".interpret-dp-as-of");
-      const text = panel.textContent.replace(date ? date.textContent : "", "");
-      panel.toggleAttribute("hidden", seen.has(text));
-      if (panel.parentElement.checkVisibility()) seen.add(text);
-    }
   }
 
   let isMending = false;

@@ -1,8 +1,19 @@
-// A notice on a page of ours that has lost its server. Dash itself goes on as if nothing had
-// happened: buttons do nothing, and every answer stays away.
+// What a page of ours says of its server: that it works, or that the page has lost it. Dash itself
+// goes on then as if nothing had happened: buttons do nothing, and every answer stays away.
 (function () {
   "use strict";
   const PAUSE = 3000; // milliseconds between two questions
+  const WAIT = 200; // milliseconds after which a page says that an answer takes a while
+  let waiting = 0;
+
+  function noteWork() {
+    // Dash writes the title anew whenever it begins to wait for answers, and when all have come.
+    clearTimeout(waiting);
+    const say = (isBusy) => document.body.setAttribute("aria-busy", isBusy);
+    if (document.title !== "Updating...") return say(false);
+    waiting = setTimeout(() => say(document.querySelector("#idp-model-bars") !== null), WAIT);
+  }
+  new MutationObserver(noteWork).observe(document.querySelector("title"), { childList: true });
 
   async function isServed() {
     // A server that is only busy answers late; one that was started anew has no such page.
@@ -25,7 +36,7 @@
     box.append(
       title,
       "It was stopped, or cannot be reached: what you do here now has no effect. Show the model " +
-        "again and use the new page. " + (places ? places.textContent : "")
+        "again: this page then loads anew, if it has the same port. " + (places ? places.textContent : "")
     );
     return box;
   }
@@ -37,8 +48,8 @@
       shown = notice();
       document.body.append(shown);
     } else if (!isLost && shown) {
-      shown.remove();
-      shown = null;
+      // The model is shown again, by a process that knows nothing of this page.
+      location.reload();
     }
     setTimeout(look, PAUSE);
   }

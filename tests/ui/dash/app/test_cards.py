@@ -22,7 +22,7 @@ def test_interprets_callbacks_get_figure_and_panel(shown, open_app, kind, key):
     part = open_app(explanation).part(key)
     assert len(graphs(part)) == 1
     (panel,) = [i for i in ids(part) if isinstance(i, dict) and i["type"] == "idp-panel"]
-    assert panel["key"] == ("overview" if key is None else str(key))
+    assert panel["key"] == ("" if key is None or kind == "total" else str(key))
     assert explanation_of(panel["uid"]) is explanation
     shown_text = text_of(part)
     assert explanation.privacy.guarantee.sentence in shown_text
@@ -35,7 +35,7 @@ def test_an_error_in_the_figure_appears_in_the_card(shown, open_app, monkeypatch
     explanation = copy.copy(shown.total)
     client = open_app(explanation)
     monkeypatch.setattr(type(explanation), "figure", broken)
-    monkeypatch.setattr("interpret_dp.ui.dash.install.term_editor", broken)
+    monkeypatch.setattr("interpret_dp.ui.dash.terms.term_editor", broken)
     for key in (None, 1):
         part = client.part(key)
         assert "This part could not be shown." in text_of(part)

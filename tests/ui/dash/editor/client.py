@@ -156,8 +156,8 @@ def _matches(wanted, part, prop):
 
 
 def _kind(name):
-    """Return "model" for the bar's types of ids, and "editor" for the card's."""
-    return "model" if name.startswith("idp-model-") else "editor"
+    """Return what a type of ids belongs to: "model" of the bar, "editor" of the card, or others."""
+    return name.split("-")[1]
 
 
 def _text(identity):
