@@ -47,7 +47,7 @@ def test_a_hospital_needs_few_clicks_from_the_dashboard_to_a_card(
     editor.press("repair")
     assert len(session.history) == 1
     traces = pane.figures()[0]["data"]
-    band = next(t for t in traces if "band of the edited" in t.get("name", "") and t["visible"])
+    band = next(t for t in traces if "edited curve" in t.get("name", "") and t["visible"])
     low, high = session.view("age").current_band
     drawn = np.unique(np.round(band["y"], 9))
     assert np.isin(drawn, np.round([*low, *high], 9)).all()
