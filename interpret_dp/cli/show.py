@@ -220,7 +220,7 @@ def show(
         raise console.CommandError(
             f"--public-rows is {public_rows} and --target is {target}; give both, or neither."
         )
-    name = model.guarantee_.dataset or "model"
+    name = Path(model_file).stem
     if hasattr(model, "predict"):
         shown = "shape functions" if isinstance(released, AdditiveModel) else "filters"
         explanation = model.explain_global(name=f"{name}: {shown}")

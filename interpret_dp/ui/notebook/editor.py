@@ -85,7 +85,9 @@ class NotebookEditor:
     """
 
     def __init__(self, session: EditSession, term: str | int = 0) -> None:
-        import_optional("anywidget", extra="notebook", purpose="The notebook editor")
+        # anywidget imports ipywidgets itself, and then fails without our hint.
+        for name in ("ipywidgets", "anywidget"):
+            import_optional(name, extra="notebook", purpose="The notebook editor")
         self.session = session
         self._lock = threading.RLock()
         self._is_quiet = False
