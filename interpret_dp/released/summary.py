@@ -113,6 +113,9 @@ def _outputs(model: AdditiveModel) -> list[str]:
     return [f"The score of {str(label)!r} is" for label in model.classes]
 
 
+_QUOTES = ("'", '"')
+
+
 def _comparison(output: str, feature: AdditiveFeature, signs: NDArray[np.int8]) -> str:
     clauses = [
         (word, _places_text(feature, signs == sign))
@@ -124,7 +127,8 @@ def _comparison(output: str, feature: AdditiveFeature, signs: NDArray[np.int8]) 
     (word, places), *others = clauses
     text = f"{word} for {feature.name!r} {places}"
     for word, places in others:
-        text += f", and {word} {'for ' * (feature.cuts is None)}{places}"
+        # Level names are in quotes; a number of levels or ranges has its own preposition.
+        text += f", and {word} {'for ' * places.startswith(_QUOTES)}{places}"
     rest = "" if signs.all() else "; elsewhere the average is within the band"
     return f"{output} {text}{rest}."
 

@@ -15,15 +15,16 @@ AGE = AdditiveFeature("age", Continuous(18, 95), np.array([30.0, 41.25, 50.0, 62
 YEARS = AdditiveFeature("age", Integer(18, 95), np.array([29.5, 40.5, 49.5, 61.5]))
 VISITS = AdditiveFeature("visits", Continuous(0, 20), np.array([4e-6, 2.0, 5.0, 9.0]))
 CITY = AdditiveFeature("city", Categorical(["Bern", "Bonn", "Ghent", "Graz", "Lyon"]))
+TOWN = AdditiveFeature("town", Categorical([f"town {number}" for number in range(10)]))
 
 
 def sentence(feature, scores, deviation=0.01, *, n_classes=2, missing=0.0):
-    """Describe a term of five regular bins with independent noise."""
+    """Describe a term whose bins have independent noise."""
     base = build_model(n_classes)
-    curve = np.zeros((7, *np.shape(scores)[1:]))
+    curve = np.zeros((len(scores) + 2, *np.shape(scores)[1:]))
     curve[0], curve[1:-1] = missing, scores
     noise = np.full(curve.shape, deviation**2)
-    term = AdditiveTerm(0, curve, np.full(7, 100.0), None, noise)
+    term = AdditiveTerm(0, curve, np.full(len(curve), 100.0), None, noise)
     schema = Schema({feature.name: feature.spec}, target=base.schema.target)
     model = dataclasses.replace(base, schema=schema, features=(feature,), terms=(term,))
     return term_sentence(model, term)
@@ -42,6 +43,7 @@ EFFECTS = [
     (VISITS, [-1, 1, 1, 1, -1], "above 0 and below 9, and lower at 0 and from 9 on."),
     (CITY, [1, 1, 0, -1, 0], "higher for 'city' 'Bern' and 'Bonn', and lower for 'Graz'"),
     (CITY, [1, 1, 1, 1, 1], "higher for 'city' in 5 levels."),
+    (TOWN, [1] * 5 + [-1] * 5, "higher for 'town' in 5 levels, and lower in 5 levels."),
     (CITY, [0, 0, 0, 0, 0], "'city' was released as zero: no effect was learned."),
 ]
 
