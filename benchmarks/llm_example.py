@@ -46,7 +46,7 @@ def figures() -> dict[str, Any]:
     table.fit(patients.X, patients.y)
     row = make_cohort(5, seed=7)
     return {
-        "llm_strokes": wavelets.explain_local(X_test[mistaken], y_test[mistaken]).figure(0),
+        "llm_wavelets": wavelets.explain_local(X_test[mistaken], y_test[mistaken]).figure(0),
         "llm_local": images.explain_local(X_test[asked], y_test[asked]).figure(0),
         "llm_table": table.explain_local(row.X, row.y).figure(0),
     }

@@ -144,9 +144,9 @@ def _use_model(model, rows):
     model.explain_global().data(0)
     model.explain_local(rows).data(0)
     model._repr_html_()
-    if hasattr(model, "card"):
+    model.card(even_if_void=True).to_markdown()
+    if hasattr(model, "to_sql"):
         model.predict_with_uncertainty(rows)
-        model.card(even_if_void=True).to_markdown()
         model.to_tables()
         model.to_sql()
         model.sample_curves(2, random_state=0)
