@@ -45,9 +45,9 @@ PUBLISHED = {
 were chosen for each epsilon, on 80/20 splits."""
 PUBLISHED_DELTA = 5e-8
 
-PROBLEMS = (*TABLES, *PUBLISHED)
+PROBLEMS = (*TABLES, *PUBLISHED, "telco", "california_housing")
 
-_CLASSIFICATION = ("adult", "credit_fraud", "adult_complete")
+_CLASSIFICATION = ("adult", "credit_fraud", "adult_complete", "telco")
 
 
 @dataclass(frozen=True)

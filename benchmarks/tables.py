@@ -34,8 +34,9 @@ _BENCHMARKS = {
     "elevators": _Benchmark("elevators", 1, None),
     "pol": _Benchmark("pol", 1, None),
     "abalone": _Benchmark("abalone", 1, None),
+    "telco": _Benchmark("telco-customer-churn", 1, "Yes"),
 }
-BENCHMARKS = tuple(_BENCHMARKS)
+BENCHMARKS = (*_BENCHMARKS, "california_housing")
 """Names that `load_benchmark` knows: abalone, and the tables of Nori et al. (2021, Table 1)."""
 
 
@@ -48,8 +49,8 @@ def load_benchmark(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
 
     Parameters
     ----------
-    name : {"adult", "credit_fraud", "wine_quality", "elevators", "pol", "abalone"}
-        Name of the table.
+    name : str
+        One of ``BENCHMARKS``.
 
     Returns
     -------
@@ -73,6 +74,11 @@ def load_benchmark(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
 
         table = pd.read_parquet(path)
         return table.drop(columns="target"), table["target"]
+    if name == "california_housing":
+        from sklearn.datasets import fetch_california_housing
+
+        bunch = fetch_california_housing(as_frame=True)
+        return bunch.data, 100_000.0 * bunch.target.rename("target")
     return _from_openml(name, _BENCHMARKS[name])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
     from benchmarks.problems import Problem
 
-__all__ = ["ENGINE"]
+__all__ = ["ENGINE", "engine"]
 
 
-def _build(problem: Problem, epsilon: float, delta: float) -> Any:
+def _build(problem: Problem, epsilon: float, delta: float, **settings: Any) -> Any:
     names = list(problem.X.columns)
     specs = problem.schema.resolve(names)
     public: dict[str, Any] = {
@@ -31,6 +32,7 @@ def _build(problem: Problem, epsilon: float, delta: float) -> Any:
             for name, spec in zip(names, specs, strict=True)
             if isinstance(spec, Continuous)
         },
+        **settings,
     }
     if problem.task == "classification":
         return DPExplainableBoostingClassifier(epsilon=epsilon, delta=delta, **public)
@@ -54,4 +56,10 @@ def _prepare(X: pd.DataFrame) -> pd.DataFrame:
     return filled
 
 
-ENGINE = Engine("reference", True, f"interpret-core {version('interpret-core')}", _build, _prepare)
+def engine(name: str, **settings: str) -> Engine:
+    """Return the engine with some parameters that are not its defaults."""
+    build = functools.partial(_build, **settings)
+    return Engine(name, True, f"interpret-core {version('interpret-core')}", build, _prepare)
+
+
+ENGINE = engine("reference")
