@@ -29,6 +29,7 @@ _FOLDER = Path("demo_output")
 _HELD_OUT_PART = 5
 _SHOWN_PATIENTS = 6
 _SERVED_PATIENTS = 25
+_PORT_TAKEN = "Address already in use"
 _NOTES = {
     "Curves": "each curve shows what a feature adds to {effect}, and its band where the true "
     "curve may be, as the noise that protects people and chance allow{dashed}.",
@@ -202,8 +203,12 @@ def _fit_at_sites(options: SimpleNamespace, cohort: Cohort, n_fitted: int, folde
     return load_model(places[0] / "model.json", _url(places[0]))
 
 
-def _run_simulator(folder: Path, names: list[str]) -> None:
-    """Run FLARE's simulator on a study, and show what each site says meanwhile."""
+def _run_simulator(folder: Path, names: list[str], tries: int = 3) -> None:
+    """Run FLARE's simulator on a study, and show what each site says meanwhile.
+
+    It chooses a free port long before it listens there. If another process takes the port, FLARE
+    waits for ten minutes and then fails, before any site has begun: it is started again.
+    """
     from interpret_dp.cli.sites import site_file
 
     console.say(f"  fitting at {len(names)} hospitals, each in a process of its own:")
@@ -213,7 +218,7 @@ def _run_simulator(folder: Path, names: list[str]) -> None:
     logs = {name: site_file(flare / name / "local", name).with_suffix(".log") for name in names}
     for log in logs.values():
         log.unlink(missing_ok=True)
-    output = folder / "flare.log"
+    output, is_port_taken = folder / "flare.log", False
     with (
         output.open("w", encoding="utf-8") as file,
         subprocess.Popen(words, stdout=file, stderr=subprocess.STDOUT) as process,
@@ -222,7 +227,8 @@ def _run_simulator(folder: Path, names: list[str]) -> None:
             is_over = False
             while not is_over:
                 time.sleep(1)
-                is_over = process.poll() is not None
+                is_port_taken = tries > 1 and _PORT_TAKEN in output.read_text(encoding="utf-8")
+                is_over = is_port_taken or process.poll() is not None
                 for name in filter(lambda name: logs[name].exists(), names):
                     text = logs[name].read_text(encoding="utf-8").strip()
                     # Lines that go on with the one before begin with a space.
@@ -232,7 +238,9 @@ def _run_simulator(folder: Path, names: list[str]) -> None:
                         console.say(f"    {name}: {line}")
         finally:
             process.terminate()
-    if process.returncode:
+    if is_port_taken:
+        _run_simulator(folder, names, tries - 1)
+    elif process.returncode:
         raise console.FailedError(f"The fit stopped; see {str(output)!r} and the lines above.")
 
 

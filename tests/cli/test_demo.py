@@ -3,6 +3,7 @@ import re
 import pytest
 
 from interpret_dp import PrivacyLedger, load_model
+from interpret_dp.cli import console, demo
 from tests.ledger.requests import reserve
 
 FAST = ["--rows", 500, "--no-serve"]
@@ -42,3 +43,24 @@ def test_runs_on_one_ledger_are_charged_together_until_it_refuses(command, folde
     assert "the ledger of an earlier run" in outcome.out
     assert "This is the ledger at work" in outcome.err
     assert re.search(r"fitting .* failed", outcome.out)
+
+
+def test_a_simulator_whose_port_was_taken_is_started_again(tmp_path, monkeypatch):
+    fake = tmp_path / "nvflare"
+    fake.mkdir()
+    (fake / "__init__.py").touch()
+    (fake / "cli.py").write_text(
+        "import pathlib, sys, time\n"
+        "runs = pathlib.Path('runs')\n"
+        "runs.write_text(runs.read_text() + 'x' if runs.exists() else 'x')\n"
+        "if len(runs.read_text()) < 3:\n"
+        "    print('OSError: [Errno 98] Address already in use', flush=True)\n"
+        "    time.sleep(600)\n"
+        "sys.exit(len(runs.read_text()) != 3)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    demo._run_simulator(tmp_path, ["hospital-1"])
+    assert (tmp_path / "runs").read_text() == "xxx"
+    with pytest.raises(console.FailedError, match=r"flare\.log"):
+        demo._run_simulator(tmp_path, ["hospital-1"])
