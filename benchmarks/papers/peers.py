@@ -74,7 +74,6 @@ def _boosted(given: dict[str, Any], epsilon: float) -> Any:
         "dp_epsilon_per_tree": of_tree,
         "subsample": _SHARE,
         "max_depth": 6,
-        "min_child_weight": 100,
         "learning_rate": 0.3,
         "lambda": 0.1,
         "base_score": 0.5,
