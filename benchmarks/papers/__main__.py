@@ -64,8 +64,8 @@ def _nori_lines(item: str, result: Mapping[str, Any]) -> Iterator[str]:
             for method in methods:
                 own = scores[name, epsilon, method]
                 published = dict(zip(_METHODS, paper, strict=False)).get(method)
-                told = "" if published is None else f" (paper: {published:g})"
-                cells.append(f"{fmean(own):.4g} ± {stdev(own):.2g}{told}")
+                bracket = "" if published is None else f" (paper: {published:g})"
+                cells.append(f"{fmean(own):.4g} ± {stdev(own):.2g}{bracket}")
             cells.append(_least(name, paper[-1], scores))
             yield f"| {name} | {epsilon:g} | " + " | ".join(cells) + " |"
 

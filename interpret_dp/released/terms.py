@@ -522,28 +522,32 @@ class AdditiveTerm:
         if noise is None:
             return None
         mean, deviations = self._expected
-        inner = NormalDist().inv_cdf((1.0 + level) / 2)
+        quantile = NormalDist().inv_cdf((1.0 + level) / 2)
         lower, upper = assisted_interval(self._noisy, noise, mean, deviations**2, level)
         band = Band(np.minimum(lower, self.scores), np.maximum(upper, self.scores))
         unknown, spread = self.too_few_rows, self.standard_deviations
         if spread is not None and unknown.any():
-            reach = inner * spread[unknown]
+            reach = quantile * spread[unknown]
             band.lower[unknown] = self.scores[unknown] - reach
             band.upper[unknown] = self.scores[unknown] + reach
         if sampling and self.sampling_variances is not None:
-            added = inner * self._sampling_deviations(self.sampling_variances)
+            added = quantile * self._sampling_deviations(self.sampling_variances)
             lower, upper = (np.hypot(end - self.scores, added) for end in band)
             band = Band(self.scores - lower, self.scores + upper)
         return band
 
     def _sampling_deviations(self, variances: FloatArray) -> FloatArray:
-        """Return deviations of the sampling error; those of light bins are as of an average row."""
+        """Return the deviations of sampling error, limited in bins whose count may be zero.
+
+        There they are at most as large as the scores of the other bins are spread.
+        """
         deviations: FloatArray = np.sqrt(variances)
         is_light = self.weights <= FEWEST_ROWS * self.count_noise
         if is_light.any() and not is_light.all():
             most = self._spread(deviations, ~is_light)
             deviations[is_light] = np.minimum(deviations[is_light], most)
-        deviations[self.too_few_rows] = 0.0  # The spread of their scores has it.
+        # Their band is that spread already.
+        deviations[self.too_few_rows] = 0.0
         return deviations
 
     def of_class(self, column: int) -> AdditiveTerm:

@@ -46,10 +46,8 @@ def test_runs_on_one_ledger_are_charged_together_until_it_refuses(command, folde
 
 
 def test_a_simulator_whose_port_was_taken_is_started_again(tmp_path, monkeypatch):
-    fake = tmp_path / "nvflare"
-    fake.mkdir()
-    (fake / "__init__.py").touch()
-    (fake / "cli.py").write_text(
+    (tmp_path / "nvflare").mkdir()
+    (tmp_path / "nvflare" / "cli.py").write_text(
         "import pathlib, sys, time\n"
         "runs = pathlib.Path('runs')\n"
         "runs.write_text(runs.read_text() + 'x' if runs.exists() else 'x')\n"
