@@ -31,6 +31,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from benchmarks.problems import DELTA, Problem, load_problem
+from benchmarks.report import write_page
 from interpret_dp import PrivateBackground
 from interpret_dp.fitting.rows import open_rows
 from interpret_dp.lime.background import _products
@@ -332,7 +333,7 @@ def main() -> None:
         "",
         *_lines(compared),
     ]
-    arguments.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_page(arguments.out, "\n".join(lines))
 
 
 if __name__ == "__main__":

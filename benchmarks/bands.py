@@ -32,6 +32,7 @@ from tqdm.auto import tqdm
 from benchmarks.calibration import SOURCES, Grid, SelectedSources
 from benchmarks.engines.ours import ENGINE
 from benchmarks.problems import DELTA, load_problem
+from benchmarks.report import write_page
 from benchmarks.rules import changed, parsed
 from benchmarks.simulated import simulate
 from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
@@ -340,7 +341,7 @@ def main() -> None:
             "band of 68.3 and of 95 % holds the curve without noise, the deviation of that share "
             "over bins, and the mean width over that of a band of the added noise."
         )
-        arguments.out.write_text(f"{page}\n\n{table}\n", encoding="utf-8")
+        write_page(arguments.out, f"{page}\n\n{table}")
 
 
 if __name__ == "__main__":

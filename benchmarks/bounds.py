@@ -18,6 +18,7 @@ from tqdm.auto import tqdm
 from benchmarks.engines.ours import ENGINE
 from benchmarks.paired import corrected_standard_error
 from benchmarks.problems import TEST_FRACTION, Problem, load_problem
+from benchmarks.report import write_page
 from benchmarks.rules import error_of
 from benchmarks.summary import markdown_table
 from interpret_dp import Categorical, Continuous, Schema
@@ -81,7 +82,7 @@ def main() -> None:
     )
     page += markdown_table(_HEADER, lines)
     print(page)
-    arguments.out.write_text(page + "\n", encoding="utf-8")
+    write_page(arguments.out, page)
 
 
 if __name__ == "__main__":

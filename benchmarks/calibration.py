@@ -22,6 +22,7 @@ from tqdm.auto import tqdm
 
 from benchmarks.engines import load_engine
 from benchmarks.problems import PROBLEMS, Problem, load_problem
+from benchmarks.report import write_page
 from interpret_dp.datasets import make_cohort
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
 from interpret_dp.schema import Categorical, Schema, fine_edges
@@ -360,7 +361,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             ]
             print("\n\n".join(parts[-3:]) + "\n", flush=True)
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    write_page(options.out, "\n\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.objectives import DELTA, markdown
+from benchmarks.report import write_page
 from interpret_dp import (
     Categorical,
     Continuous,
@@ -244,7 +245,7 @@ def main() -> None:
         "## Visits to a doctor: RAND Health Insurance Experiment, 20,190 rows\n\n"
         f"{markdown(visit_table(*how))}"
     )
-    arguments.out.write_text(text, encoding="utf-8")
+    write_page(arguments.out, text)
 
 
 if __name__ == "__main__":

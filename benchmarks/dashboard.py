@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.machine import describe_machine, machine_text
+from benchmarks.report import write_page
 from interpret_dp import (
     Categorical,
     Continuous,
@@ -227,7 +228,7 @@ def main() -> None:
     lines += ["", "Processor time of server and browser; wall times behind it.", machine, ""]
     for number, table in enumerate(_TABLES):
         lines += _compare(table, arguments.port + 2 * number, arguments.chromium)
-        arguments.out.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+        write_page(arguments.out, "\n".join(lines))
     print("\n".join(lines))
 
 

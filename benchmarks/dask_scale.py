@@ -24,6 +24,7 @@ import numpy as np
 from distributed import Client, LocalCluster, wait
 
 from benchmarks.machine import describe_machine, machine_text
+from benchmarks.report import write_page
 from benchmarks.speed_figures import draw_dask
 from interpret_dp.backends.dask.parts import Answer, Part, added
 from interpret_dp.backends.dask.rows import DaskRows, current_workers
@@ -225,7 +226,7 @@ def main() -> None:
         facts = measured(arguments.repeats)
         raw.write_text(json.dumps(facts), encoding="utf-8")
     text = "\n".join(lines_of(facts)) + "\n"
-    arguments.out.with_suffix(".md").write_text(text, encoding="utf-8")
+    write_page(arguments.out.with_suffix(".md"), text)
     if arguments.out == _OUT:
         draw_dask(
             facts["trip_ms"],

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import r2_score
 
+from benchmarks.report import write_page
 from interpret_dp import (
     Categorical,
     Continuous,
@@ -100,7 +101,7 @@ def main() -> None:
         records = list(measured(arguments.rows, strength, arguments.repeats))
         lines += ["", f"## {title}", "", *_table(records)]
         print("\n".join(lines[-10:]), flush=True)
-    arguments.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_page(arguments.out, "\n".join(lines))
 
 
 if __name__ == "__main__":

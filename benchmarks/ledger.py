@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.report import write_page
 from interpret_dp.ledger import PrivacyLedger
 from tests.ledger.fleet import Fleet, run_fleet
 from tests.ledger.postgres_server import PostgresServer, running_server, why_not
@@ -155,7 +156,7 @@ def main() -> None:
             "",
             *fleet_lines(made, arguments.workers, arguments.charges, arguments.kill_share),
         ]
-    arguments.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_page(arguments.out, "\n".join(lines))
 
 
 if __name__ == "__main__":

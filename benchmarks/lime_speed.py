@@ -16,8 +16,8 @@ import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.background import model_of
-from benchmarks.lime_report import Report, public_tables, spread
 from benchmarks.problems import load_problem
+from benchmarks.report import Report, public_tables, spread
 from interpret_dp import DPLimeTabular, Schema
 
 __all__ = ["main"]

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.lime_report import Report
 from benchmarks.llm_figures import Noiseless, class_scores
 from benchmarks.llm_tables import DELTA, TABLES, Table, load_table
+from benchmarks.report import Report
 from interpret_dp import DPLocallyLinearClassifier
 from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.llm.request import MapsSettings, training_settings

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchmarks.lime_report import Report
 from benchmarks.llm_mnist import DELTA, SCHEMA, STANDARDS, load_mnist
+from benchmarks.report import Report
 from interpret_dp import DPLocallyLinearClassifier
 
 __all__ = ["main"]

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.lime_report import Report, spread
 from benchmarks.llm_engines import LAYOUTS, Job, peak_megabytes
+from benchmarks.report import Report, spread
 from benchmarks.speed_figures import draw_llm
 
 __all__ = ["SETTINGS", "main", "measure", "table_of"]

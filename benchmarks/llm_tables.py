@@ -36,8 +36,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchmarks.lime_report import Report, public_tables
 from benchmarks.paired import corrected_standard_error
+from benchmarks.report import Report, public_tables
 from benchmarks.tables import load_benchmark
 from interpret_dp import (
     Categorical,

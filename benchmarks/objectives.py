@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from benchmarks.report import write_page
 from interpret_dp import (
     Categorical,
     Continuous,
@@ -190,7 +191,7 @@ def main() -> None:
         f"{markdown(objective_table(*how))}\n## Distance from the true scores of the cohort\n\n"
         f"{markdown(monotone_table(*how))}"
     )
-    arguments.out.write_text(text, encoding="utf-8")
+    write_page(arguments.out, text)
 
 
 if __name__ == "__main__":

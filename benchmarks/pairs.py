@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.report import write_page
 from interpret_dp import (
     Categorical,
     Continuous,
@@ -149,7 +150,7 @@ def main() -> None:
             records = list(measured(n_rows, strength, arguments.repeats))
             lines += ["", f"## {title}, {n_rows:,} rows", "", *_table(records)]
             print("\n".join(lines[-9:]), flush=True)
-    arguments.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_page(arguments.out, "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from benchmarks.objectives import markdown
+from benchmarks.report import write_page
 from interpret_dp import (
     Categorical,
     Continuous,
@@ -189,7 +190,7 @@ def main() -> None:
         f"## Totals predicted over observed\n\n{markdown(premium_table(*how))}\n"
         f"## Shares of the rows below their predicted quantile\n\n{markdown(quantile_table(*how))}"
     )
-    arguments.out.write_text(text, encoding="utf-8")
+    write_page(arguments.out, text)
 
 
 if __name__ == "__main__":

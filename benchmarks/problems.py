@@ -34,8 +34,16 @@ DELTA = 1e-6
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 TEST_FRACTION = 0.2
 
-TABLES = ("adult", "credit_fraud", "wine_quality", "elevators", "pol")
-"""Problems on which the reference is measured: the tables of Nori et al. (2021), Table 1."""
+TABLES = (
+    "adult",
+    "credit_fraud",
+    "telco",
+    "california_housing",
+    "elevators",
+    "pol",
+    "wine_quality",
+)
+"""Problems on which the reference is measured: the public tables of Nori et al. (2021), Table 1."""
 
 PUBLISHED = {
     "adult_complete": {0.01: 0.787, 0.02: 0.831, 0.03: 0.849, 0.1: 0.876, 0.5: 0.893},
@@ -45,7 +53,7 @@ PUBLISHED = {
 were chosen for each epsilon, on 80/20 splits."""
 PUBLISHED_DELTA = 5e-8
 
-PROBLEMS = (*TABLES, *PUBLISHED, "telco", "california_housing")
+PROBLEMS = (*TABLES, *PUBLISHED)
 
 _CLASSIFICATION = ("adult", "credit_fraud", "adult_complete", "telco")
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
+from benchmarks.report import write_page
 from interpret_dp import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 from interpret_dp.datasets import Cohort, make_cohort
 from interpret_dp.mechanisms import SeededRandomness, use_randomness
@@ -217,7 +218,7 @@ def main() -> None:
     lines += ["", f"Repeat with `{command}`.", ""]
     text = "\n".join(lines)
     print(text)
-    arguments.out.write_text(text, encoding="utf-8")
+    write_page(arguments.out, text)
     _figure(arguments.figure, arguments.task, arguments.epsilon, arguments.rows)
 
 

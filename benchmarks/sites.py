@@ -29,6 +29,7 @@ from benchmarks.engines import load_engine
 from benchmarks.machine import describe_machine, machine_text
 from benchmarks.objectives import markdown
 from benchmarks.problems import DELTA, Problem, Split, load_problem
+from benchmarks.report import write_page
 from interpret_dp.accounting import epsilon_of_mu, mu_of_budget
 from interpret_dp.datasets import make_cohort
 from interpret_dp.sites import Site, Transport, simulate
@@ -228,7 +229,7 @@ def main() -> None:
     for name in given.tables:
         for _ in measure(name, given, found):
             given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-            given.out.with_suffix(".md").write_text(page(found), encoding="utf-8")
+            write_page(given.out.with_suffix(".md"), page(found))
 
 
 if __name__ == "__main__":

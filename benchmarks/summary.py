@@ -13,6 +13,7 @@ from statistics import fmean, median
 from benchmarks.paired import corrected_standard_error
 from benchmarks.problems import DELTA, PUBLISHED, PUBLISHED_DELTA, metric_of
 from benchmarks.records import Comparison, Results
+from benchmarks.report import write_page
 from benchmarks.targets import check_targets
 
 __all__ = ["compare", "markdown_table", "number", "write_summary"]
@@ -94,7 +95,7 @@ def write_summary(results: Results, out: Path) -> str:
         markdown_table(_TARGETS, [check.cells for check in check_targets(results, rows)]),
     ]
     text = "\n\n".join(parts) + "\n"
-    out.with_suffix(".md").write_text(text, encoding="utf-8")
+    write_page(out.with_suffix(".md"), text)
     with out.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Comparison)])
         writer.writeheader()

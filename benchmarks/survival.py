@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.objectives import DELTA, markdown
+from benchmarks.report import write_page
 from interpret_dp import (
     Categorical,
     Continuous,
@@ -234,7 +235,7 @@ def main() -> None:
         f"{of_simulated}\n## Tables of scikit-survival\n\nThree quarters of the people are "
         f"fitted.\n\n{markdown(public(given.epsilons, given.fits))}"
     )
-    given.out.write_text(text, encoding="utf-8")
+    write_page(given.out, text)
 
 
 if __name__ == "__main__":

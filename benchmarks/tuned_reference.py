@@ -24,6 +24,7 @@ from benchmarks.machine import describe_machine
 from benchmarks.paired import Paired, paired
 from benchmarks.problems import DELTA, TABLES, Problem, Split, load_problem, metric_of
 from benchmarks.records import Fit, Results
+from benchmarks.report import write_page
 from benchmarks.summary import markdown_table, number
 
 __all__ = ["Setting", "best_setting", "default_setting", "engine_name", "main", "page"]
@@ -264,7 +265,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not options.summary:
         _measure(options, results, accuracy, grid)
     text = page(results, accuracy, grid)
-    options.out.with_suffix(".md").write_text(text, encoding="utf-8")
+    write_page(options.out.with_suffix(".md"), text)
     print(text)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENGINES", "Engine", "load_engine"]
 
-ENGINES = ("ours", "reference", "nonprivate", "constant")
+ENGINES = ("ours", "reference", "classic", "nonprivate", "constant")
 
 
 def _unchanged(X: pd.DataFrame) -> pd.DataFrame:

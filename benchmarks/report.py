@@ -1,24 +1,56 @@
-"""How the benchmarks of local explanations write their tables and figures."""
+"""How benchmarks write pages of results: each ends with the command, the day and the code."""
 
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+import interpret_dp
 from benchmarks.machine import describe_machine, machine_text
+from interpret_dp._documents import write_file
 
-__all__ = ["Report", "public_tables", "spread"]
+__all__ = ["Report", "command", "provenance", "public_tables", "spread", "write_page"]
 
 _RESULTS = Path("benchmarks/results")
 _FIGURES = Path("docs/figures")
+
+
+def command() -> str:
+    """Return the command that runs."""
+    return shlex.join(["python", "-m", _module(), *sys.argv[1:]])
+
+
+def provenance() -> str:
+    """Return the command that runs, the day, and version and commit of the code."""
+    described = ["git", "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]
+    found = subprocess.run(described, capture_output=True, text=True, check=False)
+    commit = found.stdout.strip() or "an unknown commit"
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    return f"`{command()}`, {today}, interpret_dp {interpret_dp.__version__} at {commit}."
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page of results that ends with its provenance.
+
+    Parameters
+    ----------
+    path : Path
+    text : str
+        Markdown.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, f"{text.rstrip()}\n\n{provenance()}\n")
 
 
 class Report:
@@ -43,11 +75,10 @@ class Report:
         is_timed: bool = False,
         packages: Sequence[str] = (),
     ) -> None:
-        self._is_kept = is_kept
-        command = " ".join([f"python -m {_module()}", *sys.argv[1:]])
-        self._lines = [f"# {title}", "", f"`{command}`"]
+        self._is_kept, self._is_timed = is_kept, is_timed
+        self._lines = [f"# {title}"]
         self._raw: dict[str, Any] = {
-            "command": command,
+            "command": command(),
             "machine": describe_machine(packages),
             "sections": [],
         }
@@ -86,7 +117,7 @@ class Report:
         self._lines += lines
 
     def write(self, name: str, draw: Callable[[dict[str, Any], Path], None] | None = None) -> None:
-        """Write the page to benchmarks/results, and the figures as JSON beside it.
+        """Write the page to benchmarks/results, and times as JSON beside it.
 
         Parameters
         ----------
@@ -96,10 +127,10 @@ class Report:
         """
         if self._is_kept:
             path = _RESULTS / f"{name}.md"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("\n".join(self._lines) + "\n", encoding="utf-8")
+            write_page(path, "\n".join(self._lines))
             raw = json.dumps(self._raw, indent=1, default=_plain)
-            path.with_suffix(".json").write_text(raw, encoding="utf-8")
+            if self._is_timed:
+                path.with_suffix(".json").write_text(raw, encoding="utf-8")
             if draw is not None:
                 draw(json.loads(raw), _FIGURES / f"{name}.png")
 
@@ -142,7 +173,7 @@ def _plain(value: Any) -> Any:
 
 def _module() -> str:
     spec = getattr(sys.modules["__main__"], "__spec__", None)
-    return spec.name if spec is not None else "benchmarks"
+    return "benchmarks" if spec is None else spec.name.removesuffix(".__main__")
 
 
 def _table(frame: pd.DataFrame) -> list[str]:
