@@ -25,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.llm_mnist import DELTA, SCHEMA, STANDARDS, load_mnist
-from benchmarks.report import Report
+from benchmarks.report import Report, drawing
 from interpret_dp import Continuous, DPLocallyLinearClassifier, Schema
 from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.llm.config import TrainingSettings
@@ -277,7 +277,7 @@ _STUDIES = {
 
 
 def _draw(report: Report, name: str, frame: pd.DataFrame) -> None:
-    with report.drawing(f"llm_{name}", 1, width=5.6) as (axis,):
+    with drawing(f"llm_{name}", 1, width=5.6) as (axis,):
         for (model, private), part in frame.groupby(["projections", "private"], sort=False):
             colour = _COLOURS[str(model)]
             label = f"{model}, {'private' if private else 'not private'}"

@@ -17,7 +17,7 @@ import pandas as pd
 
 from benchmarks.llm_figures import Noiseless, class_scores
 from benchmarks.llm_tables import DELTA, TABLES, Table, load_table
-from benchmarks.report import Report
+from benchmarks.report import Report, drawing
 from interpret_dp import DPLocallyLinearClassifier
 from interpret_dp.accounting.plans import SampledSteps
 from interpret_dp.llm.request import MapsSettings, training_settings
@@ -90,7 +90,7 @@ class Fits:
 
 
 def _draw(report: Report, name: str, by_epsilon: pd.DataFrame, by_maps: pd.DataFrame) -> None:
-    with report.drawing(f"llm_{name}_points", 2) as (left, right):
+    with drawing(f"llm_{name}_points", 2) as (left, right):
         private = by_epsilon[by_epsilon["private"] == "yes"]
         left.plot(private["epsilon"], private["accuracy, %"].astype(float), marker="o")
         openly = by_epsilon[by_epsilon["private"] == "no"]["accuracy, %"].astype(float)

@@ -37,7 +37,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.paired import corrected_standard_error
-from benchmarks.report import Report, public_tables
+from benchmarks.report import Report, drawing, public_tables
 from benchmarks.tables import load_benchmark
 from interpret_dp import (
     Categorical,
@@ -302,7 +302,7 @@ def _differences(fits: pd.DataFrame) -> pd.DataFrame:
 
 def _draw(fits: pd.DataFrame, report: Report) -> None:
     tables = list(dict.fromkeys(fits["table"]))
-    with report.drawing("llm_tables", len(tables), width=3.4) as axes:
+    with drawing("llm_tables", len(tables), width=3.4) as axes:
         for axis, table in zip(axes, tables, strict=True):
             means = _means(fits[fits["table"] == table], "AUROC")
             for model, colour in _COLOURS.items():

@@ -20,7 +20,16 @@ import interpret_dp
 from benchmarks.machine import describe_machine, machine_text
 from interpret_dp._documents import write_file
 
-__all__ = ["Report", "command", "provenance", "public_tables", "spread", "write_page"]
+__all__ = [
+    "Report",
+    "Section",
+    "command",
+    "drawing",
+    "provenance",
+    "public_tables",
+    "spread",
+    "write_page",
+]
 
 _RESULTS = Path("benchmarks/results")
 _FIGURES = Path("docs/figures")
@@ -31,13 +40,14 @@ def command() -> str:
     return shlex.join(["python", "-m", _module(), *sys.argv[1:]])
 
 
-def provenance() -> str:
-    """Return the command that runs, the day, and version and commit of the code."""
+def provenance(measured_by: str | None = None) -> str:
+    """Return the command (default: what runs), the day, and version and commit of the code."""
     described = ["git", "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]
     found = subprocess.run(described, capture_output=True, text=True, check=False)
     commit = found.stdout.strip() or "an unknown commit"
-    today = f"{datetime.now(UTC):%Y-%m-%d}"
-    return f"`{command()}`, {today}, interpret_dp {interpret_dp.__version__} at {commit}."
+    day = f"{datetime.now(UTC):%Y-%m-%d}"
+    code = f"interpret_dp {interpret_dp.__version__} at {commit}"
+    return f"`{measured_by or command()}`, {day}, {code}."
 
 
 def write_page(path: Path, text: str) -> None:
@@ -51,6 +61,67 @@ def write_page(path: Path, text: str) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, f"{text.rstrip()}\n\n{provenance()}\n")
+
+
+class Section:
+    """A section of a page: paragraphs, tables and figures, printed as it grows.
+
+    Parameters
+    ----------
+    title : str
+    figure : str
+        The name of its figures in docs/figures, which a suffix may follow.
+    measured_by : str
+        The command.
+    """
+
+    def __init__(self, title: str, figure: str, measured_by: str) -> None:
+        self._figure, self._measured_by = figure, measured_by
+        self._parts: list[str] = []
+        self.add(f"### {title}")
+
+    def add(self, *parts: str | pd.DataFrame) -> None:
+        """Add paragraphs and tables."""
+        for part in parts:
+            text = part if isinstance(part, str) else "\n".join(_table(part))
+            print(text, flush=True)
+            self._parts.append(text)
+
+    @contextmanager
+    def drawing(
+        self, shows: str, n_columns: int, *, suffix: str = "", **size: float
+    ) -> Iterator[Any]:
+        """Yield axes in a row, and add the image; ``shows`` says what it shows."""
+        name = f"{self._figure}{suffix}"
+        with drawing(name, n_columns, **size) as axes:
+            yield axes
+        self.add(f"![{shows}](figures/{name}.png)")
+
+    @property
+    def text(self) -> str:
+        """The section as Markdown, with its provenance."""
+        return "\n\n".join([*self._parts, provenance(self._measured_by)])
+
+
+@contextmanager
+def drawing(
+    name: str, n_columns: int, *, width: float = 4.6, height: float = 3.4, n_rows: int = 1
+) -> Iterator[Any]:
+    """Yield axes, of so many inches each, and save them as a small image; flat, row by row."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    size = (width * n_columns, height * n_rows)
+    figure, axes = pyplot.subplots(n_rows, n_columns, figsize=size, squeeze=False)
+    yield axes.ravel()
+    for axis in axes.ravel():
+        axis.spines[["top", "right"]].set_visible(False)
+    figure.tight_layout()
+    _FIGURES.mkdir(parents=True, exist_ok=True)
+    figure.savefig(_FIGURES / f"{name}.png", dpi=90, metadata={"Software": None})
+    pyplot.close(figure)
 
 
 class Report:
@@ -133,27 +204,6 @@ class Report:
                 path.with_suffix(".json").write_text(raw, encoding="utf-8")
             if draw is not None:
                 draw(json.loads(raw), _FIGURES / f"{name}.png")
-
-    @contextmanager
-    def drawing(
-        self, name: str, n_columns: int, *, width: float = 4.6, height: float = 3.4
-    ) -> Iterator[Any]:
-        """Yield axes in a row, of so many inches each, and save them as a small image."""
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-
-        size = (width * n_columns, height)
-        figure, axes = pyplot.subplots(1, n_columns, figsize=size, squeeze=False)
-        yield axes[0]
-        for axis in axes[0]:
-            axis.spines[["top", "right"]].set_visible(False)
-        figure.tight_layout()
-        if self._is_kept:
-            _FIGURES.mkdir(parents=True, exist_ok=True)
-            figure.savefig(_FIGURES / f"{name}.png", dpi=90, metadata={"Software": None})
-        pyplot.close(figure)
 
 
 def spread(values: Sequence[float], digits: int = 3) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from benchmarks.engines import load_engine
+from benchmarks.papers import Paper
 from benchmarks.problems import DELTA, Problem, Split, load_problem
 from interpret_dp.schema import Categorical, Continuous
 
@@ -158,3 +159,6 @@ def _inputs(problem: Problem, X: pd.DataFrame) -> Floats:
             scaled = (X[name].to_numpy(dtype=np.float64) - spec.lower) / width
             columns.append(np.clip(np.nan_to_num(scaled, nan=0.5), 0.0, 1.0))
     return np.stack(columns, axis=1)
+
+
+PAPER = Paper("Nori, Caruana, Bu, Shen and Kulkarni (2021): DP-EBM", (), {})
