@@ -10,8 +10,6 @@ from tests.processes import ROOT
 PROVENANCE = (
     r"`python -m benchmarks\.[^`]+`, 20\d\d-\d\d-\d\d, interpret_dp \d[\w.]* at [0-9a-f]{10}\."
 )
-    r"`python -m benchmarks\.[^`]+`, 20\d\d-\d\d-\d\d, interpret_dp \d[\w.]* at [0-9a-f]{10}\."
-)
 RESULTS = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
 
 
