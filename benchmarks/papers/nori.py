@@ -7,8 +7,6 @@ other peers run in an interpreter of their own (:mod:`benchmarks.papers.peers`).
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
@@ -21,7 +19,7 @@ from tqdm.auto import tqdm
 
 from benchmarks import accuracy
 from benchmarks.engines import load_engine
-from benchmarks.papers import Item, Paper
+from benchmarks.papers import Item, Paper, peers
 from benchmarks.problems import DELTA, Problem, Split, load_problem, metric_of
 from benchmarks.records import Fit, Results
 from benchmarks.report import Section
@@ -42,7 +40,6 @@ COLUMNS = {
 }
 _PLACES = {"boosted": 0, "linear": 1, "classic": 2, "reference": 3}
 _ROOT = Path(__file__).parents[2]
-_PEERS = _ROOT / ".venv-peers" / "bin" / "python"
 _PEER_RESULTS = _ROOT / "benchmarks" / "results" / "peers.json"
 _PEER_VERSION = "diffprivlib 0.6.6, dp-xgboost 0.2.10"
 _SPREAD_TABLE, _SPREAD_EPSILON = "telco", 0.5
@@ -107,18 +104,18 @@ def _table(names: Sequence[str]) -> Callable[[Section, int], None]:
     def measure(section: Section, splits: int) -> None:
         options = ["--problems", *names, "--splits", str(splits), "--engines", *ENGINES]
         fits = accuracy.measured([*options, "--no-cold", "--epsilons", *map(str, EPSILONS)])
-        peers = Results(_PEER_RESULTS)
+        others = Results(_PEER_RESULTS)
         for name in tqdm(names):
             problem = load_problem(name)
             for number in tqdm(range(splits), desc=f"{name}, peers", leave=False):
-                if peers.find(name, "linear", EPSILONS[0], number) is None:
-                    peers.add(_peer_fits(problem, number, problem.split(number)))
+                if others.find(name, "linear", EPSILONS[0], number) is None:
+                    others.add(_peer_fits(problem, number, problem.split(number)))
         scores = {
             (fit.problem, fit.engine, fit.epsilon): []
-            for fit in (*fits, *peers)
+            for fit in (*fits, *others)
             if fit.split < splits
         }
-        for fit in (*fits, *peers):
+        for fit in (*fits, *others):
             if fit.split < splits:
                 scores[fit.problem, fit.engine, fit.epsilon].append(fit.score)
         section.add(
@@ -167,26 +164,18 @@ def predictions_of_peers(
     methods: Sequence[str] = ("linear", "boosted"),
 ) -> dict[str, Floats]:
     """Return the peers' predictions, shape (n_epsilons, n_test) each."""
-    if not _PEERS.exists():
-        raise FileNotFoundError(f"There is no {_PEERS}. `make .venv-peers/.ready` makes it.")
     target = problem.schema.target
     low, high = (target.lower, target.upper) if isinstance(target, Continuous) else (0.0, 1.0)
-    with tempfile.TemporaryDirectory() as folder:
-        source, answer = Path(folder) / "in.npz", Path(folder) / "out.npz"
-        np.savez(
-            source,
-            train=_inputs(problem, split.X_train),
-            target=split.y_train.to_numpy(dtype=np.float64),
-            test=_inputs(problem, split.X_test),
-            epsilons=np.array(epsilons),
-            low=low,
-            high=high,
-            classifies=problem.task == "classification",
-        )
-        script = str(Path(__file__).with_name("peers.py"))
-        subprocess.run([_PEERS, script, source, answer, *methods], check=True)
-        with np.load(answer) as arrays:
-            return dict(arrays)
+    given = {
+        "train": _inputs(problem, split.X_train),
+        "target": split.y_train.to_numpy(dtype=np.float64),
+        "test": _inputs(problem, split.X_test),
+        "epsilons": np.array(epsilons),
+        "low": low,
+        "high": high,
+        "classifies": problem.task == "classification",
+    }
+    return peers.ask(given, *methods)
 
 
 def _inputs(problem: Problem, X: pd.DataFrame) -> Floats:
@@ -240,8 +229,8 @@ def _spread_of_scores(section: Section, splits: int) -> None:
         split = problem.split(number)
         drawn = np.random.default_rng(number).random(len(split.y_test))
         found["random scores"].append(problem.score(split.y_test, drawn))
-        peers = predictions_of_peers(problem, split, [_SPREAD_EPSILON], ["linear"])
-        found[COLUMNS["linear"]].append(problem.score(split.y_test, peers["linear"][0]))
+        linear = predictions_of_peers(problem, split, [_SPREAD_EPSILON], ["linear"])["linear"]
+        found[COLUMNS["linear"]].append(problem.score(split.y_test, linear[0]))
         model = engine.build(problem, _SPREAD_EPSILON, DELTA).fit(split.X_train, split.y_train)
         predicted = engine.predict(problem, model, split.X_test)
         found["ours"].append(problem.score(split.y_test, predicted))
