@@ -1,12 +1,9 @@
 """What another interpreter runs for the papers' tables: diffprivlib and DP-XGBoost.
 
-Their lower versions of scikit-learn and numpy are not the package's, so nothing of it is imported.
-Set it up and run it:
+Their lower versions of scikit-learn and numpy are not the package's, so nothing of it is imported,
+and `make .venv-peers/.ready` gives them an environment. It runs as
 
-    python -m venv peers
-    peers/bin/pip install dp-xgboost "scikit-learn<1.5" "numpy<2" joblib setuptools
-    peers/bin/pip install --no-deps diffprivlib
-    peers/bin/python benchmarks/papers/peers.py IN.npz OUT.npz
+    .venv-peers/bin/python benchmarks/papers/peers.py IN.npz OUT.npz linear boosted
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ _TREES = 20
 _SHARE = 0.1  # of the rows in a tree, drawn anew for each
 
 
-def main(source: str, target: str) -> None:
+def main(source: str, target: str, *methods: str) -> None:
     """Fit each peer at each epsilon, and write the predictions.
 
     Parameters
@@ -33,15 +30,16 @@ def main(source: str, target: str) -> None:
         ``test``, ``epsilons``, and the numbers ``low`` and ``high`` (bounds of the target; of
         classes 0 and 1) and ``classifies``.
     target : str
-        Gets ``linear`` and ``boosted``, shape (n_epsilons, n_test) each.
+        Gets each method's predictions, shape (n_epsilons, n_test).
+    *methods : {"linear", "boosted"}
     """
     warnings.simplefilter("ignore")
     with np.load(source) as arrays:
         given = {name: arrays[name] for name in arrays}
     fits = {"linear": _linear, "boosted": _boosted}
     found = {
-        name: np.stack([fit(given, float(epsilon)) for epsilon in given["epsilons"]])
-        for name, fit in fits.items()
+        name: np.stack([fits[name](given, float(epsilon)) for epsilon in given["epsilons"]])
+        for name in methods
     }
     np.savez(target, **found)
 

@@ -55,27 +55,27 @@ def check_of(results, *words):
 
 
 def test_ours_at_a_small_epsilon_is_compared_with_the_reference_at_larger_ones(results):
-    assert check_of(results, "reference at 2 on 5 of 5").holds is True
-    assert check_of(results, "reference at 4 on 4 of 5").holds is True
+    assert check_of(results, "reference at 2 on 7 of 7").holds is True
+    assert check_of(results, "reference at 4 on 6 of 7").holds is True
     assert check_of(results, "reference at 8 on adult and pol").holds is True
-    goal = check_of(results, "reference at 8 on 5 of 5")
+    goal = check_of(results, "reference at 8 on 7 of 7")
     assert (goal.kind, goal.holds) == ("goal", False)
-    assert goal.measured.startswith("2 of 5; credit_fraud 0.7606 against 0.7705")
+    assert goal.measured.startswith("2 of 7; credit_fraud 0.7606 against 0.7705")
 
 
 def test_a_cell_is_worse_or_better_by_more_than_its_standard_error(results):
-    assert check_of(results, "not worse than the reference").measured == "30 of 30"
-    assert check_of(results, "better than the reference").measured == "30 of 30"
+    assert check_of(results, "not worse than the reference").measured == "42 of 42"
+    assert check_of(results, "better than the reference").measured == "42 of 42"
     # Worse on average, by less than the standard error, which is 0.0387.
     add(results, "adult", "reference", 1.0, [0.8, 0.7])
     add(results, "adult", "ours", 1.0, [0.7, 0.78])
     assert check_of(results, "not worse than the reference").holds is True
     better = check_of(results, "better than the reference")
-    assert (better.measured, better.holds) == ("29 of 30; adult at 1", True)
+    assert (better.measured, better.holds) == ("41 of 42; adult at 1", True)
     add(results, "adult", "ours", 1.0, [0.6, 0.5])
     worse = check_of(results, "not worse than the reference")
-    assert (worse.measured, worse.holds) == ("29 of 30; adult at 1", False)
-    # On fewer than 25 cells ours is better.
+    assert (worse.measured, worse.holds) == ("41 of 42; adult at 1", False)
+    # On fewer than 36 cells ours is better.
     for epsilon in EPSILONS:
         add(results, "pol", "ours", epsilon, score("pol", 0.1))
     assert check_of(results, "better than the reference").holds is False
@@ -86,9 +86,9 @@ def test_what_was_not_measured_is_open(tmp_path):
     assert {check.holds for check in check_targets(empty, [])} == {None}
     add(empty, "adult", "ours", 0.5, score("adult", 0.4))
     add(empty, "adult", "reference", 2.0, score("adult", 0.5))
-    # One problem that is lost settles what all five must hold, and not what four must.
-    assert check_of(empty, "reference at 2 on 5 of 5").holds is False
-    assert check_of(empty, "reference at 4 on 4 of 5").holds is None
+    # One problem that is lost settles what all seven must hold, and not what six must.
+    assert check_of(empty, "reference at 2 on 7 of 7").holds is False
+    assert check_of(empty, "reference at 4 on 6 of 7").holds is None
 
 
 def test_the_standard_error_knows_that_splits_overlap():
