@@ -603,7 +603,7 @@ PAPER = Paper(
         Item("figure6", "Figure 6: epsilon and maps on a table", _measure_figure6, 3),
         Item("multilabel", "Section 4.2: several labels", _measure_multilabel, 3),
         Item("figure7", "Figures 7 and 10: maps beside integrated gradients", _measure_figure7, 4),
-        Item("figure8", "Figure 8: private networks", _measure_figure8, 1, is_short=False),
+        Item("figure8", "Figure 8: private networks", _measure_figure8, 1),
     ),
     {
         "figure 1": "a diagram",
