@@ -352,7 +352,7 @@ PAPER = Paper(
         Item("figure6", "Figure 6: the spread of AUROC", _spread_of_scores, 100),
     ),
     {
-        "table 1": "[The tables](project.md#the-benchmark-tables). wine_quality has 6,497 rows "
+        "table 1": "[The tables](../CONTRIBUTING.md#benchmark-tables). wine_quality has 6,497 rows "
         "here (paper: 5,297), california_housing 20,640 (20,499), elevators 16,599 (16,598).",
         "Healthcare": "Not public. telco and adult take its place in figures 3, 4 and 6.",
         "figure 2": "A diagram: [the algorithm](algorithm.md).",

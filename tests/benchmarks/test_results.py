@@ -10,15 +10,22 @@ from tests.processes import ROOT
 PROVENANCE = (
     r"`python -m benchmarks\.[^`]+`, 20\d\d-\d\d-\d\d, interpret_dp \d[\w.]* at [0-9a-f]{10}\."
 )
-    r"`python -m benchmarks\.[^`]+`, 20\d\d-\d\d-\d\d, interpret_dp \d[\w.]* at [0-9a-f]{10}\."
-)
-RESULTS = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
+FOLDER = ROOT / "benchmarks" / "results"
+RESULTS = [*sorted(FOLDER.glob("*.md")), ROOT / "docs" / "performance.md"]
+#: Raw numbers whose page has another name.
+PAGES = {"scale": "performance", "peers": "papers"}
 
 
 @pytest.mark.parametrize("page", RESULTS, ids=lambda page: page.stem)
 def test_a_page_of_results_ends_with_its_command_its_day_and_its_code(page):
     *_, last = page.read_text(encoding="utf-8").rstrip().split("\n")
     assert re.fullmatch(PROVENANCE, last)
+
+
+def test_raw_numbers_have_a_page():
+    named = {path.stem for path in RESULTS} | {PAGE.stem}
+    raw = {path.stem for path in FOLDER.glob("*.*") if path.suffix in (".csv", ".json")}
+    assert {PAGES.get(stem, stem) for stem in raw} <= named
 
 
 def test_the_papers_page_has_every_item_with_its_command_and_code():
