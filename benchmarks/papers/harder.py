@@ -55,7 +55,7 @@ _PAPER: Mapping[str, Any] = {
     "clip_norm": 1e-3,
     "averaging": 0.0,
 }
-#: Fewer, larger steps are as accurate in a quarter of the time.
+#: Fewer, larger steps take a quarter of the time: 93.7 % in place of 94.0 of MNIST at epsilon 2.
 _CHEAPER = {**_PAPER, "epochs": 10.0, "learning_rate": 2e-3, "sampling_rate": 1 / 30}
 _CHEAPER_TEXT = (
     "The paper's setups train for 10 epochs at a sampling rate of 1/30 and a learning rate of "
