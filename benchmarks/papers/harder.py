@@ -308,7 +308,9 @@ def _measure_figure5(section: Section, repeats: int) -> None:
                     label = f"{model}, {kind}"
                     axis.plot(line["at"], line[kind], style, color=f"C{place}", label=label)
             axis.set(xscale="log", xlabel=what, ylabel="test accuracy, %")
-        axes[0].legend(frameon=False, fontsize=7)
+            axis.set_xticks(points[what][0], [f"{point:g}" for point in points[what][0]])
+            axis.minorticks_off()
+        axes[2].legend(frameon=False, fontsize=7, loc="lower right")
 
 
 # Section 4.2, on a table that stands in for the hospital's
