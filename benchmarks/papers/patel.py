@@ -7,12 +7,10 @@ linear functions on 10,000 rows of a private background, which is paid for once.
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +24,7 @@ from benchmarks.papers import Item, Paper, patel_algorithms as paper
 from benchmarks.papers.patel_algorithms import Floats, Local, Points, Spending
 from benchmarks.problems import load_problem
 from benchmarks.report import Section
-from benchmarks.tables import DATA_VARIABLE
+from benchmarks.tables import data_file
 from interpret_dp import PrivateBackground, Schema
 from interpret_dp.accounting import epsilon_of_mu, mu_of_budget
 from interpret_dp.schema import Categorical, Continuous, Integer
@@ -119,21 +117,13 @@ def table_task(name: str, depth: int = 10, each: int = 1) -> Task:
     return Task(problem.X, schema, points, labels, lambda drawn, _: signs(model.predict(drawn)))
 
 
-def _file(name: str, advice: str) -> Path:
-    path = Path(os.environ.get(DATA_VARIABLE, ".")) / name
-    if not path.is_file():
-        raise FileNotFoundError(f"{DATA_VARIABLE} names no folder with {name}. Make it: {advice}")
-    return path
-
-
 @cache
 def text_task() -> Task:
     """Return reviews as their 500 most frequent words; they are labelled, as in the paper.
 
     Without a model, drawn rows get labels from a column of the background.
     """
-    advice = "reviews of Maas et al. (2011), columns text and target (0: negative, 1: positive)."
-    table = pd.read_parquet(_file("imdb_reviews.parquet", advice), columns=["text", "target"])
+    table = pd.read_parquet(data_file("imdb_reviews.parquet"), columns=["text", "target"])
     words = CountVectorizer(max_features=500, binary=True, dtype=np.int8)
     found = words.fit_transform(table["text"].str.replace("<br />", " ", regex=False))
     frame = pd.DataFrame(found.toarray(), columns=words.get_feature_names_out())
@@ -147,8 +137,7 @@ def text_task() -> Task:
 @cache
 def image_task() -> Task:
     """Return 12,000 pullovers and coats, 14 x 14 pixels, and a logistic regression."""
-    advice = "arrays x_train and y_train, the training part of Fashion-MNIST."
-    file = np.load(_file("fashion_mnist_train.npz", advice))
+    file = np.load(data_file("fashion_mnist_train.npz"))
     chosen = np.isin(file["y_train"], (2, 4))
     small = file["x_train"][chosen].reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)) / 255
     points, truth = small.reshape(-1, 196).astype(np.float32), file["y_train"][chosen] == 4
@@ -560,7 +549,7 @@ def groups(section: Section, repeats: int) -> None:
 def images(section: Section, repeats: int) -> None:
     """Draw explanations of pictures."""
     task = image_task()
-    file = np.load(_file("fashion_mnist_train.npz", ""))
+    file = np.load(data_file("fashion_mnist_train.npz"))
     truth = signs(file["y_train"][np.isin(file["y_train"], (2, 4))] == 4)
     epsilons = (0.01, 0.1, 1.0, 10.0)
     private = [private_labels(task.points, truth, slice(10_000), e) for e in (0.01, 0.5, 10)]
