@@ -146,7 +146,8 @@ def _lines(
 
 
 def _spread(scores: Sequence[float]) -> str:
-    return f"{fmean(scores):.4g} ± {stdev(scores) if len(scores) > 1 else 0.0:.2g}"
+    mean, deviation = fmean(scores), stdev(scores) if len(scores) > 1 else 0.0
+    return f"{mean:,.0f} ± {deviation:,.0f}" if mean >= 1e4 else f"{mean:.4g} ± {deviation:.2g}"
 
 
 def _peer_fits(problem: Problem, number: int, split: Split) -> Iterator[Fit]:
