@@ -282,7 +282,7 @@ def _curves(section: Section, repeats: int) -> None:
         curves[title] = _read(model.fit(problem.X, problem.y), problem, numeric)
     session = models["epsilon 1"].edit(autosave=False)
     session.make_monotone("age", increasing=True)
-    curves["epsilon 1, increasing"] = _read(session.to_model(), problem, numeric)
+    curves["epsilon 1, increasing"] = _read(session.model, problem, numeric)
     shape = {"n_rows": len(numeric), "width": 2.3, "height": 1.9}
     with section.drawing("Curves of adult by five models", len(curves), **shape) as axes:
         grid = axes.reshape(len(numeric), len(curves))
