@@ -34,7 +34,7 @@ OTHER_VERSIONS := $(RUN_TESTS) --hypothesis-profile=fast -W default -m "$(UNIT_T
 INNER_LOOP := $(UNIT_TESTS) and not lengthy
 
 .PHONY: help demo demo-sites fuzz mutants test test-fast test-newest newest-versions lint format docs bench \
-	bench-accuracy bench-tuned bench-scale bench-lime bench-llm bench-dask bench-compare audit examples check-release clean chromium postgres
+	bench-accuracy bench-tuned bench-scale bench-lime bench-llm bench-dask bench-compare papers audit examples check-release clean chromium postgres
 
 help:
 	@echo "make demo           train on the simulated cohort and serve the dashboard (ARGS=--no-serve writes HTML)"
@@ -47,6 +47,7 @@ help:
 	@echo "make lint           ruff, mypy, import-linter, and words that must not come back"
 	@echo "make docs           the documentation as pages of HTML, into docs/_build; warnings are errors"
 	@echo "make format         rewrite the sources as the linter wants them"
+	@echo "make papers         the three papers' tables and figures, into docs/papers.md; an hour (ARGS=\"nori table2\": one)"
 	@echo "make bench          every measurement below, into tables, pages and figures; takes hours"
 	@echo "make bench-accuracy accuracy and fit time against the reference (ARGS is passed on, here and below)"
 	@echo "make bench-tuned    the reference at its best settings, beside that"
@@ -123,6 +124,16 @@ fuzz: $(VENV)/.ready
 mutants: $(VENV)/.ready
 	$(BIN)/python -m scripts.mutants $(ARGS)
 
+# The papers' peers need older versions of scikit-learn and numpy.
+.venv-peers/.ready: scripts/create_environment.sh
+	scripts/create_environment.sh .venv-peers
+	.venv-peers/bin/python -m pip install --quiet dp-xgboost==0.2.10 "scikit-learn<1.5" "numpy<2" joblib setuptools
+	.venv-peers/bin/python -m pip install --quiet --no-deps diffprivlib==0.6.6
+	touch $@
+
+papers: $(VENV)/.ready .venv-peers/.ready
+	$(BIN)/python -m benchmarks.papers $(or $(ARGS),all)
+
 bench: bench-accuracy bench-tuned bench-scale bench-lime bench-llm bench-dask
 
 bench-accuracy: $(VENV)/.ready
@@ -171,7 +182,7 @@ check-release: $(VENV)/.ready .venv-sites/.ready chromium postgres
 	touch $@
 
 clean:
-	rm -rf .venv .venv-minimum .venv-newest .venv-sites build dist .mutants .mypy_cache .pytest_cache \
+	rm -rf .venv .venv-minimum .venv-newest .venv-peers .venv-sites build dist .mutants .mypy_cache .pytest_cache \
 		.ruff_cache .hypothesis .import_linter_cache \
 		demo_output tests/browser/screenshots
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

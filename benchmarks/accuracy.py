@@ -24,7 +24,7 @@ from benchmarks.summary import write_summary
 if TYPE_CHECKING:
     Progress = tqdm[Any]
 
-__all__ = ["main"]
+__all__ = ["main", "measured"]
 
 _FIGURE = Path(__file__).parent.parent / "docs" / "figures" / "accuracy.png"
 _RESULTS = Path(__file__).parent / "results" / "accuracy.json"
@@ -158,6 +158,14 @@ def _parser() -> argparse.ArgumentParser:
         help="raw results (JSON); the tables come beside it as .md and .csv",
     )
     return parser
+
+
+def measured(arguments: Sequence[str]) -> Results:
+    """Measure what the file lacks, given the command's options, and return what it has."""
+    options = _parser().parse_args(arguments)
+    results = Results(options.out)
+    _measure_all(options, results)
+    return results
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -29,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from benchmarks.calibration import SOURCES, Grid, SelectedSources
 from benchmarks.engines.ours import ENGINE
 from benchmarks.problems import DELTA, load_problem
+from benchmarks.repeated import SOURCES, Grid, SelectedSources
 from benchmarks.report import write_page
 from benchmarks.rules import changed, parsed
 from benchmarks.simulated import simulate

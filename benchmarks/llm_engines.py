@@ -26,7 +26,7 @@ from opacus.grad_sample.utils import register_norm_sampler
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from benchmarks.llm_mnist import STANDARDS, load_mnist
+from benchmarks.papers.harder import STANDARDS, load_images
 from benchmarks.stages import Stage, timed_stages
 from interpret_dp.accounting.plans import PlannedSampling, ReleasePlan
 from interpret_dp.ledger import PrivacyLedger
@@ -127,7 +127,7 @@ def peak_megabytes() -> float:
 
 def training_rows(n_classes: int) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
     """Return MNIST's training rows, standardised; no copy is larger than what is returned."""
-    images, labels, _, _ = load_mnist(split=False)
+    images, labels, _, _ = load_images("MNIST")
     flat = images.reshape(len(images), -1)
     inputs = np.empty(flat.shape, dtype=np.float32)
     for start in range(0, len(flat), _ROWS_AT_A_TIME):

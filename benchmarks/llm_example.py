@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.llm_mnist import DELTA, SCHEMA, STANDARDS, load_mnist
+from benchmarks.papers.harder import DELTA, SCHEMA, STANDARDS, load_images
 from interpret_dp import DPLocallyLinearClassifier
 from interpret_dp.datasets import make_cohort
 
@@ -29,7 +29,7 @@ _TAKEN, _FOR = 4, 9
 
 def figures() -> dict[str, Any]:
     """Return the figures by the name of their file."""
-    X, y, X_test, y_test = load_mnist(split=False)
+    X, y, X_test, y_test = load_images("MNIST")
     images = DPLocallyLinearClassifier(
         epsilon=2.0, delta=DELTA, schema=SCHEMA, standardize=STANDARDS
     ).fit(X, y)

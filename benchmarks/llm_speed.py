@@ -166,10 +166,10 @@ def _fit_table(n_fits: int) -> pd.DataFrame:
 
 def _one_fit() -> Result:
     """Fit the default rule at epsilon 2."""
-    from benchmarks.llm_mnist import DELTA, SCHEMA, STANDARDS, load_mnist
+    from benchmarks.papers.harder import DELTA, SCHEMA, STANDARDS, load_images
     from interpret_dp import DPLocallyLinearClassifier
 
-    X, y, X_test, y_test = load_mnist(split=False)
+    X, y, X_test, y_test = load_images("MNIST")
     before = peak_megabytes()
     processor, wall = time.process_time(), time.perf_counter()
     model = DPLocallyLinearClassifier(

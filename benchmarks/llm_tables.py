@@ -12,21 +12,14 @@ levels, no log scales), by their defaults unless said otherwise:
 - multinomial logistic regression without privacy on the same inputs: what one linear map a class
   can reach.
 
-diffprivlib 0.6.6 does not import beside the newest scikit-learn, so it gets an environment of its
-own, and its columns are left out where there is none:
+diffprivlib gets an environment of its own: ``make .venv-peers/.ready``.
 
-    python -m venv diffprivlib-env
-    diffprivlib-env/bin/pip install "diffprivlib==0.6.6" "scikit-learn==1.7.2"
-
-Run: ``python -m benchmarks.llm_tables --diffprivlib-python diffprivlib-env/bin/python``.
+Run: ``python -m benchmarks.llm_tables``.
 """
 
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +30,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.paired import corrected_standard_error
+from benchmarks.papers import peers
 from benchmarks.report import Report, drawing, public_tables
 from benchmarks.tables import load_benchmark
 from interpret_dp import (
@@ -222,7 +216,7 @@ def _not_private(split: _Split) -> list[dict[str, Any]]:
     return [split.row("not private", np.inf, seconds, found)]
 
 
-def _diffprivlib(split: _Split, epsilons: list[float], python: str) -> list[dict[str, Any]]:
+def _diffprivlib(split: _Split, epsilons: list[float]) -> list[dict[str, Any]]:
     """Fit diffprivlib's model in its own interpreter; one row for each epsilon and strength."""
     table = split.table
     # A continuous input lies within the root of 3 (a uniform distribution's edge over its
@@ -231,23 +225,17 @@ def _diffprivlib(split: _Split, epsilons: list[float], python: str) -> list[dict
         3.0 * (spec.lower < spec.upper) if isinstance(spec, Continuous) else 1.0
         for spec in table.schema.features.values()
     ]
+    given = {
+        "train": table.inputs(table.X.iloc[split.train]),
+        "target": split.classes[split.train],
+        "test": table.inputs(table.X.iloc[split.test]),
+        "epsilons": np.array(epsilons),
+        "strengths": np.array(STRENGTHS),
+        "norm": np.sqrt(sum(squares)),
+        "n_classes": len(table.labels),
+    }
     began = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
-        np.savez(
-            source,
-            train=table.inputs(table.X.iloc[split.train]),
-            classes=split.classes[split.train],
-            test=table.inputs(table.X.iloc[split.test]),
-            epsilons=np.array(epsilons),
-            strengths=np.array(STRENGTHS),
-            norm=np.sqrt(sum(squares)),
-            n_classes=len(table.labels),
-        )
-        script = Path(__file__).with_name("llm_tables_diffprivlib.py")
-        subprocess.run([python, str(script), str(source), str(target)], check=True)
-        with np.load(target) as arrays:
-            found = arrays["probabilities"]
+    found = peers.ask(given, "classes")["classes"]
     seconds = (time.perf_counter() - began) / (len(epsilons) * len(STRENGTHS))
     return [
         split.row(f"diffprivlib, C={strength:g}", epsilon, seconds, found[i, j])
@@ -256,16 +244,9 @@ def _diffprivlib(split: _Split, epsilons: list[float], python: str) -> list[dict
     ]
 
 
-def _has_diffprivlib(python: str) -> bool:
-    command = [python, "-c", "import diffprivlib.models"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
 def _best_diffprivlib(fits: pd.DataFrame) -> pd.DataFrame:
     """Return the fits with the best strength of each table and epsilon alone, by mean AUROC."""
     is_rival = fits["model"].str.startswith("diffprivlib")
-    if not is_rival.any():
-        return fits
     means = fits[is_rival].groupby(["table", "epsilon", "model"])["AUROC"].mean().reset_index()
     best = means.loc[means.groupby(["table", "epsilon"])["AUROC"].idxmax()]
     kept = fits.merge(best[["table", "epsilon", "model"]], on=["table", "epsilon", "model"])
@@ -366,7 +347,7 @@ def _report(fits: pd.DataFrame, *, is_kept: bool) -> None:
         fits.to_csv(_RESULTS / "llm_tables.csv", index=False, float_format="%.6g")
 
 
-def _measured(asked: argparse.Namespace, python: str | None) -> pd.DataFrame:
+def _measured(asked: argparse.Namespace) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for name in asked.tables:
         table = load_table(name)
@@ -375,8 +356,7 @@ def _measured(asked: argparse.Namespace, python: str | None) -> pd.DataFrame:
             rows += _not_private(split)
             for epsilon in asked.epsilons:
                 rows += _ours(split, epsilon)
-            if python is not None:
-                rows += _diffprivlib(split, asked.epsilons, python)
+            rows += _diffprivlib(split, asked.epsilons)
             print(f"{name} split {number} done", flush=True)
     return pd.DataFrame(rows)
 
@@ -387,21 +367,11 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.5, 1.0, 4.0])
     parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument(
-        "--diffprivlib-python",
-        default=sys.executable,
-        metavar="PATH",
-        help="interpreter that has diffprivlib (default: this one)",
-    )
     parser.add_argument("--quick", action="store_true", help="one split; nothing is written")
     asked = parser.parse_args()
     if asked.quick:
         asked.splits = 1
-    python: str | None = asked.diffprivlib_python
-    if not _has_diffprivlib(asked.diffprivlib_python):
-        print(f"{python} does not import diffprivlib: its columns are left out.", flush=True)
-        python = None
-    _report(_measured(asked, python), is_kept=not asked.quick)
+    _report(_measured(asked), is_kept=not asked.quick)
 
 
 if __name__ == "__main__":

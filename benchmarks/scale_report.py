@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.report import write_page
 from benchmarks.scale_figures import draw_figures
 
 __all__ = ["write_report"]
@@ -86,7 +87,7 @@ def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:
         ]
     text = "\n\n".join(parts) + "\n"
     if docs is not None:
-        (docs / "performance.md").write_text(text, encoding="utf-8")
+        write_page(docs / "performance.md", text)
         draw_figures(raw, docs / "figures" / "performance.png")
     return text
 

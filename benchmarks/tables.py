@@ -1,18 +1,29 @@
-"""The public tables of the benchmarks, from a folder or from OpenML."""
+"""The public tables of the benchmarks, from a folder or from OpenML.
+
+``python -m benchmarks.tables FOLDER`` fetches all of them, images and reviews too, into a folder;
+then name it by INTERPRET_DP_DATA.
+"""
 
 from __future__ import annotations
 
+import argparse
+import io
 import os
+import tarfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.request import urlopen
+
+import numpy as np
 
 from interpret_dp._validate import check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BENCHMARKS", "DATA_VARIABLE", "load_benchmark"]
+__all__ = ["BENCHMARKS", "DATA_VARIABLE", "data_file", "fetch", "load_benchmark"]
 
 DATA_VARIABLE = "INTERPRET_DP_DATA"
 """Environment variable that names the folder of the benchmark tables."""
@@ -38,6 +49,78 @@ _BENCHMARKS = {
 }
 BENCHMARKS = (*_BENCHMARKS, "california_housing")
 """Names that `load_benchmark` knows: abalone, and the tables of Nori et al. (2021, Table 1)."""
+
+_IMAGES = {"mnist.npz": "mnist_784", "fashion_mnist_train.npz": "Fashion-MNIST"}
+_TRAINING_IMAGES = 60_000
+_REVIEWS = "imdb_reviews.parquet"
+_REVIEWS_URL = "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz"
+
+
+def data_file(name: str) -> Path:
+    """Return a file of the folder that INTERPRET_DP_DATA names.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is not there; the message says how to fetch it.
+    """
+    path = Path(os.environ.get(DATA_VARIABLE, ".")) / name
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"There is no {path}. `python -m benchmarks.tables FOLDER {name}` fetches it; then set "
+            f"{DATA_VARIABLE} to that folder."
+        )
+    return path
+
+
+def fetch(folder: Path, name: str) -> None:
+    """Fetch a public file into a folder, unless it is there.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+        ``adult.parquet``, so for every table; ``mnist.npz``, ``fashion_mnist_train.npz`` or
+        ``imdb_reviews.parquet``.
+    """
+    import pandas as pd
+
+    path = folder / name
+    if path.is_file():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    if name in _IMAGES:
+        from sklearn.datasets import fetch_openml
+
+        bunch = fetch_openml(name=_IMAGES[name], version=1, as_frame=False, parser="auto")
+        X = bunch.data.astype(np.uint8).reshape(-1, 28, 28)
+        y = bunch.target.astype(np.uint8)
+        parts = {"x_train": X[:_TRAINING_IMAGES], "y_train": y[:_TRAINING_IMAGES]}
+        parts |= {"x_test": X[_TRAINING_IMAGES:], "y_test": y[_TRAINING_IMAGES:]}
+        np.savez_compressed(path, **parts)
+    elif name == _REVIEWS:
+        with urlopen(_REVIEWS_URL) as answer:
+            pd.DataFrame(_reviews(answer.read())).to_parquet(path)
+    else:
+        X, y = load_benchmark(name.removesuffix(".parquet"))
+        X.assign(target=y).to_parquet(path)
+
+
+def _reviews(archive: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the labelled reviews of Maas et al. (2011)."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        for member in files:
+            _, part, label, name = [*member.name.split("/"), "", "", ""][:4]
+            opened = files.extractfile(member) if label in ("pos", "neg") and name else None
+            if opened is not None:
+                number, _, rating = name.removesuffix(".txt").partition("_")
+                yield {
+                    "split": part,
+                    "review_id": int(number),
+                    "rating": int(rating),
+                    "text": opened.read().decode("utf-8"),
+                    "target": int(label == "pos"),
+                }
 
 
 def load_benchmark(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
@@ -103,3 +186,13 @@ def _from_openml(name: str, benchmark: _Benchmark) -> tuple[pd.DataFrame, pd.Ser
     if benchmark.positive is None:
         return bunch.data, y.astype("float64")
     return bunch.data, (y.astype(str) == benchmark.positive).astype("int8")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    everything = [*(f"{name}.parquet" for name in BENCHMARKS), *_IMAGES, _REVIEWS]
+    parser.add_argument("names", nargs="*", default=everything)
+    given = parser.parse_args()
+    for wanted in given.names:
+        fetch(given.folder, wanted)

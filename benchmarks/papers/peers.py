@@ -1,49 +1,85 @@
-"""What another interpreter runs for the papers' tables: diffprivlib and DP-XGBoost.
+"""Private models that need older libraries than the package: diffprivlib and DP-XGBoost.
 
-Their lower versions of scikit-learn and numpy are not the package's, so nothing of it is imported.
-Set it up and run it:
-
-    python -m venv peers
-    peers/bin/pip install dp-xgboost "scikit-learn<1.5" "numpy<2" joblib setuptools
-    peers/bin/pip install --no-deps diffprivlib
-    peers/bin/python benchmarks/papers/peers.py IN.npz OUT.npz
+``make .venv-peers/.ready`` gives them an environment, in which this file runs as a script. So it
+imports nothing of the package.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import tempfile
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["main"]
+__all__ = ["ask", "main"]
 
+_PYTHON = Path(__file__).parents[2] / ".venv-peers" / "bin" / "python"
 _TREES = 20
 _SHARE = 0.1  # of the rows in a tree, drawn anew for each
 
 
-def main(source: str, target: str) -> None:
-    """Fit each peer at each epsilon, and write the predictions.
+def ask(given: dict[str, Any], *methods: str) -> dict[str, Any]:
+    """Return what some methods predict, in their own environment; see :func:`main`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such environment.
+    """
+    if not _PYTHON.exists():
+        raise FileNotFoundError(f"There is no {_PYTHON}. `make .venv-peers/.ready` makes it.")
+    with tempfile.TemporaryDirectory() as folder:
+        source, answer = Path(folder) / "in.npz", Path(folder) / "out.npz"
+        np.savez(source, **given)
+        subprocess.run([_PYTHON, __file__, source, answer, *methods], check=True)
+        with np.load(answer) as arrays:
+            return dict(arrays)
+
+
+def main(source: str, target: str, *methods: str) -> None:
+    """Fit some methods at each epsilon, and write what they predict.
 
     Parameters
     ----------
     source : str
-        Arrays ``train`` (n_rows, n_inputs), scaled to 0 to 1 by public bounds, ``target``,
-        ``test``, ``epsilons``, and the numbers ``low`` and ``high`` (bounds of the target; of
-        classes 0 and 1) and ``classifies``.
+        Arrays ``train`` (n_rows, n_inputs), ``target`` (n_rows,), ``test`` and ``epsilons``. For
+        "linear" and "boosted" inputs are scaled to 0 to 1 by public bounds, and there are the
+        numbers ``low`` and ``high`` (bounds of the target; of classes 0 and 1) and ``classifies``.
+        For "classes" targets are positions, and there are ``strengths`` of regularisation,
+        ``norm`` (public bound on a row's length) and ``n_classes``.
     target : str
-        Gets ``linear`` and ``boosted``, shape (n_epsilons, n_test) each.
+        Gets (n_epsilons, n_test) predictions of "linear" and "boosted", and of "classes"
+        probabilities (n_epsilons, n_strengths, n_test, n_classes).
+    *methods : {"linear", "boosted", "classes"}
     """
+    # A noisy objective may have no minimum near by; the weights at the last step are as private.
     warnings.simplefilter("ignore")
     with np.load(source) as arrays:
         given = {name: arrays[name] for name in arrays}
-    fits = {"linear": _linear, "boosted": _boosted}
+    fits = {"linear": _linear, "boosted": _boosted, "classes": _classes}
     found = {
-        name: np.stack([fit(given, float(epsilon)) for epsilon in given["epsilons"]])
-        for name, fit in fits.items()
+        name: np.stack([fits[name](given, float(epsilon)) for epsilon in given["epsilons"]])
+        for name in methods
     }
     np.savez(target, **found)
+
+
+def _classes(given: dict[str, Any], epsilon: float) -> Any:
+    """Return probabilities of diffprivlib's logistic regression at each strength."""
+    from diffprivlib.models import LogisticRegression
+
+    shape = (len(given["strengths"]), len(given["test"]), int(given["n_classes"]))
+    found, norm = np.zeros(shape), float(given["norm"])
+    for one, strength in zip(found, given["strengths"].tolist(), strict=True):
+        model = LogisticRegression(epsilon=epsilon, data_norm=norm, C=strength, max_iter=1_000)
+        # A class without rows has no column: its probability stays 0.
+        model.fit(given["train"], given["target"])
+        one[:, model.classes_] = model.predict_proba(given["test"])
+    return found
 
 
 def _linear(given: dict[str, Any], epsilon: float) -> Any:

@@ -1,13 +1,16 @@
 """The public tables of the benchmarks come from a folder or from OpenML."""
 
+import io
+import tarfile
 from types import SimpleNamespace
 from unittest.mock import Mock
 from urllib.error import URLError
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.tables import DATA_VARIABLE, load_benchmark
+from benchmarks.tables import DATA_VARIABLE, data_file, fetch, load_benchmark
 
 
 def test_benchmark_comes_from_the_folder(tmp_path, monkeypatch):
@@ -48,3 +51,25 @@ def test_missing_benchmark_says_how_to_get_it(monkeypatch):
         load_benchmark("elevators")
     with pytest.raises(ValueError, match="'credit_fraud'"):
         load_benchmark("mnist")
+
+
+def test_images_and_reviews_are_fetched_into_a_folder(tmp_path, monkeypatch):
+    images = SimpleNamespace(data=np.full((60_001, 784), 255.0), target=np.array(["9"] * 60_001))
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", Mock(return_value=images))
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path / "data"))
+    with pytest.raises(FileNotFoundError, match=r"tables FOLDER mnist\.npz` fetches it"):
+        data_file("mnist.npz")
+    fetch(tmp_path / "data", "mnist.npz")
+    with np.load(data_file("mnist.npz")) as arrays:
+        assert (arrays["x_train"].shape, arrays["y_test"].tolist()) == ((60_000, 28, 28), [9])
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as files:
+        for name in ("aclImdb/train/pos/12_8.txt", "aclImdb/train/unsup/1_0.txt", "aclImdb/README"):
+            file = tarfile.TarInfo(name)
+            file.size = 4
+            files.addfile(file, io.BytesIO(b"good"))
+    opened = Mock(return_value=io.BytesIO(archive.getvalue()))
+    monkeypatch.setattr("benchmarks.tables.urlopen", opened)
+    fetch(tmp_path / "data", "imdb_reviews.parquet")
+    reviews = pd.read_parquet(data_file("imdb_reviews.parquet"))
+    assert reviews.to_numpy().tolist() == [["train", 12, 8, "good", 1]]
