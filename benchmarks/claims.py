@@ -92,7 +92,7 @@ def _ours(schema: Schema, epsilon: float, how: str) -> Fit:
             schema=own,
             epsilon=epsilon,
             delta=DELTA,
-            privacy_exposure_max=1.0,
+            privacy_exposure_max=1.0 if how == "exposure" else None,
             ledger=PrivacyLedger.in_memory(),
             dataset="simulated",
         ).fit(X, y, **given)
