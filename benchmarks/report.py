@@ -33,6 +33,7 @@ __all__ = [
 
 _RESULTS = Path("benchmarks/results")
 _FIGURES = Path("docs/figures")
+_CODE = ("interpret_dp", "benchmarks/*.py")
 
 
 def command() -> str:
@@ -42,12 +43,17 @@ def command() -> str:
 
 def provenance(measured_by: str | None = None) -> str:
     """Return the command (default: what runs), the day, and version and commit of the code."""
-    described = ["git", "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]
-    found = subprocess.run(described, capture_output=True, text=True, check=False)
-    commit = found.stdout.strip() or "an unknown commit"
+    commit = _git("rev-parse", "--short=10", "HEAD") or "an unknown commit"
+    if _git("status", "--porcelain", "--untracked-files=no", "--", *_CODE):
+        commit += "-dirty"
     day = f"{datetime.now(UTC):%Y-%m-%d}"
     code = f"interpret_dp {interpret_dp.__version__} at {commit}"
     return f"`{measured_by or command()}`, {day}, {code}."
+
+
+def _git(*arguments: str) -> str:
+    found = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
+    return found.stdout.strip()
 
 
 def write_page(path: Path, text: str) -> None:
