@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
 
-from benchmarks.cold import cold_fit
 from benchmarks.engines import ENGINES, Engine, load_engine
 from benchmarks.figure import draw_accuracy
 from benchmarks.problems import PROBLEMS, TABLES, TEST_FRACTION, Problem, Split, load_problem
@@ -89,15 +88,6 @@ class _Session:
         )
 
 
-def _measure_cold(results: Results, problem: str, engines: Sequence[Engine]) -> None:
-    """Measure the first fit of fresh processes; ours also before anything was compiled."""
-    for engine in engines:
-        for compiled in (True,) if engine.name != "ours" else (False, True):
-            known = results.find_cold(problem, engine.name, compiled)
-            if known is None or known.version != engine.version:
-                results.add([cold_fit(engine.name, problem, 1.0, compiled=compiled)])
-
-
 def _measure_all(arguments: argparse.Namespace, results: Results) -> None:
     engines = [load_engine(name) for name in arguments.engines]
     private = [engine for engine in engines if engine.is_private]
@@ -116,9 +106,6 @@ def _measure_all(arguments: argparse.Namespace, results: Results) -> None:
                 # Nobody compares their times, so that each may be measured alone.
                 for engine in others:
                     session.measure(problem, [engine], None, number, split)
-            if arguments.cold:
-                progress.set_description(f"{problem.name} in fresh processes")
-                _measure_cold(results, problem.name, private)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -139,12 +126,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--splits", type=int, default=10, help="number of splits (default: 10)")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
-    parser.add_argument(
-        "--cold",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="measure the first fit of a fresh process too (default: yes)",
-    )
     parser.add_argument(
         "--summary",
         action="store_true",

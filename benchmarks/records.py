@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["ColdFit", "Comparison", "Fit", "Results"]
+from interpret_dp._documents import write_file
+
+__all__ = ["Comparison", "Fit", "Results"]
 
 
 @dataclass(frozen=True)
@@ -42,33 +43,6 @@ class Fit:
     def key(self) -> tuple[str, str, float | None, int]:
         """What is measured; a later measurement of the same replaces the earlier one."""
         return self.problem, self.engine, self.epsilon, self.split
-
-
-@dataclass(frozen=True)
-class ColdFit:
-    """The first fit of a fresh process.
-
-    Attributes
-    ----------
-    problem, engine, version : str
-    compiled : bool
-        Whether compiled code of an earlier process lay on disk.
-    import_seconds : float
-        Import of the engine, apart from the fit.
-    fit_seconds : float
-    """
-
-    problem: str
-    engine: str
-    version: str
-    compiled: bool
-    import_seconds: float
-    fit_seconds: float
-
-    @property
-    def key(self) -> tuple[str, str, bool]:
-        """What is measured."""
-        return self.problem, self.engine, self.compiled
 
 
 @dataclass(frozen=True)
@@ -119,20 +93,13 @@ class Results:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._fits: dict[tuple[str, str, float | None, int], Fit] = {}
-        self._cold: dict[tuple[str, str, bool], ColdFit] = {}
         if path.exists():
             document = json.loads(path.read_text(encoding="utf-8"))
             self._fits = {fit.key: fit for fit in (Fit(**row) for row in document["fits"])}
-            self._cold = {cold.key: cold for cold in (ColdFit(**row) for row in document["cold"])}
 
     def __iter__(self) -> Iterator[Fit]:
         """Iterate over all warm fits."""
         return iter(self._fits.values())
-
-    @property
-    def cold(self) -> list[ColdFit]:
-        """All first fits of fresh processes."""
-        return list(self._cold.values())
 
     def find(self, problem: str, engine: str, epsilon: float | None, split: int) -> Fit | None:
         """Return a measurement, if there is one."""
@@ -146,22 +113,9 @@ class Results:
             if (fit.problem, fit.engine, fit.epsilon) == (problem, engine, epsilon)
         }
 
-    def find_cold(self, problem: str, engine: str, compiled: bool) -> ColdFit | None:
-        """Return the first fit of a fresh process, if there is one."""
-        return self._cold.get((problem, engine, compiled))
-
-    def add(self, measured: Iterable[Fit | ColdFit]) -> None:
+    def add(self, measured: Iterable[Fit]) -> None:
         """Add measurements and write the file, all or nothing."""
-        for one in measured:
-            if isinstance(one, Fit):
-                self._fits[one.key] = one
-            else:
-                self._cold[one.key] = one
-        document = {
-            "fits": [asdict(fit) for fit in self._fits.values()],
-            "cold": [asdict(cold) for cold in self._cold.values()],
-        }
+        self._fits |= {fit.key: fit for fit in measured}
+        document = {"fits": [asdict(fit) for fit in self]}
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        draft = self._path.with_suffix(".part")
-        draft.write_text(json.dumps(document, indent=1), encoding="utf-8")
-        os.replace(draft, self._path)
+        write_file(self._path, json.dumps(document, indent=1))

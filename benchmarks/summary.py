@@ -84,8 +84,6 @@ def write_summary(results: Results, out: Path) -> str:
         "reference, with the corrected resampled standard error; a warm fit follows an unmeasured "
         "one in the same process.",
         markdown_table(_ACCURACY, [_accuracy_cells(row) for row in rows]),
-        "## First fit of a fresh process",
-        markdown_table(_COLD, _cold_cells(results)),
         "## In short",
         "\n".join(f"- {finding}" for finding in findings(results, rows)),
     ]
@@ -113,7 +111,6 @@ _ACCURACY = (
     "warm fit, reference (s)",
     "ratio",
 )
-_COLD = ("problem", "engine", "compiled code on disk", "import (s)", "fit (s)")
 
 
 def findings(results: Results, rows: Sequence[Comparison]) -> Iterator[str]:
@@ -191,19 +188,6 @@ def _accuracy_cells(row: Comparison) -> list[str]:
             )
         ),
         *(number(value, 3) for value in (row.ours_seconds, row.reference_seconds, ratio)),
-    ]
-
-
-def _cold_cells(results: Results) -> list[list[str]]:
-    return [
-        [
-            cold.problem,
-            cold.engine,
-            "yes" if cold.compiled else "no",
-            number(cold.import_seconds, 3),
-            number(cold.fit_seconds, 3),
-        ]
-        for cold in results.cold
     ]
 
 

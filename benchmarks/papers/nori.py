@@ -103,7 +103,7 @@ def _table(names: Sequence[str]) -> Callable[[Section, int], None]:
 
     def measure(section: Section, splits: int) -> None:
         options = ["--problems", *names, "--splits", str(splits), "--engines", *ENGINES]
-        fits = accuracy.measured([*options, "--no-cold", "--epsilons", *map(str, EPSILONS)])
+        fits = accuracy.measured([*options, "--epsilons", *map(str, EPSILONS)])
         others = Results(_PEER_RESULTS)
         for name in tqdm(names):
             problem = load_problem(name)
