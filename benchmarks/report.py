@@ -76,7 +76,7 @@ class Section:
     ----------
     title : str
     figure : str
-        The name of its figures in docs/figures, which a suffix may follow.
+        The name of its figure in docs/figures.
     measured_by : str
         The command.
     """
@@ -94,14 +94,11 @@ class Section:
             self._parts.append(text)
 
     @contextmanager
-    def drawing(
-        self, shows: str, n_columns: int, *, suffix: str = "", **size: float
-    ) -> Iterator[Any]:
-        """Yield axes in a row, and add the image; ``shows`` says what it shows."""
-        name = f"{self._figure}{suffix}"
-        with drawing(name, n_columns, **size) as axes:
+    def drawing(self, shows: str, n_columns: int, **size: Any) -> Iterator[Any]:
+        """Yield axes row by row, and add the image; ``shows`` says what it shows."""
+        with drawing(self._figure, n_columns, **size) as axes:
             yield axes
-        self.add(f"![{shows}](figures/{name}.png)")
+        self.add(f"![{shows}](figures/{self._figure}.png)")
 
     @property
     def text(self) -> str:

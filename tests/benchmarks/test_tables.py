@@ -1,6 +1,5 @@
 """The public tables of the benchmarks come from a folder or from OpenML."""
 
-import io
 import tarfile
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -62,14 +61,12 @@ def test_images_and_reviews_are_fetched_into_a_folder(tmp_path, monkeypatch):
     fetch(tmp_path / "data", "mnist.npz")
     with np.load(data_file("mnist.npz")) as arrays:
         assert (arrays["x_train"].shape, arrays["y_test"].tolist()) == ((60_000, 28, 28), [9])
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w:gz") as files:
+    (tmp_path / "review").write_text("good")
+    with tarfile.open(tmp_path / "archive", "w:gz") as files:
         for name in ("aclImdb/train/pos/12_8.txt", "aclImdb/train/unsup/1_0.txt", "aclImdb/README"):
-            file = tarfile.TarInfo(name)
-            file.size = 4
-            files.addfile(file, io.BytesIO(b"good"))
-    opened = Mock(return_value=io.BytesIO(archive.getvalue()))
-    monkeypatch.setattr("benchmarks.tables.urlopen", opened)
+            files.add(tmp_path / "review", name)
+    opened = (tmp_path / "archive").open("rb")
+    monkeypatch.setattr("benchmarks.tables.urlopen", Mock(return_value=opened))
     fetch(tmp_path / "data", "imdb_reviews.parquet")
     reviews = pd.read_parquet(data_file("imdb_reviews.parquet"))
     assert reviews.to_numpy().tolist() == [["train", 12, 8, "good", 1]]
