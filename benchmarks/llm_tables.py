@@ -281,7 +281,7 @@ def _differences(fits: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _draw(fits: pd.DataFrame, report: Report) -> None:
+def _draw(fits: pd.DataFrame) -> None:
     tables = list(dict.fromkeys(fits["table"]))
     with drawing("llm_tables", len(tables), width=3.4) as axes:
         for axis, table in zip(axes, tables, strict=True):
@@ -341,9 +341,9 @@ def _report(fits: pd.DataFrame, *, is_kept: bool) -> None:
         "a lower log loss is better.",
     )
     report.add("Seconds a fit", _means(shown, "seconds"))
-    _draw(shown, report)
     report.write("llm_tables")
     if is_kept:
+        _draw(shown)
         fits.to_csv(_RESULTS / "llm_tables.csv", index=False, float_format="%.6g")
 
 

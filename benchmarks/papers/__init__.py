@@ -24,8 +24,8 @@ class Item:
     title : str
     measure : callable
         Writes into a section, given the number of repetitions.
-    repeats : int
-        By default: splits, fits or explained rows.
+    repeats : int or None
+        By default: splits, fits or explained rows. None: nothing is repeated.
     is_short : bool, default=True
         Whether ``make papers`` measures it.
     """
@@ -33,7 +33,7 @@ class Item:
     name: str
     title: str
     measure: Callable[[Section, int], None]
-    repeats: int
+    repeats: int | None
     is_short: bool = True
 
 

@@ -59,7 +59,7 @@ def _measure(name: str, item: Item, repeats: int | None) -> None:
     if repeats is not None:
         command += f" --repeats {repeats}"
     section = Section(item.title, f"papers_{name}_{item.name}", command)
-    item.measure(section, item.repeats if repeats is None else repeats)
+    item.measure(section, repeats or item.repeats or 1)
     known = sections(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
     known[f"{name} {item.name}"] = section.text
     write_file(PAGE, "\n\n".join(written(known)) + "\n")
@@ -70,13 +70,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.papers", description=__doc__)
     parser.add_argument("paper", choices=["all", *PAPERS])
     parser.add_argument("items", nargs="*", metavar="item", help="default: all short ones")
-    parser.add_argument("--repeats", type=int, help="splits, fits or rows (default: by item)")
+    parser.add_argument("--repeats", type=int, help="splits, fits or rows of one item")
     arguments = parser.parse_args()
+    if arguments.paper == "all" and arguments.items:
+        parser.error(f"Name one paper with its items: {', '.join(PAPERS)}.")
     for name in PAPERS if arguments.paper == "all" else [arguments.paper]:
         items = {item.name: item for item in PAPERS[name].items}
         unknown = [one for one in arguments.items if one not in items]
         if unknown:
             parser.error(f"{name} has no item {unknown[0]!r}; it has {', '.join(items)}.")
+        if arguments.repeats is not None and not any(items[n].repeats for n in arguments.items):
+            parser.error("--repeats needs an item that repeats something.")
         for item in items.values():
             if item.name in arguments.items or (not arguments.items and item.is_short):
                 _measure(name, item, arguments.repeats)

@@ -346,8 +346,8 @@ PAPER = Paper(
             25,
             is_short=False,
         ),
-        Item("composition", "Section 4.1.3: classic composition and GDP", _composition, 1),
-        Item("figure5", "Figures 3, 4 and 5: curves, a repair, and smoothness", _curves, 1),
+        Item("composition", "Section 4.1.3: classic composition and GDP", _composition, None),
+        Item("figure5", "Figures 3, 4 and 5: curves, a repair, and smoothness", _curves, None),
         Item("figure6", "Figure 6: the spread of AUROC", _spread_of_scores, 100),
     ),
     {

@@ -580,7 +580,7 @@ def images(section: Section, repeats: int) -> None:
             axis.axis("off")
 
 
-def _item(measure: Callable[[Section, int], None], title: str, repeats: int) -> Item:
+def _item(measure: Callable[[Section, int], None], title: str, repeats: int | None) -> Item:
     return Item(measure.__name__, title, measure, repeats)
 
 
@@ -591,7 +591,7 @@ PAPER = Paper(
         _item(table3, "Table 3: loss at the same epsilon and total", 40),
         _item(figure2, "Figures 2, 3 and 5: streams of queries", 300),
         _item(figure4, "Figure 4: descents that start well", 15),
-        _item(images, "Figures 1 and 6: explanations of a picture", 1),
+        _item(images, "Figures 1 and 6: explanations of a picture", None),
         _item(figure7, "Figures 7 and 8: models that fail", 60),
         _item(figure9, "Figure 9: dense rows, and overfitted models", 150),
         _item(theorem51, "Theorem 5.1: people in the training data", 801),
