@@ -7,9 +7,7 @@ import pytest
 from benchmarks.papers.__main__ import PAGE, PAPERS, sections, written
 from tests.processes import ROOT
 
-PROVENANCE = (
-    r"`python -m benchmarks\..+`, 20[\d-]{8}, interpret_dp \d[\w.]* at [0-9a-f]{10}\."
-)
+PROVENANCE = r"`python -m benchmarks\..+`, 20[\d-]{8}, interpret_dp \d[\w.]* at [0-9a-f]{10}\."
 FOLDER = ROOT / "benchmarks" / "results"
 PAGES = [*sorted(FOLDER.glob("*.md")), ROOT / "docs" / "performance.md"]
 SECTIONS = sections(PAGE.read_text(encoding="utf-8"))
