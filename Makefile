@@ -56,7 +56,7 @@ help:
 	@echo "make bench-llm      an epoch of DP-LLM against Opacus, and where its time goes"
 	@echo "make bench-dask     round trips on Dask workers"
 	@echo "make bench-compare  times this checkout against another commit, in turns (BASE=REVISION)"
-	@echo "make audit          attack our own claims, into docs/audit.md and docs/figures (ARGS=--quick: a minute)"
+	@echo "make audit          attack our own claims, into docs/audit.md and docs/figures (ARGS=--quick: a minute, only printed)"
 	@echo "make examples       run all notebooks and scripts of examples/ and store the outputs (ARGS=NAME: some)"
 	@echo "make check-release  wheel, sdist, clean install, slow tests, lowest and newest versions"
 	@echo "make clean          remove environments, caches and what the tests left behind"
@@ -159,8 +159,8 @@ bench-compare: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.compare $(or $(BASE),$(error BASE is empty; name a commit: make bench-compare BASE=main)) $(ARGS)
 
 audit: $(VENV)/.ready
-	$(BIN)/python -m benchmarks.audit --out docs/figures $(ARGS)
-	$(BIN)/python -m benchmarks.audit_page docs/figures/audit.json docs/audit.md
+	$(BIN)/python -m benchmarks.audit $(or $(ARGS),--out docs/figures)
+	$(if $(ARGS),,$(BIN)/python -m benchmarks.audit_page docs/figures/audit.json docs/audit.md)
 
 examples: $(VENV)/.ready chromium
 	$(BIN)/python scripts/run_examples.py $(ARGS)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.audit.results import AttackLine, ReplayLine, to_markdown
+from benchmarks.report import provenance
 from interpret_dp._documents import (
     SEAL,
     check_keys,
@@ -73,4 +74,5 @@ def put_into_page(page: str, markdown: str) -> str:
 if __name__ == "__main__":
     result, target = map(Path, sys.argv[1:])
     tables = to_markdown(from_json(result.read_bytes()))
+    tables += f"\n{provenance(f'python -m benchmarks.audit --out {result.parent}')}"
     write_file(target, put_into_page(target.read_text(encoding="utf-8"), tables))
