@@ -37,9 +37,10 @@ row on {threads} threads, which is {share:.0%} of the speed at which these copy 
 _MEMORY = """\
 ## Memory
 
-Peak memory that `fit` adds to the table. Ours needs at most K + 16 bytes for each row with K
-features, here 30 (exact bounds: tests/ebm/test_memory.py): the scores, the label, and one byte for
-each feature (two above 256 bins). Weights, starting scores, further classes and pairs need more."""
+Peak memory that `fit` adds to the table, over its rows. Ours needs at most K + 16 bytes for each
+row with K features, here 30, and a fixed part, which shows where rows are few (exact bounds:
+tests/ebm/test_memory.py): the scores, the label, and one byte for each feature (two above 256
+bins). Weights, starting scores, further classes and pairs need more."""
 
 
 def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:
