@@ -160,7 +160,7 @@ bench-compare: $(VENV)/.ready
 
 audit: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.audit $(or $(ARGS),--out docs/figures)
-	$(if $(ARGS),,$(BIN)/python -m benchmarks.audit_page docs/figures/audit.json docs/audit.md)
+	$(if $(ARGS),,$(BIN)/python -m benchmarks.audit_page docs/figures/audit.json docs/audit.md; rm docs/figures/audit.md)
 
 examples: $(VENV)/.ready chromium
 	$(BIN)/python scripts/run_examples.py $(ARGS)
