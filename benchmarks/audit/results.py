@@ -227,7 +227,7 @@ def draw_figure(lines: Sequence[AttackLine | ReplayLine], path: Path) -> None:
     axes.set_yticks(list(places), _labels(attacks))
     axes.invert_yaxis()
     axes.set_xlim(left=-0.05)
-    axes.set_xlabel("epsilon (a dot to the right of its mark refutes the claim)")
+    axes.set_xlabel("epsilon (a dot right of its mark\nrefutes the claim)")
     figure.legend(loc="outside upper right", ncols=2, frameon=False)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
