@@ -158,9 +158,11 @@ bench-dask: $(VENV)/.ready
 bench-compare: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.compare $(or $(BASE),$(error BASE is empty; name a commit: make bench-compare BASE=main)) $(ARGS)
 
+# What is quick, or a part, says too little for the page.
+audit: PART = $(filter --quick --only,$(ARGS))
 audit: $(VENV)/.ready
-	$(BIN)/python -m benchmarks.audit $(or $(ARGS),--out docs/figures)
-	$(if $(ARGS),,$(BIN)/python -m benchmarks.audit_page docs/figures/audit.json docs/audit.md; rm docs/figures/audit.md)
+	$(BIN)/python -m benchmarks.audit $(if $(PART),,--out docs/figures) $(ARGS)
+	$(if $(PART),,$(BIN)/python -m benchmarks.audit_page docs/figures/audit.json docs/audit.md)
 
 examples: $(VENV)/.ready chromium
 	$(BIN)/python scripts/run_examples.py $(ARGS)

@@ -37,10 +37,10 @@ row on {threads} threads, which is {share:.0%} of the speed at which these copy 
 _MEMORY = """\
 ## Memory
 
-Peak memory that `fit` adds to the table, over its rows. Ours needs at most K + 16 bytes for each
-row with K features, here 30, and a fixed part, which shows where rows are few (exact bounds:
-tests/ebm/test_memory.py): the scores, the label, and one byte for each feature (two above 256
-bins). Weights, starting scores, further classes and pairs need more."""
+Peak memory that `fit` adds to the table, divided by the number of rows. Ours needs at most K + 16
+bytes for each row with K features, here 30: the scores, the label, and one byte for each feature
+(two above 256 bins; exact bounds: tests/ebm/test_memory.py). A fixed part comes on top, which
+counts where rows are few. Weights, starting scores, further classes and pairs need more."""
 
 
 def write_report(raw: dict[str, Any], docs: Path | None, bests: _Bests) -> str:

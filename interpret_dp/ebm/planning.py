@@ -188,10 +188,10 @@ def plan(
     Notes
     -----
     On five of six public tables, with true rates and spreads, fits had 0.5 to 2.9 times the planned
-    widths, and 0.7 to 1.5 times those planned from a public fifth of the rows. Where most rows of a
-    column have one value, bands of these rows are far narrower than planned; where a target is
-    skewed, or a rare label depends on few features, wider: ``benchmarks/NOTES.md``, "Planned widths
-    of bands".
+    widths, and on all six 0.7 to 1.5 times those planned from a public fifth of the rows. Without
+    ``like``, bands of a column in which most rows have one value are far narrower than planned;
+    where a target is skewed, or a rare label depends on few features, bands are wider:
+    ``benchmarks/NOTES.md``, "Planned widths of bands".
 
     Examples
     --------

@@ -108,7 +108,7 @@ def test_the_command_writes_everything(small, tmp_path):
     assert shown.stderr.startswith("Attacks: 1. Free cores: 1. Time: about 6 seconds.")
     assert "| private_metrics | 3 | 12 | 1.0000 | none |" in shown.output
     assert "100%" in shown.output
-    assert sorted(path.name for path in out.iterdir()) == ["audit.json", "audit.md", "audit.png"]
+    assert sorted(path.name for path in out.iterdir()) == ["audit.json", "audit.png"]
     (line,) = from_json((out / "audit.json").read_bytes())
     assert line.subject == "private_metrics"
 

@@ -11,10 +11,9 @@ from tests.processes import ROOT
 PROVENANCE = r"`python -m benchmarks\..+`, 20[\d-]{8}, interpret_dp \d[\w.]* at [0-9a-f]{10}\."
 FOLDER = ROOT / "benchmarks" / "results"
 PAGES = [*sorted(FOLDER.glob("*.md")), ROOT / "docs" / "performance.md"]
-AUDIT = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8").partition(END)[0]
 SECTIONS = sections(PAGE.read_text(encoding="utf-8"))
 TEXTS = {page.stem: page.read_text(encoding="utf-8") for page in PAGES} | SECTIONS
-TEXTS["audit"] = AUDIT
+TEXTS["audit"] = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8").partition(END)[0]
 #: Raw numbers whose page has another name.
 RENAMED = {"scale": "performance", "peers": "nori table2"}
 
